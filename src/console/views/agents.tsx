@@ -1,9 +1,173 @@
 /**
- * The view Agents.
+ * The view Agents: the trees of agents under one root principal, what has ended, and the page of one agent.
  *
  * @module
  */
 
+import { useSignal } from '@preact/signals';
+import type { Agent, AgentTrees, Me } from '../../protocol/console/views.ts';
+import { ask } from '../api.ts';
+import { now } from '../live.ts';
+import { me } from '../me.ts';
+import { Empty, Loading, useLoaded } from '../parts/loaded.tsx';
+import { Person, personOf } from '../parts/name.tsx';
+import { Shown } from '../parts/shown.tsx';
+import { hrefOf, place } from '../router.ts';
+import { EndDialog } from './agents/end.tsx';
+import { EndedAgents } from './agents/ended.tsx';
+import { AgentPage } from './agents/page.tsx';
+import { PersonFreeze } from './agents/person.tsx';
+import { StopDialog } from './agents/stop.tsx';
+import { AgentTree } from './agents/tree.tsx';
+import { ChooseRoot } from './agents/whose.tsx';
+import { counted, isLiving, livingIn } from './agents/words.ts';
+import { growth } from './growth.ts';
+import { type Done, Outcome } from './outcome.tsx';
+import { Ready } from './ready.tsx';
+
 export function AgentsView() {
-  return <h1>Agents</h1>;
+  const { id, query } = place.value;
+  const person = me.value;
+  if (!person) return <Loading what="who is signed in" />;
+  if (id !== undefined) return <AgentPage key={id} tokenId={id} person={person} />;
+  const asked = query.get('root_principal') ?? undefined;
+  const root = asked === person.principal ? undefined : asked;
+  return <AgentsOf key={root ?? ''} person={person} root={root} />;
+}
+
+interface AgentsOfProps {
+  readonly person: Me;
+  /** Undefined for the person's own agents. */
+  readonly root: string | undefined;
+}
+
+function AgentsOf({ person, root }: AgentsOfProps) {
+  const done = useSignal<Done | undefined>(undefined);
+  const ending = useSignal<Agent | undefined>(undefined);
+  const cursor = place.value.query.get('cursor') ?? undefined;
+  const load = () => ask('agents', { cursor, root_principal: root });
+  const loaded = useLoaded(load, [root, cursor, growth.value]);
+  const mayEnd = root === undefined || person.operates.includes('revoke');
+  const finish = (outcome: Done) => {
+    done.value = outcome;
+    loaded.again();
+  };
+  const choose = (agent: Agent | undefined) => {
+    ending.value = agent;
+  };
+  const shown = loaded.state === 'loading' ? undefined : loaded.value;
+  return (
+    <>
+      <div class="head">
+        <h1>
+          {root === undefined ? (
+            'My agents'
+          ) : (
+            <>
+              Agents of <Shown text={personOf(root)} />
+            </>
+          )}
+        </h1>
+        {shown && mayEnd ? <StopAll of={shown} root={root} onStopped={finish} /> : null}
+      </div>
+      <Outcome of={done.value} />
+      <section aria-labelledby="h-living">
+        <h2 id="h-living">Acting for {root === undefined ? 'you' : <Person of={root} />}</h2>
+        <Ready of={loaded} what="The list of agents">
+          {(trees) => (
+            <Trees of={trees} person={person} onEnd={mayEnd ? choose : undefined} onDone={finish} />
+          )}
+        </Ready>
+      </section>
+      <EndedAgents root={root} />
+      {person.operates.includes('read') ? (
+        <section aria-labelledby="h-whose">
+          <h2 id="h-whose">Agents of others</h2>
+          <ChooseRoot root={root} />
+        </section>
+      ) : null}
+      <EndDialog agent={ending.value} onClose={() => choose(undefined)} onEnded={finish} />
+    </>
+  );
+}
+
+interface StopAllOf {
+  readonly of: AgentTrees;
+  readonly root: string | undefined;
+  onStopped(done: Done): void;
+}
+
+/** Counts the agents only where all of them are shown. */
+function StopAll({ of: { agents, next_cursor }, root, onStopped }: StopAllOf) {
+  const isOpen = useSignal(false);
+  const living = agents.filter((agent) => isLiving(agent, now.value));
+  const isWhole = next_cursor === null && !place.value.query.has('cursor');
+  const count = isWhole ? livingIn(living, now.value) : undefined;
+  const open = (isNow: boolean) => () => {
+    isOpen.value = isNow;
+  };
+  return (
+    <>
+      {living.length === 0 ? null : (
+        <button type="button" class="danger" onClick={open(true)}>
+          {count === undefined ? 'Stop all agents…' : `Stop ${allOf(count)}…`}
+        </button>
+      )}
+      <StopDialog
+        open={isOpen.value}
+        root={root}
+        agents={living}
+        hasMore={!isWhole}
+        onClose={open(false)}
+        onStopped={onStopped}
+      />
+    </>
+  );
+}
+
+function allOf(count: number): string {
+  return count === 1 ? 'the agent' : `all ${counted(count, 'agent')}`;
+}
+
+interface TreesOf {
+  readonly of: AgentTrees;
+  readonly person: Me;
+  readonly onEnd: ((agent: Agent) => void) | undefined;
+  onDone(done: Done): void;
+}
+
+function Trees({ of, person, onEnd, onDone }: TreesOf) {
+  const { agents, root_principal, next_cursor } = of;
+  const isFirst = !place.value.query.has('cursor');
+  const whose = personOf(root_principal);
+  return (
+    <>
+      <PersonFreeze
+        person={person}
+        root={root_principal}
+        isFrozen={agents.some(({ is_frozen }) => is_frozen)}
+        onDone={(words) => onDone({ words })}
+      />
+      {agents.length === 0 ? (
+        <Empty>
+          {isFirst
+            ? 'No agent acts now. One appears here after a program got a token: by signing in as a client, or with a key of the service.'
+            : 'There are no older agents.'}
+        </Empty>
+      ) : (
+        <AgentTree agents={agents} onEnd={onEnd} label={`Agents of ${whose}`} />
+      )}
+      <p class="row">
+        {isFirst ? null : <a href={pageOf(of, person)}>Newest agents</a>}
+        {next_cursor === null ? null : <a href={pageOf(of, person, next_cursor)}>Older agents</a>}
+      </p>
+    </>
+  );
+}
+
+function pageOf({ root_principal }: AgentTrees, { principal }: Me, cursor?: string): string {
+  return hrefOf('agents', undefined, {
+    ...(root_principal !== principal && { root_principal }),
+    ...(cursor !== undefined && { cursor }),
+  });
 }

@@ -1,0 +1,136 @@
+/**
+ * Ending agents: what ends, what finishes, what is withdrawn and what stays, before it happens.
+ *
+ * @module
+ */
+
+import type { ComponentChildren } from 'preact';
+import type { Agent, Ending } from '../../../protocol/console/views.ts';
+import { ask } from '../../api.ts';
+import { Confirm } from '../../parts/dialog.tsx';
+import { Failed, type Loaded, Loading, useLoaded } from '../../parts/loaded.tsx';
+import { Amount } from '../../parts/money.tsx';
+import { Shown } from '../../parts/shown.tsx';
+import type { Done } from '../outcome.tsx';
+import { AgentName } from './node.tsx';
+import { counted, shortName } from './words.ts';
+
+/** What a dialog says of an agent. */
+export type Named = Pick<Agent, 'token_id' | 'subject' | 'client_name'>;
+
+interface EndDialogOf {
+  /** Undefined while the dialog is closed. */
+  readonly agent: Named | undefined;
+  onClose(): void;
+  onEnded(done: Done): void;
+}
+
+/**
+ * An agent can be ended although the list of what ends does not load: a person who stops an agent must not depend
+ * on a second answer.
+ */
+export function EndDialog({ agent, onClose, onEnded }: EndDialogOf) {
+  const loaded = useLoaded(
+    () => (agent ? ask('agents.ends', { token_id: agent.token_id }) : Promise.resolve(undefined)),
+    [agent?.token_id],
+  );
+  const end = async () => {
+    if (!agent) return;
+    const { ended } = await ask('tokens.revoke', { token_id: agent.token_id });
+    onEnded({ words: `${shortName(agent)} ended, ${counted(ended, 'token')} in all.` });
+  };
+  return (
+    <Confirm
+      open={agent !== undefined}
+      onClose={onClose}
+      title={<>End {agent ? <AgentName agent={agent} /> : null} and everything below it?</>}
+      back="Keep it"
+      confirm="End agent"
+      danger
+      onConfirm={end}
+    >
+      <Finality />
+      {agent ? <WhatEnds agent={agent} loaded={loaded} /> : null}
+    </Confirm>
+  );
+}
+
+/** An answer about another agent, asked for earlier, is not shown. */
+function WhatEnds({ agent, loaded }: { agent: Named; loaded: Loaded<Ending | undefined> }) {
+  if (loaded.state === 'failed') {
+    return <Failed what="What ends" why={loaded.why} again={loaded.again} />;
+  }
+  if (loaded.state === 'loading' || loaded.value?.token_id !== agent.token_id) {
+    return <Loading what="what ends" />;
+  }
+  return <Consequences of={[loaded.value]} />;
+}
+
+export function Finality() {
+  return (
+    <p>
+      <span class="effect final">This is for good.</span> Nothing that was done is undone.
+    </p>
+  );
+}
+
+/** Of one agent, or of several together. */
+export function Consequences({ of }: { readonly of: readonly Ending[] }) {
+  const sum = (count: (each: Ending) => number) => of.reduce((all, each) => all + count(each), 0);
+  const tokens = sum((each) => each.tokens);
+  const isMore = of.some((each) => each.tokens >= each.tokens_max);
+  const running = sum((each) => each.running);
+  const requests = sum((each) => each.requests);
+  const names = [...new Set(of.flatMap(({ principals }) => principals))];
+  return (
+    <dl class="facts">
+      <dt>Ends</dt>
+      <dd>
+        {isMore ? 'At least ' : ''}
+        {counted(tokens, 'token')} of <Names of={names} />
+      </dd>
+      <dt>Running</dt>
+      <dd>{running === 0 ? 'No call runs' : `${counted(running, 'call')} finish first`}</dd>
+      <dt>Waiting</dt>
+      <dd>
+        {requests === 0
+          ? 'No approval is waited for'
+          : `${counted(requests, 'approval request')} can no longer be used`}
+      </dd>
+      <dt>Stays</dt>
+      <dd>
+        What was done, and its entries in the log. <Spent of={of} />
+      </dd>
+    </dl>
+  );
+}
+
+function Names({ of }: { readonly of: readonly string[] }) {
+  return (
+    <>
+      {of.map((name, index) => (
+        <span key={name}>
+          {index > 0 ? ', ' : ''}
+          <b>
+            <Shown text={name} />
+          </b>
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** The first budget of an ending is its own; a parent's spending contains that of its children. */
+function Spent({ of }: { readonly of: readonly Ending[] }) {
+  const spent = new Map<string, number>();
+  for (const { budgets } of of) {
+    const own = budgets[0];
+    if (own) spent.set(own.currency, (spent.get(own.currency) ?? 0) + own.spent);
+  }
+  const sums: ComponentChildren[] = [...spent].map(([currency, amount]) => (
+    <span key={currency}>
+      <Amount of={{ currency, amount }} /> stays spent.{' '}
+    </span>
+  ));
+  return <>{sums}</>;
+}

@@ -1,0 +1,101 @@
+/**
+ * Agents that ended: by a person, by their own end, or because an agent above them ended.
+ *
+ * @module
+ */
+
+import type { Agent } from '../../../protocol/console/views.ts';
+import { ask } from '../../api.ts';
+import { now } from '../../live.ts';
+import { Empty, useLoaded } from '../../parts/loaded.tsx';
+import { Amount } from '../../parts/money.tsx';
+import { Shown } from '../../parts/shown.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { hrefOf, place } from '../../router.ts';
+import { growth } from '../growth.ts';
+import { Ready } from '../ready.tsx';
+import { AgentName, AgentState, LastAct } from './node.tsx';
+
+/** Ended agents on a page. */
+const PAGE = 10;
+
+export function EndedAgents({ root }: { readonly root: string | undefined }) {
+  const cursor = place.value.query.get('ended') ?? undefined;
+  const load = () => ask('agents', { ended: true, limit: PAGE, cursor, root_principal: root });
+  const loaded = useLoaded(load, [root, cursor, growth.value]);
+  return (
+    <section aria-labelledby="h-ended">
+      <h2 id="h-ended">Ended</h2>
+      <Ready of={loaded} what="The list of ended agents">
+        {({ agents, next_cursor }) => (
+          <>
+            <EndedList of={agents} isFirst={cursor === undefined} />
+            <p class="row">
+              {cursor === undefined ? null : <a href={linkTo(root)}>Newest ended agents</a>}
+              {next_cursor === null ? null : (
+                <a href={linkTo(root, next_cursor)}>Older ended agents</a>
+              )}
+            </p>
+          </>
+        )}
+      </Ready>
+    </section>
+  );
+}
+
+function EndedList({ of, isFirst }: { readonly of: readonly Agent[]; readonly isFirst: boolean }) {
+  if (of.length === 0) {
+    return <Empty>{isFirst ? 'No agent has ended.' : 'No older agent has ended.'}</Empty>;
+  }
+  return (
+    <ul class="rows">
+      {of.map((agent) => (
+        <li key={agent.token_id} class="cols">
+          <div>
+            <h3>
+              <a href={hrefOf('agents', agent.token_id)}>
+                <AgentName agent={agent} />
+              </a>{' '}
+              <AgentState agent={agent} />
+            </h3>
+            <p class="small">
+              <code>
+                <Shown text={agent.subject} />
+              </code>
+            </p>
+          </div>
+          <EndedFacts agent={agent} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function EndedFacts({ agent }: { readonly agent: Agent }) {
+  const { budget, revoked_at, expires_at } = agent;
+  const endedAt = revoked_at ?? expires_at;
+  return (
+    <dl class="facts small">
+      <dt>Ended</dt>
+      <dd>{Date.parse(endedAt) <= now.value ? <Ago at={endedAt} /> : 'With an agent above it'}</dd>
+      {budget ? (
+        <>
+          <dt>Spent</dt>
+          <dd>
+            <Amount of={{ amount: budget.spent, currency: budget.currency }} /> of{' '}
+            <Amount of={{ amount: budget.max, currency: budget.currency }} />
+          </dd>
+        </>
+      ) : null}
+      <dt>Last act</dt>
+      <dd>
+        <LastAct agent={agent} />
+      </dd>
+    </dl>
+  );
+}
+
+function linkTo(root: string | undefined, ended?: string): string {
+  const query = { ...(root && { root_principal: root }), ...(ended && { ended }) };
+  return hrefOf('agents', undefined, query);
+}

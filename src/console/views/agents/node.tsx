@@ -1,0 +1,150 @@
+/**
+ * One agent of a tree: who it is, what it may do and spend, what it did, and how it is ended.
+ *
+ * @module
+ */
+
+import { titleOf } from '../../../domain/sign-in/consent-words.ts';
+import type { Agent } from '../../../protocol/console/views.ts';
+import { now } from '../../live.ts';
+import { BudgetBar } from '../../parts/budget.tsx';
+import { Amount } from '../../parts/money.tsx';
+import { Claimed } from '../../parts/name.tsx';
+import { Pill } from '../../parts/pill.tsx';
+import { Shown } from '../../parts/shown.tsx';
+import { Ago, Left } from '../../parts/time.tsx';
+import { hrefOf } from '../../router.ts';
+import { isLiving, outcomeWords, shortName, spendingWords, stateWords } from './words.ts';
+
+interface NodeProps {
+  readonly agent: Agent;
+  /** Absent where the person may not end the agent. */
+  readonly onEnd?: ((agent: Agent) => void) | undefined;
+}
+
+export function AgentNode({ agent, onEnd }: NodeProps) {
+  const heading = `agent-${agent.token_id}`;
+  return (
+    <article class="node" aria-labelledby={heading}>
+      <div>
+        <h3 id={heading}>
+          <a href={hrefOf('agents', agent.token_id)}>
+            <AgentName agent={agent} />
+          </a>{' '}
+          <AgentState agent={agent} />
+        </h3>
+        <p class="small">
+          <code>
+            <Shown text={agent.subject} />
+          </code>
+        </p>
+        <Powers agent={agent} />
+      </div>
+      <Spending agent={agent} />
+      <dl class="facts small">
+        <dt>Last act</dt>
+        <dd>
+          <LastAct agent={agent} />
+        </dd>
+        <dt>Refused</dt>
+        <dd>{agent.refused_today === 0 ? 'None today' : `${agent.refused_today} today`}</dd>
+        <dt>Ends</dt>
+        <dd>
+          <Left until={agent.expires_at} />
+        </dd>
+      </dl>
+      <div class="acts">
+        {onEnd && isLiving(agent, now.value) ? (
+          <button type="button" class="danger" onClick={() => onEnd(agent)}>
+            End agent…
+          </button>
+        ) : null}
+      </div>
+    </article>
+  );
+}
+
+/** The name that a client gave itself, or the name in the subject. */
+export function AgentName({ agent }: { readonly agent: Pick<Agent, 'client_name' | 'subject'> }) {
+  if (agent.client_name !== null) return <Claimed name={agent.client_name} />;
+  return <Shown text={shortName(agent)} />;
+}
+
+/** Links to the decision that the agent waits for. */
+export function AgentState({ agent }: { readonly agent: Agent }) {
+  const { state, words } = stateWords(agent, now.value);
+  const pill = state ? <Pill state={state}>{words}</Pill> : <span class="pill">{words}</span>;
+  const waits = agent.waits_for;
+  return state === 'warn' && waits !== null ? (
+    <a href={hrefOf('approvals', waits)}>{pill}</a>
+  ) : (
+    pill
+  );
+}
+
+/** Capabilities that a node names. The page of the agent names all. */
+const NAMED_MAX = 4;
+
+function Powers({ agent }: { readonly agent: Agent }) {
+  const { capabilities, scope, may_delegate, token_id } = agent;
+  const named = capabilities.slice(0, NAMED_MAX).map(titleOf).join(', ');
+  const more = capabilities.length - NAMED_MAX;
+  return (
+    <>
+      <p class="small">
+        {capabilities.length === 0 ? 'No capability of this service' : named}
+        {more > 0 ? (
+          <>
+            {' '}
+            and <a href={hrefOf('agents', token_id)}>{more} more</a>
+          </>
+        ) : null}
+        . {may_delegate ? 'May pass on.' : 'May not pass on.'}
+      </p>
+      <p class="small muted">
+        {scope.length === 1 ? 'Scope ' : 'Scopes '}
+        <Scopes of={scope} />
+      </p>
+    </>
+  );
+}
+
+export function Scopes({ of }: { readonly of: readonly string[] }) {
+  return (
+    <>
+      {of.map((scope, index) => (
+        <span key={scope}>
+          {index > 0 ? ', ' : ''}
+          <code>
+            <Shown text={scope} />
+          </code>
+        </span>
+      ))}
+    </>
+  );
+}
+
+function Spending({ agent }: { readonly agent: Agent }) {
+  const words = spendingWords(agent.budget);
+  if (words !== undefined || agent.budget === null) return <p class="small">{words}</p>;
+  return <BudgetBar of={agent.budget} cost={undefined} label={shortName(agent)} />;
+}
+
+export function LastAct({ agent: { last_act } }: { readonly agent: Agent }) {
+  if (!last_act) return <>None yet</>;
+  const { capability, invocation_id, cost, timestamp } = last_act;
+  const what = capability === null ? 'A call' : titleOf(capability);
+  return (
+    <>
+      {invocation_id === null ? what : <a href={hrefOf('activity', invocation_id)}>{what}</a>}
+      {`: ${outcomeWords(last_act)}`}
+      {cost ? (
+        <>
+          {', '}
+          <Amount of={cost} />
+        </>
+      ) : null}{' '}
+      <Ago at={timestamp} />
+    </>
+  );
+}

@@ -1,0 +1,243 @@
+/**
+ * The page of one agent: its authority in full, its budget, its acts, and the agents below it.
+ *
+ * @module
+ */
+
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { titleOf } from '../../../domain/sign-in/consent-words.ts';
+import type { Agent, Me } from '../../../protocol/console/views.ts';
+import type { TokenView } from '../../../protocol/token.ts';
+import { ask } from '../../api.ts';
+import { BudgetBar } from '../../parts/budget.tsx';
+import { Empty, useLoaded } from '../../parts/loaded.tsx';
+import { Amount } from '../../parts/money.tsx';
+import { Person } from '../../parts/name.tsx';
+import { Pill } from '../../parts/pill.tsx';
+import { Shown } from '../../parts/shown.tsx';
+import { Ago, Left } from '../../parts/time.tsx';
+import { Value } from '../../parts/value.tsx';
+import { hrefOf, place } from '../../router.ts';
+import { growth } from '../growth.ts';
+import { type Done, Outcome } from '../outcome.tsx';
+import { Ready } from '../ready.tsx';
+import { EndDialog, type Named } from './end.tsx';
+import { Scopes } from './node.tsx';
+import { AgentTree } from './tree.tsx';
+import { shortName } from './words.ts';
+
+interface AgentPageOf {
+  readonly tokenId: string;
+  readonly person: Me;
+}
+
+export function AgentPage({ tokenId, person }: AgentPageOf) {
+  const done = useSignal<Done | undefined>(undefined);
+  const ending = useSignal<Named | undefined>(undefined);
+  const changes = useSignal(0);
+  const deps = [tokenId, growth.value, changes.value];
+  const loaded = useLoaded(() => ask('tokens.get', { token_id: tokenId }), deps);
+  const token = loaded.state === 'loading' ? undefined : loaded.value;
+  const name = token ? shortName(token) : 'Agent';
+  useEffect(() => {
+    document.title = `${name} · Agents`;
+  }, [name]);
+  const mayEnd = token?.root_principal === person.principal || person.operates.includes('revoke');
+  const choose = (agent: Named | undefined) => {
+    ending.value = agent;
+  };
+  return (
+    <>
+      <p class="crumb">
+        <a href={listOf(token, person)}>All agents</a>
+      </p>
+      <div class="head">
+        <h1>
+          <Shown text={name} /> {token ? <TokenPill of={token} /> : null}
+        </h1>
+        {token?.state === 'active' && mayEnd ? (
+          <button
+            type="button"
+            class="danger"
+            onClick={() => choose({ ...token, client_name: null })}
+          >
+            End agent…
+          </button>
+        ) : null}
+      </div>
+      <Outcome of={done.value} />
+      <Ready of={loaded} what="The agent">
+        {(of) => (
+          <>
+            <Authority of={of} />
+            <Budget of={of} />
+          </>
+        )}
+      </Ready>
+      <section aria-labelledby="h-acts">
+        <h2 id="h-acts">Acts</h2>
+        <p>
+          <a href={hrefOf('activity', undefined, { token_id: tokenId })}>
+            See what it did, spent and was refused, day by day
+          </a>
+        </p>
+      </section>
+      <Below tokenId={tokenId} changes={changes.value} onEnd={mayEnd ? choose : undefined} />
+      <EndDialog
+        agent={ending.value}
+        onClose={() => choose(undefined)}
+        onEnded={(outcome) => {
+          done.value = outcome;
+          changes.value += 1;
+        }}
+      />
+    </>
+  );
+}
+
+function listOf(token: TokenView | undefined, { principal }: Me): string {
+  const root = token?.root_principal;
+  if (root === undefined || root === principal) return hrefOf('agents');
+  return hrefOf('agents', undefined, { root_principal: root });
+}
+
+const STATES = {
+  active: { pill: 'good', words: 'Living' },
+  expired: { pill: 'off', words: 'Expired' },
+  revoked: { pill: 'off', words: 'Ended' },
+} as const satisfies Record<TokenView['state'], object>;
+
+function TokenPill({ of: { state } }: { readonly of: TokenView }) {
+  return <Pill state={STATES[state].pill}>{STATES[state].words}</Pill>;
+}
+
+function Authority({ of }: { readonly of: TokenView }) {
+  return (
+    <section aria-labelledby="h-authority">
+      <h2 id="h-authority">Authority</h2>
+      <dl class="facts wide">
+        <dt>Acts as</dt>
+        <dd>
+          <code>
+            <Shown text={of.subject} />
+          </code>
+        </dd>
+        <dt>For</dt>
+        <dd>
+          <Person of={of.root_principal} />
+          {of.parent_token_id === null ? null : (
+            <>
+              , through <a href={hrefOf('agents', of.parent_token_id)}>the agent above it</a>
+            </>
+          )}
+        </dd>
+        <dt>May use</dt>
+        <dd>{capabilityWords(of)}</dd>
+        <dt>Scopes</dt>
+        <dd>
+          <Scopes of={of.scope} />
+        </dd>
+        <dt>Passing on</dt>
+        <dd>{passingWords(of.max_delegation_depth)}</dd>
+        <dt>Purpose</dt>
+        <dd>{of.purpose === null ? 'None given' : <Value of={of.purpose} />}</dd>
+        <dt>Since</dt>
+        <dd>
+          <Ago at={of.issued_at} />
+        </dd>
+        <dt>{of.revoked_at === null ? 'Ends' : 'Ended'}</dt>
+        <dd>
+          {of.revoked_at === null ? <Left until={of.expires_at} /> : <Ago at={of.revoked_at} />}
+        </dd>
+        <dt>Token id</dt>
+        <dd>
+          <code>{of.token_id}</code>
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+function capabilityWords({ capability, purpose }: TokenView): string {
+  if (capability !== null) return `${titleOf(capability)}, nothing else`;
+  const only = purpose?.only_capabilities;
+  if (!Array.isArray(only)) return 'Every capability that its scopes allow';
+  return only.map((name) => titleOf(String(name))).join(', ');
+}
+
+function passingWords(depth: number): string {
+  if (depth === 0) return 'It may not pass its authority on';
+  return depth === 1 ? 'To agents directly below it' : `To agents below it, ${depth} levels deep`;
+}
+
+function Budget({ of }: { readonly of: TokenView }) {
+  const { budget, budget_spent, budget_reserved, budget_remaining, debts } = of;
+  return (
+    <section aria-labelledby="h-budget">
+      <h2 id="h-budget">Budget</h2>
+      {budget ? (
+        <>
+          <BudgetBar
+            of={{
+              currency: budget.currency,
+              max: budget.max_amount,
+              spent: budget_spent ?? 0,
+              reserved: budget_reserved ?? 0,
+              left: budget_remaining ?? 0,
+            }}
+            label={shortName(of)}
+          />
+          <p class="small muted">
+            Left is what this limit and every limit above it leave. Agents below it spend from it.
+          </p>
+        </>
+      ) : (
+        <p>It has no limit of its own. Limits above it hold.</p>
+      )}
+      {debts.map((debt) => (
+        <p key={debt.currency} class="notice warn">
+          Calls cost <Amount of={debt} /> more than was reserved for them.
+        </p>
+      ))}
+    </section>
+  );
+}
+
+interface BelowOf {
+  readonly tokenId: string;
+  readonly changes: number;
+  readonly onEnd: ((agent: Agent) => void) | undefined;
+}
+
+function Below({ tokenId, changes, onEnd }: BelowOf) {
+  const cursor = place.value.query.get('cursor') ?? undefined;
+  const load = () => ask('agents.children', { token_id: tokenId, cursor });
+  const loaded = useLoaded(load, [tokenId, cursor, growth.value, changes]);
+  return (
+    <section aria-labelledby="h-below">
+      <h2 id="h-below">Agents below it</h2>
+      <Ready of={loaded} what="The list of agents below it">
+        {({ children, next_cursor }) => (
+          <>
+            {children.length === 0 ? (
+              <Empty>It has passed nothing on.</Empty>
+            ) : (
+              <AgentTree agents={children} onEnd={onEnd} label="Agents below it" />
+            )}
+            <p class="row">
+              {cursor === undefined ? null : (
+                <a href={hrefOf('agents', tokenId)}>First agents below it</a>
+              )}
+              {next_cursor === null ? null : (
+                <a href={hrefOf('agents', tokenId, { cursor: next_cursor })}>
+                  Next agents below it
+                </a>
+              )}
+            </p>
+          </>
+        )}
+      </Ready>
+    </section>
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * Words about agents: what they may do, what they did last, and how many there are.
+ *
+ * @module
+ */
+
+import type { Act, Agent, BudgetView } from '../../../protocol/console/views.ts';
+
+/** "3 agents", "1 agent". */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}
+
+/** The name of an agent without the class of its principal. */
+export function shortName({ subject }: Pick<Agent, 'subject'>): string {
+  return subject.slice(subject.indexOf(':') + 1);
+}
+
+/** Milliseconds: a state that is younger than the time between two answers to the page. */
+const JUST_NOW_MS = 60_000;
+
+export interface StateWords {
+  readonly state: 'good' | 'warn' | 'danger' | 'off' | undefined;
+  readonly words: string;
+}
+
+/** The service does not say whether a call of an agent runs now, so neither does this. */
+export function stateWords(agent: Agent, now: number): StateWords {
+  const { state, is_frozen, waits_for, last_act } = agent;
+  if (state === 'revoked') return { state: 'off', words: 'Ended' };
+  if (state === 'expired' || Date.parse(agent.expires_at) <= now) {
+    return { state: 'off', words: 'Expired' };
+  }
+  if (is_frozen) return { state: 'danger', words: 'Frozen' };
+  if (waits_for !== null) return { state: 'warn', words: 'Waits for approval' };
+  if (last_act && now - Date.parse(last_act.timestamp) < JUST_NOW_MS) {
+    return { state: 'good', words: 'Just acted' };
+  }
+  return { state: undefined, words: 'Idle' };
+}
+
+export function isLiving(agent: Agent, now: number): boolean {
+  return agent.state === 'active' && Date.parse(agent.expires_at) > now;
+}
+
+/** "Searched flights" is for a person to say: the name of the capability, and how it went. */
+export function outcomeWords({ success, failure_type }: Act): string {
+  if (success) return 'done';
+  return failure_type === null ? 'failed' : failure_type.replaceAll('_', ' ');
+}
+
+export function spendingWords(budget: BudgetView | null): string | undefined {
+  if (budget === null) return 'No limit of its own. Limits above it hold.';
+  return budget.max === 0 ? 'Cannot spend. Its limit is zero.' : undefined;
+}
+
+/** The living agents of trees; undefined when the trees show only some of them. */
+export function livingIn(agents: readonly Agent[], now: number): number | undefined {
+  let living = 0;
+  for (const agent of agents) {
+    if (!isLiving(agent, now)) continue;
+    const below = livingIn(agent.children, now);
+    if (below === undefined || agent.children.length < agent.children_count) return undefined;
+    living += 1 + below;
+  }
+  return living;
+}

@@ -1,0 +1,134 @@
+/**
+ * Identities and their entitlements: who may ask for what. Credentials are never shown.
+ *
+ * @module
+ */
+
+import type { IdentityList, IdentityView } from '../../../protocol/console/views.ts';
+import { ask } from '../../api.ts';
+import { Empty, useLoaded } from '../../parts/loaded.tsx';
+import { Person } from '../../parts/name.tsx';
+import { Pill } from '../../parts/pill.tsx';
+import { Shown } from '../../parts/shown.tsx';
+import { Ready } from '../ready.tsx';
+import { Paged } from './turning.tsx';
+
+export function Identities() {
+  const loaded = useLoaded(() => ask('operations.identities', {}), []);
+  return (
+    <Ready of={loaded} what="The list of identities">
+      {(list) => <AllIdentities of={list} />}
+    </Ready>
+  );
+}
+
+function AllIdentities({ of: { identities, rules, issuers } }: { readonly of: IdentityList }) {
+  return (
+    <>
+      {identities.length === 0 ? (
+        <Empty>No identity has a key. The settings of the service name them.</Empty>
+      ) : (
+        <Paged what="identities" items={identities}>
+          {(page) => (
+            <ul>
+              {page.map((identity) => (
+                <Entitled
+                  key={`${identity.principal} ${identity.caller_class} ${identity.scopes.join()}`}
+                  of={identity}
+                  who={[identity.principal]}
+                />
+              ))}
+            </ul>
+          )}
+        </Paged>
+      )}
+      <Rules of={rules} issuers={issuers} />
+    </>
+  );
+}
+
+function Rules({
+  of,
+  issuers,
+}: {
+  readonly of: IdentityList['rules'];
+  readonly issuers: IdentityList['issuers'];
+}) {
+  return (
+    <>
+      <h3>People of identity providers</h3>
+      {issuers.length === 0 ? (
+        <Empty>No identity provider is configured.</Empty>
+      ) : (
+        <p class="small">
+          Accepted:{' '}
+          {issuers.map((issuer, index) => (
+            <span key={issuer}>
+              {index > 0 ? ', ' : ''}
+              <code>
+                <Shown text={issuer} />
+              </code>
+            </span>
+          ))}
+        </p>
+      )}
+      {of.length === 0 ? null : (
+        <Paged what="rules" items={of}>
+          {(page) => (
+            <ul>
+              {page.map((rule) => (
+                <Entitled
+                  key={`${rule.principals.join()} ${rule.scopes.join()}`}
+                  of={rule}
+                  who={rule.principals}
+                />
+              ))}
+            </ul>
+          )}
+        </Paged>
+      )}
+    </>
+  );
+}
+
+interface EntitledOf {
+  readonly of: Omit<IdentityView, 'principal'>;
+  readonly who: readonly string[];
+}
+
+function Entitled({ of: { scopes, subjects, caller_class, is_demo }, who }: EntitledOf) {
+  return (
+    <li class="node">
+      <div>
+        {who.map((principal) => (
+          <p key={principal}>
+            <Person of={principal} /> {is_demo ? <Pill state="warn">Demo key</Pill> : null}
+          </p>
+        ))}
+        <p class="small muted">{caller_class}</p>
+      </div>
+      <p class="small">
+        May ask for <Codes of={scopes} none="nothing" />
+      </p>
+      <p class="small">
+        May name <Codes of={subjects} none="no other subject" />
+      </p>
+    </li>
+  );
+}
+
+function Codes({ of, none }: { readonly of: readonly string[]; readonly none: string }) {
+  if (of.length === 0) return <>{none}</>;
+  return (
+    <>
+      {of.map((each, index) => (
+        <span key={each}>
+          {index > 0 ? ', ' : ''}
+          <code>
+            <Shown text={each} />
+          </code>
+        </span>
+      ))}
+    </>
+  );
+}

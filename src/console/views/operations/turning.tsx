@@ -1,0 +1,90 @@
+/**
+ * Pages of a list within a view: by the cursors of the service, or of a list that came whole.
+ *
+ * @module
+ */
+
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+
+interface TurningOf {
+  readonly what: string;
+  /** The cursors of the pages after the first, up to the one that is shown. */
+  readonly cursors: Signal<readonly string[]>;
+  readonly next: string | null;
+}
+
+export function Turning({ what, cursors, next }: TurningOf) {
+  return (
+    <Turn
+      what={what}
+      onBack={
+        cursors.value.length === 0
+          ? undefined
+          : () => {
+              cursors.value = cursors.value.slice(0, -1);
+            }
+      }
+      onNext={
+        next === null
+          ? undefined
+          : () => {
+              cursors.value = [...cursors.value, next];
+            }
+      }
+    />
+  );
+}
+
+/** Items of a page of a list that came whole. */
+const PAGE = 20;
+
+interface PagedOf<T> {
+  readonly what: string;
+  readonly items: readonly T[];
+  readonly children: (page: readonly T[]) => ComponentChildren;
+}
+
+export function Paged<T>({ what, items, children }: PagedOf<T>) {
+  const asked = useSignal(0);
+  const last = Math.max(0, Math.ceil(items.length / PAGE) - 1);
+  const page = Math.min(asked.value, last);
+  const turnTo = (to: number) => () => {
+    asked.value = to;
+  };
+  return (
+    <>
+      {children(items.slice(page * PAGE, (page + 1) * PAGE))}
+      {last > 0 ? (
+        <p class="small muted">
+          {page * PAGE + 1} to {Math.min((page + 1) * PAGE, items.length)} of {items.length}
+        </p>
+      ) : null}
+      <Turn
+        what={what}
+        onBack={page > 0 ? turnTo(page - 1) : undefined}
+        onNext={page < last ? turnTo(page + 1) : undefined}
+      />
+    </>
+  );
+}
+
+interface TurnOf {
+  readonly what: string;
+  readonly onBack: (() => void) | undefined;
+  readonly onNext: (() => void) | undefined;
+}
+
+function Turn({ what, onBack, onNext }: TurnOf) {
+  if (!onBack && !onNext) return null;
+  return (
+    <p class="row">
+      <button type="button" disabled={!onBack} onClick={onBack}>
+        Previous {what}
+      </button>
+      <button type="button" disabled={!onNext} onClick={onNext}>
+        Next {what}
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,35 @@
+/**
+ * What an act of the person did, where the person acted. It takes the focus, because the button that was pressed
+ * may be gone.
+ *
+ * @module
+ */
+
+import { useEffect, useRef } from 'preact/hooks';
+import { Shown } from '../parts/shown.tsx';
+
+export interface Done {
+  readonly words: string;
+  /** Whether a part of it could not be done. */
+  readonly isPartial?: boolean;
+}
+
+/** `of` is undefined until something was done. */
+export function Outcome({ of }: { readonly of: Done | undefined }) {
+  const notice = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!of) return;
+    // After the dialog has closed: until then nothing outside it takes the focus.
+    const timer = setTimeout(() => notice.current?.focus());
+    return () => clearTimeout(timer);
+  }, [of]);
+  return (
+    <div ref={notice} tabIndex={-1} role="status">
+      {of ? (
+        <p class={of.isPartial ? 'notice warn' : 'notice good'}>
+          <Shown text={of.words} />
+        </p>
+      ) : null}
+    </div>
+  );
+}
