@@ -16,7 +16,7 @@ import { hrefOf, place } from '../router.ts';
 import { EndDialog } from './agents/end.tsx';
 import { EndedAgents } from './agents/ended.tsx';
 import { AgentPage } from './agents/page.tsx';
-import { PersonFreeze } from './agents/person.tsx';
+import { FreezeSection, FrozenNotice } from './agents/person.tsx';
 import { StopDialog } from './agents/stop.tsx';
 import { AgentTree } from './agents/tree.tsx';
 import { ChooseRoot } from './agents/whose.tsx';
@@ -80,6 +80,11 @@ function AgentsOf({ person, root }: AgentsOfProps) {
         </Ready>
       </section>
       <EndedAgents root={root} />
+      <FreezeSection
+        person={person}
+        root={root ?? person.principal}
+        onDone={(words) => finish({ words })}
+      />
       {person.operates.includes('read') ? (
         <section aria-labelledby="h-whose">
           <h2 id="h-whose">Agents of others</h2>
@@ -142,12 +147,9 @@ function Trees({ of, person, onEnd, onDone }: TreesOf) {
   const whose = personOf(root_principal);
   return (
     <>
-      <PersonFreeze
-        person={person}
-        root={root_principal}
-        isFrozen={agents.some(({ is_frozen }) => is_frozen)}
-        onDone={(words) => onDone({ words })}
-      />
+      {agents.some(({ is_frozen }) => is_frozen) ? (
+        <FrozenNotice person={person} root={root_principal} onDone={(words) => onDone({ words })} />
+      ) : null}
       {agents.length === 0 ? (
         <Empty>
           {isFirst

@@ -90,7 +90,7 @@ export function Consequences({ of }: { readonly of: readonly Ending[] }) {
         {counted(tokens, 'token')} of <Names of={names} />
       </dd>
       <dt>Running</dt>
-      <dd>{running === 0 ? 'No call runs' : `${counted(running, 'call')} finish first`}</dd>
+      <dd>{running === 0 ? 'No call runs' : counted(running, 'call finishes', 'calls finish')}</dd>
       <dt>Waiting</dt>
       <dd>
         {requests === 0

@@ -48,9 +48,13 @@ export function AgentNode({ agent, onEnd }: NodeProps) {
         </dd>
         <dt>Refused</dt>
         <dd>{agent.refused_today === 0 ? 'None today' : `${agent.refused_today} today`}</dd>
-        <dt>Ends</dt>
+        <dt>{agent.revoked_at === null ? 'Ends' : 'Ended'}</dt>
         <dd>
-          <Left until={agent.expires_at} />
+          {agent.revoked_at === null ? (
+            <Left until={agent.expires_at} />
+          ) : (
+            <Ago at={agent.revoked_at} />
+          )}
         </dd>
       </dl>
       <div class="acts">
@@ -127,7 +131,7 @@ export function Scopes({ of }: { readonly of: readonly string[] }) {
 function Spending({ agent }: { readonly agent: Agent }) {
   const words = spendingWords(agent.budget);
   if (words !== undefined || agent.budget === null) return <p class="small">{words}</p>;
-  return <BudgetBar of={agent.budget} cost={undefined} label={shortName(agent)} />;
+  return <BudgetBar of={agent.budget} label={shortName(agent)} heading="Budget" />;
 }
 
 export function LastAct({ agent: { last_act } }: { readonly agent: Agent }) {
@@ -144,7 +148,9 @@ export function LastAct({ agent: { last_act } }: { readonly agent: Agent }) {
           <Amount of={cost} />
         </>
       ) : null}{' '}
-      <Ago at={timestamp} />
+      <span class="unit">
+        <Ago at={timestamp} />
+      </span>
     </>
   );
 }

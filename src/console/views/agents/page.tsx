@@ -6,7 +6,6 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { Agent, Me } from '../../../protocol/console/views.ts';
 import type { TokenView } from '../../../protocol/token.ts';
 import { ask } from '../../api.ts';
@@ -23,6 +22,7 @@ import { growth } from '../growth.ts';
 import { type Done, Outcome } from '../outcome.tsx';
 import { Ready } from '../ready.tsx';
 import { EndDialog, type Named } from './end.tsx';
+import { MayUse } from './may-use.tsx';
 import { Scopes } from './node.tsx';
 import { AgentTree } from './tree.tsx';
 import { shortName } from './words.ts';
@@ -72,6 +72,7 @@ export function AgentPage({ tokenId, person }: AgentPageOf) {
           <>
             <Authority of={of} />
             <Budget of={of} />
+            <MayUse of={of} />
           </>
         )}
       </Ready>
@@ -132,8 +133,6 @@ function Authority({ of }: { readonly of: TokenView }) {
             </>
           )}
         </dd>
-        <dt>May use</dt>
-        <dd>{capabilityWords(of)}</dd>
         <dt>Scopes</dt>
         <dd>
           <Scopes of={of.scope} />
@@ -159,13 +158,6 @@ function Authority({ of }: { readonly of: TokenView }) {
   );
 }
 
-function capabilityWords({ capability, purpose }: TokenView): string {
-  if (capability !== null) return `${titleOf(capability)}, nothing else`;
-  const only = purpose?.only_capabilities;
-  if (!Array.isArray(only)) return 'Every capability that its scopes allow';
-  return only.map((name) => titleOf(String(name))).join(', ');
-}
-
 function passingWords(depth: number): string {
   if (depth === 0) return 'It may not pass its authority on';
   return depth === 1 ? 'To agents directly below it' : `To agents below it, ${depth} levels deep`;
@@ -187,10 +179,9 @@ function Budget({ of }: { readonly of: TokenView }) {
               left: budget_remaining ?? 0,
             }}
             label={shortName(of)}
+            heading="This agent and those below it"
           />
-          <p class="small muted">
-            Left is what this limit and every limit above it leave. Agents below it spend from it.
-          </p>
+          <p class="small muted">Left is what this limit and every limit above it leave.</p>
         </>
       ) : (
         <p>It has no limit of its own. Limits above it hold.</p>
@@ -221,7 +212,9 @@ function Below({ tokenId, changes, onEnd }: BelowOf) {
         {({ children, next_cursor }) => (
           <>
             {children.length === 0 ? (
-              <Empty>It has passed nothing on.</Empty>
+              <Empty>
+                {next_cursor === null ? 'There are none.' : 'None in this part of the list.'}
+              </Empty>
             ) : (
               <AgentTree agents={children} onEnd={onEnd} label="Agents below it" />
             )}

@@ -10,54 +10,75 @@ import { personOf } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { FreezeDialog, LiftDialog } from '../operations/freezing.tsx';
 
-interface PersonFreezeOf {
+interface FreezeOf {
   readonly person: Me;
   readonly root: string;
-  readonly isFrozen: boolean;
   onDone(words: string): void;
 }
 
 /** A person who cannot lift a freeze reads who can. */
-export function PersonFreeze({ person, root, isFrozen, onDone }: PersonFreezeOf) {
-  const isFreezing = useSignal(false);
+export function FrozenNotice({ person, root, onDone }: FreezeOf) {
   const isLifting = useSignal(false);
-  const target = { what: 'root_principal', target: root, root_principal: null } as const;
-  const mayFreeze = person.operates.includes('freeze');
   const mayLift = person.operates.includes('unfreeze');
-  const open = (dialog: { value: boolean }, isOpen: boolean) => () => {
-    dialog.value = isOpen;
-  };
   return (
-    <>
-      {isFrozen ? (
-        <div class="notice bad">
-          <p>
-            <b>Frozen.</b> The service refuses new calls and new tokens of{' '}
-            <Shown text={personOf(root)} />. {mayLift ? null : 'An operator can lift the freeze.'}
-          </p>
-          {mayLift ? (
-            <button type="button" onClick={open(isLifting, true)}>
-              Lift the freeze…
-            </button>
-          ) : null}
-        </div>
-      ) : null}
-      {mayFreeze && !isFrozen ? (
-        <button type="button" class="danger" onClick={open(isFreezing, true)}>
-          Freeze <Shown text={personOf(root)} />…
+    <div class="notice bad">
+      <p>
+        <b>Frozen.</b> The service refuses new calls and new tokens of{' '}
+        <Shown text={personOf(root)} />. {mayLift ? null : 'An operator can lift the freeze.'}
+      </p>
+      {mayLift ? (
+        <button
+          type="button"
+          onClick={() => {
+            isLifting.value = true;
+          }}
+        >
+          Lift the freeze…
         </button>
       ) : null}
-      <FreezeDialog
-        fixed={target}
-        open={isFreezing.value}
-        onClose={open(isFreezing, false)}
-        onDone={onDone}
-      />
       <LiftDialog
-        of={isLifting.value ? target : undefined}
-        onClose={open(isLifting, false)}
+        of={isLifting.value ? targetOf(root) : undefined}
+        onClose={() => {
+          isLifting.value = false;
+        }}
         onDone={onDone}
       />
-    </>
+    </div>
   );
+}
+
+/** For operators who may freeze. */
+export function FreezeSection({ person, root, onDone }: FreezeOf) {
+  const isFreezing = useSignal(false);
+  if (!person.operates.includes('freeze')) return null;
+  return (
+    <section aria-labelledby="h-freeze">
+      <h2 id="h-freeze">Freeze</h2>
+      <p>
+        A freeze stops all agents of <Shown text={personOf(root)} /> and can be lifted. Ending an
+        agent is for good.
+      </p>
+      <button
+        type="button"
+        class="danger"
+        onClick={() => {
+          isFreezing.value = true;
+        }}
+      >
+        Freeze <Shown text={personOf(root)} />…
+      </button>
+      <FreezeDialog
+        fixed={targetOf(root)}
+        open={isFreezing.value}
+        onClose={() => {
+          isFreezing.value = false;
+        }}
+        onDone={onDone}
+      />
+    </section>
+  );
+}
+
+function targetOf(root: string) {
+  return { what: 'root_principal', target: root, root_principal: null } as const;
 }

@@ -94,7 +94,10 @@ function When({ of: { delivered_at, next_attempt_at } }: { readonly of: Delivery
   if (next_attempt_at === null) return <>No further attempt</>;
   return (
     <>
-      Next attempt <Ago at={next_attempt_at} />
+      Next attempt{' '}
+      <span class="unit">
+        <Ago at={next_attempt_at} />
+      </span>
     </>
   );
 }

@@ -82,7 +82,10 @@ function FreezeList({
             </p>
           </div>
           <p class="small">
-            By <Person of={freeze.frozen_by} /> <Ago at={freeze.frozen_at} />
+            By <Person of={freeze.frozen_by} />{' '}
+            <span class="unit">
+              <Ago at={freeze.frozen_at} />
+            </span>
           </p>
           <p class="small">
             {freeze.until === null ? 'Until it is lifted' : <Left until={freeze.until} />}

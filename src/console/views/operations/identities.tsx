@@ -7,7 +7,6 @@
 import type { IdentityList, IdentityView } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Person } from '../../parts/name.tsx';
 import { Pill } from '../../parts/pill.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { Ready } from '../ready.tsx';
@@ -102,7 +101,10 @@ function Entitled({ of: { scopes, subjects, caller_class, is_demo }, who }: Enti
       <div>
         {who.map((principal) => (
           <p key={principal}>
-            <Person of={principal} /> {is_demo ? <Pill state="warn">Demo key</Pill> : null}
+            <b>
+              <Shown text={principal} />
+            </b>{' '}
+            {is_demo ? <Pill state="warn">Demo key</Pill> : null}
           </p>
         ))}
         <p class="small muted">{caller_class}</p>

@@ -79,7 +79,9 @@ function Calls({
               </div>
               <p class="small">
                 <Person of={call.subject} /> for <Person of={call.root_principal} />{' '}
-                <Ago at={call.admitted_at} />
+                <span class="unit">
+                  <Ago at={call.admitted_at} />
+                </span>
               </p>
               <p class="small">
                 {call.charged ? (

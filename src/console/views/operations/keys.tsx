@@ -53,8 +53,8 @@ export function Keys({ of }: { readonly of: readonly KeyView[] }) {
 function Span({ of: { since, until } }: { readonly of: KeyView }) {
   return (
     <dl class="facts small">
-      <dt>Signs from</dt>
-      <dd>{since === null ? 'The first start' : exact(since)}</dd>
+      <dt>Signs</dt>
+      <dd>{since === null ? 'From the first start' : `From ${exact(since)}`}</dd>
       <dt>Published</dt>
       <dd>{until === null ? 'Until a rotation' : `Until ${exact(until)}`}</dd>
     </dl>

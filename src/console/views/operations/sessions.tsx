@@ -78,12 +78,22 @@ function Listed({
               {session.how}, <Shown text={session.user_agent} />
             </p>
           </div>
-          <p class="small">
-            Signed in <Ago at={session.created_at} />
-          </p>
-          <p class="small">
-            Seen <Ago at={session.seen_at} /> <Left until={session.expires_at} />
-          </p>
+          <dl class="facts small">
+            <dt>Since</dt>
+            <dd>
+              <Ago at={session.created_at} />
+            </dd>
+            <dt>Ends</dt>
+            <dd>
+              <Left until={session.expires_at} />
+            </dd>
+          </dl>
+          <dl class="facts small">
+            <dt>Seen</dt>
+            <dd>
+              <Ago at={session.seen_at} />
+            </dd>
+          </dl>
           <div class="acts">
             {onEnd ? (
               <button type="button" class="danger" onClick={() => onEnd(session)}>

@@ -37,7 +37,7 @@ export function Turning({ what, cursors, next }: TurningOf) {
 }
 
 /** Items of a page of a list that came whole. */
-const PAGE = 20;
+const PAGE = 10;
 
 interface PagedOf<T> {
   readonly what: string;
