@@ -12,6 +12,7 @@ import { me } from '../me.ts';
 import { Empty, Loading, useLoaded } from '../parts/loaded.tsx';
 import { Person, personOf } from '../parts/name.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { useTitle } from '../parts/title.ts';
 import { hrefOf, place } from '../router.ts';
 import { EndDialog } from './agents/end.tsx';
 import { EndedAgents } from './agents/ended.tsx';
@@ -20,7 +21,7 @@ import { FreezeSection, FrozenNotice } from './agents/person.tsx';
 import { StopDialog } from './agents/stop.tsx';
 import { AgentTree } from './agents/tree.tsx';
 import { ChooseRoot } from './agents/whose.tsx';
-import { counted, isLiving, livingIn } from './agents/words.ts';
+import { counted, isLiving, livingIn, mayReadActs } from './agents/words.ts';
 import { growth } from './growth.ts';
 import { type Done, Outcome } from './outcome.tsx';
 import { Ready } from './ready.tsx';
@@ -42,6 +43,7 @@ interface AgentsOfProps {
 }
 
 function AgentsOf({ person, root }: AgentsOfProps) {
+  useTitle(root === undefined ? undefined : `Agents of ${personOf(root)}`);
   const done = useSignal<Done | undefined>(undefined);
   const ending = useSignal<Agent | undefined>(undefined);
   const cursor = place.value.query.get('cursor') ?? undefined;
@@ -145,6 +147,7 @@ function Trees({ of, person, onEnd, onDone }: TreesOf) {
   const { agents, root_principal, next_cursor } = of;
   const isFirst = !place.value.query.has('cursor');
   const whose = personOf(root_principal);
+  const mayRead = mayReadActs(person, root_principal);
   return (
     <>
       {agents.some(({ is_frozen }) => is_frozen) ? (
@@ -157,7 +160,15 @@ function Trees({ of, person, onEnd, onDone }: TreesOf) {
             : 'There are no older agents.'}
         </Empty>
       ) : (
-        <AgentTree agents={agents} onEnd={onEnd} label={`Agents of ${whose}`} />
+        <>
+          <AgentTree
+            agents={agents}
+            onEnd={onEnd}
+            mayReadActs={mayRead}
+            label={`Agents of ${whose}`}
+          />
+          <p class="small muted">{mayRead ? ACTS_SHOWN : ACTS_HIDDEN}</p>
+        </>
       )}
       <p class="row">
         {isFirst ? null : <a href={pageOf(of, person)}>Newest agents</a>}
@@ -166,6 +177,10 @@ function Trees({ of, person, onEnd, onDone }: TreesOf) {
     </>
   );
 }
+
+const ACTS_SHOWN = 'Last acts and refusals are those among the newest calls of all these agents.';
+const ACTS_HIDDEN =
+  'What the agents did is not shown: reading it needs the scope operator:audit, which a person who configures the service can grant.';
 
 function pageOf({ root_principal }: AgentTrees, { principal }: Me, cursor?: string): string {
   return hrefOf('agents', undefined, {

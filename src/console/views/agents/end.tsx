@@ -4,8 +4,7 @@
  * @module
  */
 
-import type { ComponentChildren } from 'preact';
-import type { Agent, Ending } from '../../../protocol/console/views.ts';
+import type { Agent, BudgetView, Ending } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Failed, type Loaded, Loading, useLoaded } from '../../parts/loaded.tsx';
@@ -16,7 +15,15 @@ import { AgentName } from './node.tsx';
 import { counted, shortName } from './words.ts';
 
 /** What a dialog says of an agent. */
-export type Named = Pick<Agent, 'token_id' | 'subject' | 'client_name'>;
+export type Named = Pick<Agent, 'token_id' | 'subject' | 'client_name'> & {
+  readonly budget: object | null;
+};
+
+/** What ends with an agent. */
+export interface EndingOf {
+  readonly agent: Named;
+  readonly ending: Ending;
+}
 
 interface EndDialogOf {
   /** Undefined while the dialog is closed. */
@@ -34,6 +41,7 @@ export function EndDialog({ agent, onClose, onEnded }: EndDialogOf) {
     () => (agent ? ask('agents.ends', { token_id: agent.token_id }) : Promise.resolve(undefined)),
     [agent?.token_id],
   );
+  const isOther = loaded.state === 'ready' && loaded.value?.token_id !== agent?.token_id;
   const end = async () => {
     if (!agent) return;
     const { ended } = await ask('tokens.revoke', { token_id: agent.token_id });
@@ -47,6 +55,7 @@ export function EndDialog({ agent, onClose, onEnded }: EndDialogOf) {
       back="Keep it"
       confirm="End agent"
       danger
+      blocked={loaded.state === 'loading' || isOther ? 'What ends is still loading.' : undefined}
       onConfirm={end}
     >
       <Finality />
@@ -63,7 +72,7 @@ function WhatEnds({ agent, loaded }: { agent: Named; loaded: Loaded<Ending | und
   if (loaded.state === 'loading' || loaded.value?.token_id !== agent.token_id) {
     return <Loading what="what ends" />;
   }
-  return <Consequences of={[loaded.value]} />;
+  return <Consequences of={[{ agent, ending: loaded.value }]} />;
 }
 
 export function Finality() {
@@ -75,13 +84,14 @@ export function Finality() {
 }
 
 /** Of one agent, or of several together. */
-export function Consequences({ of }: { readonly of: readonly Ending[] }) {
-  const sum = (count: (each: Ending) => number) => of.reduce((all, each) => all + count(each), 0);
+export function Consequences({ of }: { readonly of: readonly EndingOf[] }) {
+  const sum = (count: (each: Ending) => number) =>
+    of.reduce((all, { ending }) => all + count(ending), 0);
   const tokens = sum((each) => each.tokens);
-  const isMore = of.some((each) => each.tokens >= each.tokens_max);
+  const isMore = of.some(({ ending }) => ending.tokens >= ending.tokens_max);
   const running = sum((each) => each.running);
   const requests = sum((each) => each.requests);
-  const names = [...new Set(of.flatMap(({ principals }) => principals))];
+  const names = [...new Set(of.flatMap(({ ending }) => ending.principals))];
   return (
     <dl class="facts">
       <dt>Ends</dt>
@@ -120,17 +130,31 @@ function Names({ of }: { readonly of: readonly string[] }) {
   );
 }
 
-/** The first budget of an ending is its own; a parent's spending contains that of its children. */
-function Spent({ of }: { readonly of: readonly Ending[] }) {
+/** The budget of an agent counts what those below it spent. Without one, theirs may count the same money twice. */
+function Spent({ of }: { readonly of: readonly EndingOf[] }) {
   const spent = new Map<string, number>();
-  for (const { budgets } of of) {
-    const own = budgets[0];
-    if (own) spent.set(own.currency, (spent.get(own.currency) ?? 0) + own.spent);
+  for (const { ending } of of) {
+    for (const [currency, amount] of mostSpent(ending.budgets)) {
+      spent.set(currency, (spent.get(currency) ?? 0) + amount);
+    }
   }
-  const sums: ComponentChildren[] = [...spent].map(([currency, amount]) => (
-    <span key={currency}>
-      <Amount of={{ currency, amount }} /> stays spent.{' '}
-    </span>
-  ));
-  return <>{sums}</>;
+  const isExact = of.every(({ agent, ending }) => agent.budget || ending.budgets.length === 0);
+  return (
+    <>
+      {[...spent].map(([currency, amount]) => (
+        <span key={currency}>
+          {isExact ? '' : 'At least '}
+          <Amount of={{ currency, amount }} /> stays spent.{' '}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function mostSpent(budgets: readonly BudgetView[]): Map<string, number> {
+  const most = new Map<string, number>();
+  for (const { currency, spent } of budgets) {
+    most.set(currency, Math.max(spent, most.get(currency) ?? 0));
+  }
+  return most;
 }

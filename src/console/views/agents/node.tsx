@@ -16,13 +16,14 @@ import { Ago, Left } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
 import { isLiving, outcomeWords, shortName, spendingWords, stateWords } from './words.ts';
 
-interface NodeProps {
-  readonly agent: Agent;
-  /** Absent where the person may not end the agent. */
-  readonly onEnd?: ((agent: Agent) => void) | undefined;
+/** What the person may do and know of the agents shown. */
+export interface NodeRights {
+  /** Undefined where the person may not end them. */
+  readonly onEnd: ((agent: Agent) => void) | undefined;
+  readonly mayReadActs: boolean;
 }
 
-export function AgentNode({ agent, onEnd }: NodeProps) {
+export function AgentNode({ agent, onEnd, mayReadActs }: NodeRights & { readonly agent: Agent }) {
   const heading = `agent-${agent.token_id}`;
   return (
     <article class="node" aria-labelledby={heading}>
@@ -42,12 +43,7 @@ export function AgentNode({ agent, onEnd }: NodeProps) {
       </div>
       <Spending agent={agent} />
       <dl class="facts small">
-        <dt>Last act</dt>
-        <dd>
-          <LastAct agent={agent} />
-        </dd>
-        <dt>Refused</dt>
-        <dd>{agent.refused_today === 0 ? 'None today' : `${agent.refused_today} today`}</dd>
+        {mayReadActs ? <Acts agent={agent} /> : null}
         <dt>{agent.revoked_at === null ? 'Ends' : 'Ended'}</dt>
         <dd>
           {agent.revoked_at === null ? (
@@ -65,6 +61,19 @@ export function AgentNode({ agent, onEnd }: NodeProps) {
         ) : null}
       </div>
     </article>
+  );
+}
+
+function Acts({ agent }: { readonly agent: Agent }) {
+  return (
+    <>
+      <dt>Last act</dt>
+      <dd>
+        <LastAct agent={agent} />
+      </dd>
+      <dt>Refused</dt>
+      <dd>{agent.refused_today === 0 ? 'None today' : `${agent.refused_today} today`}</dd>
+    </>
   );
 }
 
@@ -135,7 +144,7 @@ function Spending({ agent }: { readonly agent: Agent }) {
 }
 
 export function LastAct({ agent: { last_act } }: { readonly agent: Agent }) {
-  if (!last_act) return <>None yet</>;
+  if (!last_act) return <>None</>;
   const { capability, invocation_id, cost, timestamp } = last_act;
   const what = capability === null ? 'A call' : titleOf(capability);
   return (

@@ -5,10 +5,10 @@
  */
 
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import type { Agent, Me } from '../../../protocol/console/views.ts';
+import type { Me } from '../../../protocol/console/views.ts';
 import type { TokenView } from '../../../protocol/token.ts';
 import { ask } from '../../api.ts';
+import { isMe } from '../../me.ts';
 import { BudgetBar } from '../../parts/budget.tsx';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
 import { Amount } from '../../parts/money.tsx';
@@ -16,6 +16,7 @@ import { Person } from '../../parts/name.tsx';
 import { Pill } from '../../parts/pill.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
+import { useTitle } from '../../parts/title.ts';
 import { Value } from '../../parts/value.tsx';
 import { hrefOf, place } from '../../router.ts';
 import { growth } from '../growth.ts';
@@ -23,9 +24,9 @@ import { type Done, Outcome } from '../outcome.tsx';
 import { Ready } from '../ready.tsx';
 import { EndDialog, type Named } from './end.tsx';
 import { MayUse } from './may-use.tsx';
-import { Scopes } from './node.tsx';
+import { type NodeRights, Scopes } from './node.tsx';
 import { AgentTree } from './tree.tsx';
-import { shortName } from './words.ts';
+import { mayReadActs, shortName } from './words.ts';
 
 interface AgentPageOf {
   readonly tokenId: string;
@@ -40,18 +41,13 @@ export function AgentPage({ tokenId, person }: AgentPageOf) {
   const loaded = useLoaded(() => ask('tokens.get', { token_id: tokenId }), deps);
   const token = loaded.state === 'loading' ? undefined : loaded.value;
   const name = token ? shortName(token) : 'Agent';
-  useEffect(() => {
-    document.title = `${name} · Agents`;
-  }, [name]);
+  useTitle(name);
   const mayEnd = token?.root_principal === person.principal || person.operates.includes('revoke');
   const choose = (agent: Named | undefined) => {
     ending.value = agent;
   };
   return (
     <>
-      <p class="crumb">
-        <a href={listOf(token, person)}>All agents</a>
-      </p>
       <div class="head">
         <h1>
           <Shown text={name} /> {token ? <TokenPill of={token} /> : null}
@@ -84,7 +80,12 @@ export function AgentPage({ tokenId, person }: AgentPageOf) {
           </a>
         </p>
       </section>
-      <Below tokenId={tokenId} changes={changes.value} onEnd={mayEnd ? choose : undefined} />
+      <Below
+        tokenId={tokenId}
+        changes={changes.value}
+        onEnd={mayEnd ? choose : undefined}
+        mayReadActs={token !== undefined && mayReadActs(person, token.root_principal)}
+      />
       <EndDialog
         agent={ending.value}
         onClose={() => choose(undefined)}
@@ -97,10 +98,8 @@ export function AgentPage({ tokenId, person }: AgentPageOf) {
   );
 }
 
-function listOf(token: TokenView | undefined, { principal }: Me): string {
-  const root = token?.root_principal;
-  if (root === undefined || root === principal) return hrefOf('agents');
-  return hrefOf('agents', undefined, { root_principal: root });
+function listOf({ root_principal }: TokenView): string {
+  return isMe(root_principal) ? hrefOf('agents') : hrefOf('agents', undefined, { root_principal });
 }
 
 const STATES = {
@@ -126,7 +125,9 @@ function Authority({ of }: { readonly of: TokenView }) {
         </dd>
         <dt>For</dt>
         <dd>
-          <Person of={of.root_principal} />
+          <a href={listOf(of)}>
+            <Person of={of.root_principal} />
+          </a>
           {of.parent_token_id === null ? null : (
             <>
               , through <a href={hrefOf('agents', of.parent_token_id)}>the agent above it</a>
@@ -195,13 +196,12 @@ function Budget({ of }: { readonly of: TokenView }) {
   );
 }
 
-interface BelowOf {
+interface BelowOf extends NodeRights {
   readonly tokenId: string;
   readonly changes: number;
-  readonly onEnd: ((agent: Agent) => void) | undefined;
 }
 
-function Below({ tokenId, changes, onEnd }: BelowOf) {
+function Below({ tokenId, changes, ...rights }: BelowOf) {
   const cursor = place.value.query.get('cursor') ?? undefined;
   const load = () => ask('agents.children', { token_id: tokenId, cursor });
   const loaded = useLoaded(load, [tokenId, cursor, growth.value, changes]);
@@ -216,7 +216,7 @@ function Below({ tokenId, changes, onEnd }: BelowOf) {
                 {next_cursor === null ? 'There are none.' : 'None in this part of the list.'}
               </Empty>
             ) : (
-              <AgentTree agents={children} onEnd={onEnd} label="Agents below it" />
+              <AgentTree agents={children} {...rights} label="Agents below it" />
             )}
             <p class="row">
               {cursor === undefined ? null : (

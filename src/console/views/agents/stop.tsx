@@ -9,9 +9,10 @@ import type { Agent } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { now } from '../../live.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Failed, Loading, useLoaded, whyOf } from '../../parts/loaded.tsx';
+import { useLoaded, whyOf } from '../../parts/loaded.tsx';
 import type { Done } from '../outcome.tsx';
-import { Consequences, Finality } from './end.tsx';
+import { Ready } from '../ready.tsx';
+import { Consequences, type EndingOf, Finality } from './end.tsx';
 import { counted, isLiving } from './words.ts';
 
 /** Root agents in one question while all are ended. */
@@ -30,6 +31,8 @@ interface StopDialogOf {
 
 export function StopDialog({ open, root, agents, hasMore, onClose, onStopped }: StopDialogOf) {
   const progress = useSignal('');
+  const asked = open ? agents.map(({ token_id }) => token_id).join() : '';
+  const loaded = useLoaded(() => endingsOf(open ? agents : []), [asked]);
   const stop = async () => {
     const stopped = await stopAll(root, (ended) => {
       progress.value = `${counted(ended, 'agent')} ended so far`;
@@ -45,10 +48,19 @@ export function StopDialog({ open, root, agents, hasMore, onClose, onStopped }: 
       back="Keep them"
       confirm="End all of them"
       danger
+      blocked={loaded.state === 'loading' ? 'What ends is still loading.' : undefined}
       onConfirm={stop}
     >
       <Finality />
-      {open ? <AllThatEnds agents={agents} hasMore={hasMore} /> : null}
+      <Ready of={loaded} what="What ends">
+        {(endings) => <Consequences of={endings} />}
+      </Ready>
+      {hasMore ? (
+        <p>
+          These are the {counted(agents.length, 'agent')} of this page. The agents of the other
+          pages end too.
+        </p>
+      ) : null}
       <p role="status" class="small">
         {progress.value}
       </p>
@@ -56,30 +68,12 @@ export function StopDialog({ open, root, agents, hasMore, onClose, onStopped }: 
   );
 }
 
-function AllThatEnds({ agents, hasMore }: Pick<StopDialogOf, 'agents' | 'hasMore'>) {
-  const ids = agents.map(({ token_id }) => token_id);
-  const loaded = useLoaded(() => endingsOf(ids), [ids.join()]);
-  if (loaded.state === 'loading') return <Loading what="what ends" />;
-  if (loaded.state === 'failed') {
-    return <Failed what="What ends" why={loaded.why} again={loaded.again} />;
-  }
-  return (
-    <>
-      <Consequences of={loaded.value} />
-      {hasMore ? (
-        <p>
-          These are the {counted(agents.length, 'agent')} of this page. The agents of the other
-          pages end too.
-        </p>
-      ) : null}
-    </>
-  );
-}
-
 /** One after the other: each answer counts a tree. */
-async function endingsOf(ids: readonly string[]) {
-  const endings = [];
-  for (const token_id of ids) endings.push(await ask('agents.ends', { token_id }));
+async function endingsOf(agents: readonly Agent[]): Promise<EndingOf[]> {
+  const endings: EndingOf[] = [];
+  for (const agent of agents) {
+    endings.push({ agent, ending: await ask('agents.ends', { token_id: agent.token_id }) });
+  }
   return endings;
 }
 

@@ -7,29 +7,28 @@
 import type { Agent } from '../../../protocol/console/views.ts';
 import { Shown } from '../../parts/shown.tsx';
 import { hrefOf } from '../../router.ts';
-import { AgentNode } from './node.tsx';
+import { AgentNode, type NodeRights } from './node.tsx';
 import { counted, shortName } from './words.ts';
 
-interface TreeProps {
+interface TreeProps extends NodeRights {
   readonly agents: readonly Agent[];
-  readonly onEnd?: ((agent: Agent) => void) | undefined;
 }
 
-export function AgentTree({ agents, onEnd, label }: TreeProps & { readonly label: string }) {
+export function AgentTree({ label, ...tree }: TreeProps & { readonly label: string }) {
   return (
     <ul class="tree" aria-label={label}>
-      <Branches agents={agents} onEnd={onEnd} />
+      <Branches {...tree} />
     </ul>
   );
 }
 
-function Branches({ agents, onEnd }: TreeProps) {
+function Branches({ agents, ...rights }: TreeProps) {
   return (
     <>
       {agents.map((agent) => (
         <li key={agent.token_id}>
-          <AgentNode agent={agent} onEnd={onEnd} />
-          <Below agent={agent} onEnd={onEnd} />
+          <AgentNode agent={agent} {...rights} />
+          <Below agent={agent} {...rights} />
         </li>
       ))}
     </>
@@ -37,12 +36,12 @@ function Branches({ agents, onEnd }: TreeProps) {
 }
 
 /** A tree has a bounded number of nodes. The page of an agent lists the others. */
-function Below({ agent, onEnd }: Omit<TreeProps, 'agents'> & { readonly agent: Agent }) {
+function Below({ agent, ...rights }: NodeRights & { readonly agent: Agent }) {
   const hidden = agent.children_count - agent.children.length;
   if (agent.children.length === 0 && hidden <= 0) return null;
   return (
     <ul aria-label={`Agents below ${shortName(agent)}`}>
-      <Branches agents={agent.children} onEnd={onEnd} />
+      <Branches agents={agent.children} {...rights} />
       {hidden > 0 ? (
         <li>
           <p class="node small">

@@ -4,7 +4,12 @@
  * @module
  */
 
-import type { Act, Agent, BudgetView } from '../../../protocol/console/views.ts';
+import type { Act, Agent, BudgetView, Me } from '../../../protocol/console/views.ts';
+
+/** What agents did is read by their root principal and by operators with the right to the log. */
+export function mayReadActs({ principal, operates }: Me, root: string): boolean {
+  return root === principal || operates.includes('audit');
+}
 
 /** "3 agents", "1 agent". */
 export function counted(count: number, one: string, many = `${one}s`): string {

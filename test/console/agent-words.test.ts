@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import {
+  livingIn,
+  outcomeWords,
+  spendingWords,
+  stateWords,
+} from '../../src/console/views/agents/words.ts';
+import type { Agent } from '../../src/protocol/console/views.ts';
+
+const NOW = Date.parse('2026-11-17T12:00:00.000Z');
+
+function agent(more: Partial<Agent> = {}): Agent {
+  return {
+    state: 'active',
+    expires_at: '2026-11-17T13:00:00.000Z',
+    is_frozen: false,
+    waits_for: null,
+    last_act: null,
+    children: [],
+    children_count: 0,
+    ...more,
+  } as Agent;
+}
+
+function actAt(timestamp: string): Agent['last_act'] {
+  const said = { success: true, failure_type: null, cost: null };
+  return { invocation_id: null, capability: null, timestamp, ...said };
+}
+
+const waits = { waits_for: 'apr_1' };
+const STATES: readonly [name: string, more: Partial<Agent>, words: string][] = [
+  ['calls a revoked agent ended, whatever else is so', { state: 'revoked', ...waits }, 'Ended'],
+  [
+    'goes by the end of an agent that the answer calls active',
+    { expires_at: '2026-11-17T12:00:00.000Z' },
+    'Expired',
+  ],
+  ['shows a freeze before what the agent waits for', { is_frozen: true, ...waits }, 'Frozen'],
+  ['says that an agent waits for approval', waits, 'Waits for approval'],
+  [
+    'says that an agent acted in the last minute',
+    { last_act: actAt('2026-11-17T11:59:01.000Z') },
+    'Just acted',
+  ],
+  [
+    'calls an agent idle a minute after its last act',
+    { last_act: actAt('2026-11-17T11:59:00.000Z') },
+    'Idle',
+  ],
+  ['calls an agent without acts idle', {}, 'Idle'],
+];
+for (const [name, more, words] of STATES) {
+  test(`stateWords() ${name}`, () => {
+    assert.equal(stateWords(agent(more), NOW).words, words);
+  });
+}
+
+test('livingIn() counts living agents of every level', () => {
+  const child = agent({ children: [agent(), agent({ state: 'revoked' })], children_count: 2 });
+
+  assert.equal(livingIn([agent({ children: [child], children_count: 1 }), agent()], NOW), 4);
+});
+
+test('livingIn() counts nothing where a tree shows only some agents', () => {
+  assert.equal(livingIn([agent({ children_count: 1 }), agent()], NOW), undefined);
+});
+
+test('outcomeWords() names the type of a failure in words', () => {
+  const refused = { success: false, failure_type: 'budget_exceeded' } as never;
+
+  assert.equal(outcomeWords(refused), 'budget exceeded');
+});
+
+test('spendingWords() tells no limit from a limit of zero', () => {
+  const budget = { currency: 'USD', max: 0, spent: 0, reserved: 0, left: 0 };
+
+  assert.match(spendingWords(null) ?? '', /^No limit/);
+  assert.match(spendingWords(budget) ?? '', /^Cannot spend/);
+  assert.equal(spendingWords({ ...budget, max: 1 }), undefined);
+});
