@@ -19,9 +19,11 @@ export function Outcome({ of }: { readonly of: Done | undefined }) {
   const notice = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!of) return;
-    // After the dialog has closed: until then nothing outside it takes the focus.
-    const timer = setTimeout(() => notice.current?.focus());
-    return () => clearTimeout(timer);
+    const take = () => notice.current?.focus();
+    // A dialog that closes returns the focus to its button first. Until then nothing outside it takes the focus.
+    const dialog = document.querySelector('dialog[open]');
+    if (dialog) dialog.addEventListener('close', take, { once: true });
+    else take();
   }, [of]);
   return (
     <div ref={notice} tabIndex={-1} role="status">
