@@ -81,12 +81,14 @@ function AgentsOf({ person, root }: AgentsOfProps) {
           )}
         </Ready>
       </section>
-      <EndedAgents root={root} />
-      <FreezeSection
-        person={person}
-        root={root ?? person.principal}
-        onDone={(words) => finish({ words })}
-      />
+      <EndedAgents person={person} root={root} />
+      {shown && isFrozen(shown) ? null : (
+        <FreezeSection
+          person={person}
+          root={root ?? person.principal}
+          onDone={(words) => finish({ words })}
+        />
+      )}
       {person.operates.includes('read') ? (
         <section aria-labelledby="h-whose">
           <h2 id="h-whose">Agents of others</h2>
@@ -150,7 +152,7 @@ function Trees({ of, person, onEnd, onDone }: TreesOf) {
   const mayRead = mayReadActs(person, root_principal);
   return (
     <>
-      {agents.some(({ is_frozen }) => is_frozen) ? (
+      {isFrozen(of) ? (
         <FrozenNotice person={person} root={root_principal} onDone={(words) => onDone({ words })} />
       ) : null}
       {agents.length === 0 ? (
@@ -176,6 +178,10 @@ function Trees({ of, person, onEnd, onDone }: TreesOf) {
       </p>
     </>
   );
+}
+
+function isFrozen({ agents }: AgentTrees): boolean {
+  return agents.some(({ is_frozen }) => is_frozen);
 }
 
 const ACTS_SHOWN = 'Last acts and refusals are those among the newest calls of all these agents.';

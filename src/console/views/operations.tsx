@@ -5,7 +5,7 @@
  */
 
 import type { ComponentChildren } from 'preact';
-import type { Me, Operations } from '../../protocol/console/views.ts';
+import type { Me, Operations, OperatorRight } from '../../protocol/console/views.ts';
 import { ask } from '../api.ts';
 import { me } from '../me.ts';
 import { type Loaded, Loading, useLoaded } from '../parts/loaded.tsx';
@@ -17,7 +17,6 @@ import { Identities } from './operations/identities.tsx';
 import { Indeterminate } from './operations/indeterminate.tsx';
 import { Keys } from './operations/keys.tsx';
 import { Log } from './operations/log.tsx';
-import { Block } from './operations/rights.tsx';
 import { Sessions } from './operations/sessions.tsx';
 import { Ready } from './ready.tsx';
 
@@ -31,66 +30,109 @@ export function OperationsView() {
   );
 }
 
+interface BlockContext {
+  readonly person: Me;
+  /** One answer that several blocks show a part of. */
+  readonly state: Loaded<Operations | undefined>;
+}
+
+interface BlockOf {
+  /** Also its place in the page. */
+  readonly name: string;
+  readonly title: string;
+  /** The right that reading it needs. */
+  readonly needs: OperatorRight;
+  show(context: BlockContext): ComponentChildren;
+}
+
+const BLOCKS: readonly BlockOf[] = [
+  {
+    name: 'health',
+    title: 'Health',
+    needs: 'read',
+    show: ({ state }) => <Part of={state}>{(now) => <Health of={now} />}</Part>,
+  },
+  {
+    name: 'log',
+    title: 'Log',
+    needs: 'read',
+    show: ({ person, state }) => (
+      <Part of={state}>{({ log }) => <Log of={log} person={person} onSealed={state.again} />}</Part>
+    ),
+  },
+  {
+    name: 'unknown',
+    title: 'Calls of unknown outcome',
+    needs: 'indeterminate',
+    show: ({ person }) => <Indeterminate person={person} />,
+  },
+  {
+    name: 'freezes',
+    title: 'Freezes',
+    needs: 'frozen',
+    show: ({ person }) => <Freezes person={person} />,
+  },
+  { name: 'deliveries', title: 'Deliveries', needs: 'deliveries', show: () => <Deliveries /> },
+  {
+    name: 'keys',
+    title: 'Keys',
+    needs: 'read',
+    show: ({ state }) => <Part of={state}>{({ keys }) => <Keys of={keys} />}</Part>,
+  },
+  { name: 'identities', title: 'Identities', needs: 'read', show: () => <Identities /> },
+  {
+    name: 'sessions',
+    title: 'Sessions',
+    needs: 'read',
+    show: ({ person }) => <Sessions mayEnd={person.operates.includes('revoke')} />,
+  },
+];
+
 function Blocks({ person }: { readonly person: Me }) {
   const mayRead = person.operates.includes('read');
   const state = useLoaded<Operations | undefined>(
     () => (mayRead ? ask('operations', {}) : Promise.resolve(undefined)),
     [mayRead, growth.value],
   );
-  const common = { person };
+  const lacking = BLOCKS.filter(({ needs }) => !person.operates.includes(needs));
   return (
     <>
-      <Block {...common} name="health" title="Health" needs="read">
-        {() => (
-          <Part of={state} what="The state">
-            {(now) => <Health of={now} />}
-          </Part>
-        )}
-      </Block>
-      <Block {...common} name="log" title="Log" needs="read">
-        {() => (
-          <Part of={state} what="The state of the log">
-            {({ log }) => <Log of={log} person={person} onSealed={state.again} />}
-          </Part>
-        )}
-      </Block>
-      <Block {...common} name="unknown" title="Calls of unknown outcome" needs="indeterminate">
-        {() => <Indeterminate person={person} />}
-      </Block>
-      <Block {...common} name="freezes" title="Freezes" needs="frozen">
-        {() => <Freezes person={person} />}
-      </Block>
-      <Block {...common} name="deliveries" title="Deliveries" needs="deliveries">
-        {() => <Deliveries />}
-      </Block>
-      <Block {...common} name="keys" title="Keys" needs="read">
-        {() => (
-          <Part of={state} what="The list of keys">
-            {({ keys }) => <Keys of={keys} />}
-          </Part>
-        )}
-      </Block>
-      <Block {...common} name="identities" title="Identities" needs="read">
-        {() => <Identities />}
-      </Block>
-      <Block {...common} name="sessions" title="Sessions" needs="read">
-        {() => <Sessions mayEnd={person.operates.includes('revoke')} />}
-      </Block>
+      {BLOCKS.filter((block) => !lacking.includes(block)).map((block) => (
+        <section key={block.name} aria-labelledby={`h-${block.name}`}>
+          <h2 id={`h-${block.name}`}>{block.title}</h2>
+          {block.show({ person, state })}
+        </section>
+      ))}
+      {lacking.length > 0 ? <Lacking blocks={lacking} /> : null}
     </>
   );
 }
 
 interface PartOf {
   readonly of: Loaded<Operations | undefined>;
-  readonly what: string;
   readonly children: (state: Operations) => ComponentChildren;
 }
 
-/** A part of the one answer about the state. */
-function Part({ of, what, children }: PartOf) {
+function Part({ of, children }: PartOf) {
   return (
-    <Ready of={of} what={what}>
+    <Ready of={of} what="The state of the service">
       {(state) => (state ? children(state) : null)}
     </Ready>
+  );
+}
+
+function Lacking({ blocks }: { readonly blocks: readonly BlockOf[] }) {
+  return (
+    <section aria-labelledby="h-lacking">
+      <h2 id="h-lacking">Not shown to you</h2>
+      <p>A person who configures the identities of this service can grant you the scopes.</p>
+      <ul>
+        {blocks.map(({ name, title, needs }) => (
+          <li key={name}>
+            {title}: needs <code>operator:{needs}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }

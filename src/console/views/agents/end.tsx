@@ -78,7 +78,7 @@ function WhatEnds({ agent, loaded }: { agent: Named; loaded: Loaded<Ending | und
 export function Finality() {
   return (
     <p>
-      <span class="effect final">This is for good.</span> Nothing that was done is undone.
+      <span class="effect final">This cannot be undone.</span> What agents did stays done.
     </p>
   );
 }
@@ -97,7 +97,9 @@ export function Consequences({ of }: { readonly of: readonly EndingOf[] }) {
       <dt>Ends</dt>
       <dd>
         {isMore ? 'At least ' : ''}
-        {counted(tokens, 'token')} of <Names of={names} />
+        {counted(tokens, 'token')}
+        {tokens > names.length ? ', among them those of ' : ' of '}
+        <Names of={names} />
       </dd>
       <dt>Running</dt>
       <dd>{running === 0 ? 'No call runs' : counted(running, 'call finishes', 'calls finish')}</dd>

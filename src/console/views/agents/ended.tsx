@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Agent } from '../../../protocol/console/views.ts';
+import type { Agent, Me } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { now } from '../../live.ts';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
@@ -15,13 +15,21 @@ import { hrefOf, place } from '../../router.ts';
 import { growth } from '../growth.ts';
 import { Ready } from '../ready.tsx';
 import { AgentName, AgentState, LastAct } from './node.tsx';
+import { mayReadActs } from './words.ts';
 
 /** Ended agents on a page. */
 const PAGE = 10;
 
-export function EndedAgents({ root }: { readonly root: string | undefined }) {
+interface EndedAgentsOf {
+  readonly person: Me;
+  /** Undefined for the person's own agents. */
+  readonly root: string | undefined;
+}
+
+export function EndedAgents({ person, root }: EndedAgentsOf) {
   const cursor = place.value.query.get('ended') ?? undefined;
   const load = () => ask('agents', { ended: true, limit: PAGE, cursor, root_principal: root });
+  const mayRead = mayReadActs(person, root ?? person.principal);
   const loaded = useLoaded(load, [root, cursor, growth.value]);
   return (
     <section aria-labelledby="h-ended">
@@ -29,7 +37,7 @@ export function EndedAgents({ root }: { readonly root: string | undefined }) {
       <Ready of={loaded} what="The list of ended agents">
         {({ agents, next_cursor }) => (
           <>
-            <EndedList of={agents} isFirst={cursor === undefined} />
+            <EndedList of={agents} isFirst={cursor === undefined} mayRead={mayRead} />
             <p class="row">
               {cursor === undefined ? null : <a href={linkTo(root)}>Newest ended agents</a>}
               {next_cursor === null ? null : (
@@ -43,7 +51,13 @@ export function EndedAgents({ root }: { readonly root: string | undefined }) {
   );
 }
 
-function EndedList({ of, isFirst }: { readonly of: readonly Agent[]; readonly isFirst: boolean }) {
+interface EndedListOf {
+  readonly of: readonly Agent[];
+  readonly isFirst: boolean;
+  readonly mayRead: boolean;
+}
+
+function EndedList({ of, isFirst, mayRead }: EndedListOf) {
   if (of.length === 0) {
     return <Empty>{isFirst ? 'No agent has ended.' : 'No older agent has ended.'}</Empty>;
   }
@@ -64,14 +78,14 @@ function EndedList({ of, isFirst }: { readonly of: readonly Agent[]; readonly is
               </code>
             </p>
           </div>
-          <EndedFacts agent={agent} />
+          <EndedFacts agent={agent} mayRead={mayRead} />
         </li>
       ))}
     </ul>
   );
 }
 
-function EndedFacts({ agent }: { readonly agent: Agent }) {
+function EndedFacts({ agent, mayRead }: { readonly agent: Agent; readonly mayRead: boolean }) {
   const { budget, revoked_at, expires_at } = agent;
   const endedAt = revoked_at ?? expires_at;
   return (
@@ -87,10 +101,14 @@ function EndedFacts({ agent }: { readonly agent: Agent }) {
           </dd>
         </>
       ) : null}
-      <dt>Last act</dt>
-      <dd>
-        <LastAct agent={agent} />
-      </dd>
+      {mayRead ? (
+        <>
+          <dt>Last act</dt>
+          <dd>
+            <LastAct agent={agent} />
+          </dd>
+        </>
+      ) : null}
     </dl>
   );
 }

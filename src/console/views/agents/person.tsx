@@ -55,8 +55,8 @@ export function FreezeSection({ person, root, onDone }: FreezeOf) {
     <section aria-labelledby="h-freeze">
       <h2 id="h-freeze">Freeze</h2>
       <p>
-        A freeze stops all agents of <Shown text={personOf(root)} /> and can be lifted. Ending an
-        agent is for good.
+        A freeze stops all agents of <Shown text={personOf(root)} /> and can be lifted. An agent
+        that ended does not come back.
       </p>
       <button
         type="button"

@@ -65,7 +65,7 @@ export function FreezeDialog({
         />
       )}
       <Consequence what={shown} />
-      <ReasonField hint="Callers that are refused may read it. It is in the log for good." />
+      <ReasonField hint="Callers that are refused may read it. The log keeps it." />
       <p class="field">
         <label for="freeze-until">Until, in UTC</label>
         <input id="freeze-until" name="until" type="datetime-local" min={minuteOf(now.peek())} />
@@ -98,7 +98,7 @@ function TargetFields({
           value={what}
           onChange={(event) => onWhat(event.currentTarget.value as Freeze['what'])}
         >
-          <option value="root_principal">A person or service, with all its agents</option>
+          <option value="root_principal">A principal and all its agents</option>
           <option value="capability">A capability</option>
           <option value="service">The whole service</option>
         </select>
@@ -197,7 +197,7 @@ export function LiftDialog({
         New calls work at once, unless another freeze covers them. Tokens that expired or ended
         meanwhile do not come back.
       </p>
-      <ReasonField hint="It is in the log for good." />
+      <ReasonField hint="The log keeps it." />
     </Confirm>
   );
 }

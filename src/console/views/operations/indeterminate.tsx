@@ -135,7 +135,7 @@ function ReconcileDialog({ of, onClose, onDone }: ReconcileDialogOf) {
       onConfirm={reconcile}
     >
       {of ? <Outcomes of={of} /> : null}
-      <ReasonField hint="How you found out. It is in the log for good." />
+      <ReasonField hint="How you found out. The log keeps it." />
     </Confirm>
   );
 }
