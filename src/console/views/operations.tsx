@@ -77,7 +77,13 @@ const BLOCKS: readonly BlockOf[] = [
     name: 'keys',
     title: 'Keys',
     needs: 'read',
-    show: ({ state }) => <Part of={state}>{({ keys }) => <Keys of={keys} />}</Part>,
+    show: ({ state }) => (
+      <Part of={state}>
+        {({ keys, settings }) => (
+          <Keys of={keys} areInEnvironment={settings.keys === 'environment'} />
+        )}
+      </Part>
+    ),
   },
   { name: 'identities', title: 'Identities', needs: 'read', show: () => <Identities /> },
   {

@@ -21,7 +21,13 @@ const USES: Readonly<Record<string, string>> = {
   row: 'Authenticates stored rows',
 };
 
-export function Keys({ of }: { readonly of: readonly KeyView[] }) {
+interface KeysOf {
+  readonly of: readonly KeyView[];
+  /** Whether the keys are in variables of the environment, not in a folder. */
+  readonly areInEnvironment: boolean;
+}
+
+export function Keys({ of, areInEnvironment }: KeysOf) {
   if (of.length === 0) return <Empty>The service publishes no keys.</Empty>;
   const uses = [...new Set(of.map(({ use }) => use))];
   return (
@@ -44,25 +50,30 @@ export function Keys({ of }: { readonly of: readonly KeyView[] }) {
       </ul>
       <details>
         <summary>How to rotate a key</summary>
-        <Rotation uses={uses} />
+        {areInEnvironment ? <ListRotation /> : <FolderRotation uses={uses} />}
       </details>
     </>
   );
 }
 
-function Span({ of: { since, until } }: { readonly of: KeyView }) {
+function Span({ of: { use, since, until } }: { readonly of: KeyView }) {
   return (
     <dl class="facts small">
       <dt>Signs</dt>
-      <dd>{since === null ? 'From the first start' : `From ${exact(since)}`}</dd>
+      <dd>{since === null ? 'By its place in the list' : `From ${exact(since)}`}</dd>
       <dt>Published</dt>
-      <dd>{until === null ? 'Until a rotation' : `Until ${exact(until)}`}</dd>
+      <dd>{publishedWords(use, until)}</dd>
     </dl>
   );
 }
 
-/** A page cannot rotate: keys are files or variables that the service only reads. */
-function Rotation({ uses }: { readonly uses: readonly string[] }) {
+function publishedWords(use: string, until: string | null): string {
+  if (use === 'row') return 'Never';
+  return until === null ? 'No end is set' : `Until ${exact(until)}`;
+}
+
+/** A page cannot rotate: the service only reads its keys. */
+function FolderRotation({ uses }: { readonly uses: readonly string[] }) {
   return (
     <ol class="stack small">
       <li>
@@ -73,16 +84,32 @@ function Rotation({ uses }: { readonly uses: readonly string[] }) {
             <code>writ keys rotate {use} --folder &lt;keys&gt;</code>
           </span>
         ))}
-        . The key then appears here as Next.
+        . The new key appears here as Next.
       </li>
       <li>
-        The service publishes the new key at once and signs with it a few minutes later. The old key
-        still verifies what it signed until its time here is over.
+        The service signs with it some minutes later. The old key then verifies what it signed.
       </li>
       <li>
         If a key was stolen, write <code>"compromised": true</code> into its file and rotate with{' '}
         <code>--at-once</code>. What the stolen key signed is then refused.
       </li>
+    </ol>
+  );
+}
+
+function ListRotation() {
+  return (
+    <ol class="stack small">
+      <li>
+        The keys are in <code>WRIT_TOKEN_KEYS</code>, <code>WRIT_LOG_KEYS</code> and{' '}
+        <code>WRIT_ROW_KEYS</code>. Add the new key to its list on every replica, after the key that
+        signs, and restart each.
+      </li>
+      <li>
+        For a token or log key, add the line that <code>writ keys successor</code> prints to{' '}
+        <code>WRIT_SUCCESSORS</code>, so that clients follow the change.
+      </li>
+      <li>When every replica has the new key, move it to the first place and restart each.</li>
     </ol>
   );
 }

@@ -36,7 +36,9 @@ export function Log({ of, person, onSealed }: LogOf) {
         <dt>Entries</dt>
         <dd>
           {entries.toLocaleString('en')}
-          {is_anchored ? `, of which ${waiting.toLocaleString('en')} wait for a checkpoint` : ''}
+          {waiting === 0
+            ? ''
+            : `, and ${waiting.toLocaleString('en')} that wait for their place in the tree`}
         </dd>
         <dt>Sealed</dt>
         <dd>

@@ -75,7 +75,14 @@ function Listed({
               {session.is_this ? <Pill state="act">This one</Pill> : null}
             </h3>
             <p class="small muted">
-              {session.how}, <Shown text={session.user_agent} />
+              {session.how === 'key' ? (
+                'With a key'
+              ) : (
+                <>
+                  By <Shown text={session.how} />
+                </>
+              )}
+              , <Shown text={session.user_agent} />
             </p>
           </div>
           <dl class="facts small">
