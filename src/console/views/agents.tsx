@@ -82,7 +82,7 @@ function AgentsOf({ person, root }: AgentsOfProps) {
         </Ready>
       </section>
       <EndedAgents person={person} root={root} />
-      {shown && isFrozen(shown) ? null : (
+      {!shown || isFrozen(shown) ? null : (
         <FreezeSection
           person={person}
           root={root ?? person.principal}
@@ -165,6 +165,7 @@ function Trees({ of, person, onEnd, onDone }: TreesOf) {
         <>
           <AgentTree
             agents={agents}
+            above={undefined}
             onEnd={onEnd}
             mayReadActs={mayRead}
             label={`Agents of ${whose}`}

@@ -5,7 +5,7 @@
  */
 
 import { titleOf } from '../../../domain/sign-in/consent-words.ts';
-import type { Agent } from '../../../protocol/console/views.ts';
+import type { Agent, BudgetView } from '../../../protocol/console/views.ts';
 import { now } from '../../live.ts';
 import { BudgetBar } from '../../parts/budget.tsx';
 import { Amount } from '../../parts/money.tsx';
@@ -23,7 +23,15 @@ export interface NodeRights {
   readonly mayReadActs: boolean;
 }
 
-export function AgentNode({ agent, onEnd, mayReadActs }: NodeRights & { readonly agent: Agent }) {
+/** What the budgets above an agent leave. */
+export type Above = Pick<BudgetView, 'currency' | 'left'> | undefined;
+
+interface NodeOf extends NodeRights {
+  readonly agent: Agent;
+  readonly above: Above;
+}
+
+export function AgentNode({ agent, above, onEnd, mayReadActs }: NodeOf) {
   const heading = `agent-${agent.token_id}`;
   return (
     <article class="node" aria-labelledby={heading}>
@@ -41,7 +49,7 @@ export function AgentNode({ agent, onEnd, mayReadActs }: NodeRights & { readonly
         </p>
         <Powers agent={agent} />
       </div>
-      <Spending agent={agent} />
+      <Spending agent={agent} above={above} />
       <dl class="facts small">
         {mayReadActs ? <Acts agent={agent} /> : null}
         <dt>{agent.revoked_at === null ? 'Ends' : 'Ended'}</dt>
@@ -137,10 +145,21 @@ export function Scopes({ of }: { readonly of: readonly string[] }) {
   );
 }
 
-function Spending({ agent }: { readonly agent: Agent }) {
-  const words = spendingWords(agent.budget);
-  if (words !== undefined || agent.budget === null) return <p class="small">{words}</p>;
-  return <BudgetBar of={agent.budget} label={shortName(agent)} heading="Budget" />;
+function Spending({ agent, above }: { readonly agent: Agent; readonly above: Above }) {
+  const { budget } = agent;
+  const words = spendingWords(budget);
+  if (words !== undefined || budget === null) return <p class="small">{words}</p>;
+  const isTighter = above?.currency === budget.currency && above.left < budget.left;
+  return (
+    <div>
+      <BudgetBar of={budget} label={shortName(agent)} heading="Budget" />
+      {isTighter ? (
+        <p class="small">
+          Limits above it leave <Amount of={{ currency: above.currency, amount: above.left }} />.
+        </p>
+      ) : null}
+    </div>
+  );
 }
 
 export function LastAct({ agent: { last_act } }: { readonly agent: Agent }) {

@@ -24,7 +24,7 @@ import { type Done, Outcome } from '../outcome.tsx';
 import { Ready } from '../ready.tsx';
 import { EndDialog, type Named } from './end.tsx';
 import { MayUse } from './may-use.tsx';
-import { type NodeRights, Scopes } from './node.tsx';
+import { type Above, type NodeRights, Scopes } from './node.tsx';
 import { AgentTree } from './tree.tsx';
 import { mayReadActs, shortName } from './words.ts';
 
@@ -84,6 +84,7 @@ export function AgentPage({ tokenId, person }: AgentPageOf) {
         tokenId={tokenId}
         changes={changes.value}
         onEnd={mayEnd ? choose : undefined}
+        above={token && aboveOf(token)}
         mayReadActs={token !== undefined && mayReadActs(person, token.root_principal)}
       />
       <EndDialog
@@ -159,6 +160,10 @@ function Authority({ of }: { readonly of: TokenView }) {
   );
 }
 
+function aboveOf({ budget, budget_remaining }: TokenView): Above {
+  return budget ? { currency: budget.currency, left: budget_remaining ?? 0 } : undefined;
+}
+
 function passingWords(depth: number): string {
   if (depth === 0) return 'It may not pass its authority on';
   return depth === 1 ? 'To agents directly below it' : `To agents below it, ${depth} levels deep`;
@@ -197,6 +202,7 @@ function Budget({ of }: { readonly of: TokenView }) {
 }
 
 interface BelowOf extends NodeRights {
+  readonly above: Above;
   readonly tokenId: string;
   readonly changes: number;
 }

@@ -4,14 +4,15 @@
  * @module
  */
 
-import type { Agent } from '../../../protocol/console/views.ts';
+import type { Agent, BudgetView } from '../../../protocol/console/views.ts';
 import { Shown } from '../../parts/shown.tsx';
 import { hrefOf } from '../../router.ts';
-import { AgentNode, type NodeRights } from './node.tsx';
+import { type Above, AgentNode, type NodeRights } from './node.tsx';
 import { counted, shortName } from './words.ts';
 
 interface TreeProps extends NodeRights {
   readonly agents: readonly Agent[];
+  readonly above: Above;
 }
 
 export function AgentTree({ label, ...tree }: TreeProps & { readonly label: string }) {
@@ -22,13 +23,13 @@ export function AgentTree({ label, ...tree }: TreeProps & { readonly label: stri
   );
 }
 
-function Branches({ agents, ...rights }: TreeProps) {
+function Branches({ agents, above, ...rights }: TreeProps) {
   return (
     <>
       {agents.map((agent) => (
         <li key={agent.token_id}>
-          <AgentNode agent={agent} {...rights} />
-          <Below agent={agent} {...rights} />
+          <AgentNode agent={agent} above={above} {...rights} />
+          <Below agent={agent} above={leastOf(above, agent.budget)} {...rights} />
         </li>
       ))}
     </>
@@ -36,12 +37,12 @@ function Branches({ agents, ...rights }: TreeProps) {
 }
 
 /** A tree has a bounded number of nodes. The page of an agent lists the others. */
-function Below({ agent, ...rights }: NodeRights & { readonly agent: Agent }) {
+function Below({ agent, ...rest }: Omit<TreeProps, 'agents'> & { readonly agent: Agent }) {
   const hidden = agent.children_count - agent.children.length;
   if (agent.children.length === 0 && hidden <= 0) return null;
   return (
     <ul aria-label={`Agents below ${shortName(agent)}`}>
-      <Branches agents={agent.children} {...rights} />
+      <Branches agents={agent.children} {...rest} />
       {hidden > 0 ? (
         <li>
           <p class="node small">
@@ -53,4 +54,10 @@ function Below({ agent, ...rights }: NodeRights & { readonly agent: Agent }) {
       ) : null}
     </ul>
   );
+}
+
+/** A budget below another has the same currency. */
+function leastOf(above: Above, own: BudgetView | null): Above {
+  if (!above || !own) return own ?? above;
+  return own.left < above.left ? own : above;
 }
