@@ -69,24 +69,17 @@ export function AgentPage({ tokenId, person }: AgentPageOf) {
             <Authority of={of} />
             <Budget of={of} />
             <MayUse of={of} />
+            <Acts tokenId={tokenId} />
+            <Below
+              tokenId={tokenId}
+              changes={changes.value}
+              onEnd={mayEnd ? choose : undefined}
+              above={aboveOf(of)}
+              mayReadActs={mayReadActs(person, of.root_principal)}
+            />
           </>
         )}
       </Ready>
-      <section aria-labelledby="h-acts">
-        <h2 id="h-acts">Acts</h2>
-        <p>
-          <a href={hrefOf('activity', undefined, { token_id: tokenId })}>
-            See what it did, spent and was refused, day by day
-          </a>
-        </p>
-      </section>
-      <Below
-        tokenId={tokenId}
-        changes={changes.value}
-        onEnd={mayEnd ? choose : undefined}
-        above={token && aboveOf(token)}
-        mayReadActs={token !== undefined && mayReadActs(person, token.root_principal)}
-      />
       <EndDialog
         agent={ending.value}
         onClose={() => choose(undefined)}
@@ -197,6 +190,19 @@ function Budget({ of }: { readonly of: TokenView }) {
           Calls cost <Amount of={debt} /> more than was reserved for them.
         </p>
       ))}
+    </section>
+  );
+}
+
+function Acts({ tokenId }: { readonly tokenId: string }) {
+  return (
+    <section aria-labelledby="h-acts">
+      <h2 id="h-acts">Acts</h2>
+      <p>
+        <a href={hrefOf('activity', undefined, { token_id: tokenId })}>
+          See what it did, spent and was refused, day by day
+        </a>
+      </p>
     </section>
   );
 }
