@@ -61,7 +61,7 @@ function Calls({
   readonly onReconcile: ((call: Unknown) => void) | undefined;
 }) {
   if (of.length === 0) {
-    return <Empty>None. The outcome of every call that was admitted is recorded.</Empty>;
+    return <Empty>None. Every call that is over has a recorded outcome.</Empty>;
   }
   return (
     <Paged what="calls" items={of}>
