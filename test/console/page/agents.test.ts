@@ -5,8 +5,8 @@ import {
   outcomeWords,
   spendingWords,
   stateWords,
-} from '../../src/console/views/agents/words.ts';
-import type { Agent } from '../../src/protocol/console/views.ts';
+} from '../../../src/console/views/agents/words.ts';
+import type { Agent } from '../../../src/protocol/console/views.ts';
 
 const NOW = Date.parse('2026-11-17T12:00:00.000Z');
 
