@@ -107,9 +107,9 @@ export function AgentState({ agent }: { readonly agent: Agent }) {
 const NAMED_MAX = 4;
 
 function Powers({ agent }: { readonly agent: Agent }) {
-  const { capabilities, scope, may_delegate, token_id } = agent;
+  const { capabilities, capabilities_count, scope, may_delegate, token_id } = agent;
   const named = capabilities.slice(0, NAMED_MAX).map(titleOf).join(', ');
-  const more = capabilities.length - NAMED_MAX;
+  const more = capabilities_count - NAMED_MAX;
   return (
     <>
       <p class="small">
