@@ -8,6 +8,7 @@
  */
 
 import * as z from 'zod';
+import { AuditQuery } from '../audit.ts';
 import { GrantType } from '../failure.ts';
 import type { OperationName } from '../operations.ts';
 import {
@@ -80,6 +81,8 @@ export const consoleMethods = {
   'agents.children': z.strictObject({ token_id: TokenId, ...page }),
   /** What ends when a token is revoked. */
   'agents.ends': z.strictObject({ token_id: TokenId }),
+  /** A page of the log with the filters of `audit.query`: entries under this token and the tokens below it. */
+  'activity.entries': AuditQuery.extend({ token_id: TokenId }),
   /** Spending and refusals by day, from a bounded number of the newest entries. */
   'activity.days': z.strictObject({
     capability: optional(CapabilityName),

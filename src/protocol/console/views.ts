@@ -7,7 +7,7 @@
  */
 
 import type { ApprovalRequest, GrantTerms } from '../approval.ts';
-import type { AuditEntry } from '../audit.ts';
+import type { AuditAnswer, AuditEntry } from '../audit.ts';
 import type { Capability, SideEffectType } from '../capability.ts';
 import type { Failure } from '../failure.ts';
 import type { TestAnswer } from '../invocation.ts';
@@ -27,6 +27,7 @@ export interface ConsoleAnswers extends Record<ConsoleMethodName, object> {
   agents: AgentTrees;
   'agents.children': { readonly children: readonly Agent[]; readonly next_cursor: string | null };
   'agents.ends': Ending;
+  'activity.entries': AuditAnswer;
   'activity.days': Days;
   'activity.invocation': Invocation;
   /** A refusal is an answer here: the person asked what would happen. */

@@ -16,6 +16,7 @@ import { type Ask, consoleRequestOf, type Method } from '../core/operations.ts';
 import { entitlementOf } from '../sign-in/accounts.ts';
 import { type Session, sessionOf } from '../sign-in/sessions.ts';
 import { daysOf, invocationOf } from './activity.ts';
+import { agentEntries } from './agent-entries.ts';
 import { agentChildren, agentTrees, endingOf } from './agents.ts';
 import { decisionOf, inboxOf } from './approvals.ts';
 import { meOf, pulseOf, trustOf } from './me.ts';
@@ -66,6 +67,10 @@ export function createConsole(parts: ConsoleParts): Console {
         sessionsOf(parts, asking, request),
       ),
       'operations.end_session': async (ask) => ({ body: await endAnySession(parts, ask) }),
+      'activity.entries': async (ask) =>
+        answered(parts, await callerOf(parts, ask), (caller) =>
+          agentEntries(parts, { caller, ask }),
+        ),
     },
     async entitlement(secret) {
       const session = await sessionOf(parts, secret);

@@ -39,13 +39,31 @@ const READS_MAX = 256;
 /** A principal sees its own entries. An operator with the audit scope sees all. */
 export async function queryAudit(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
-    const query = requestOf('audit.query', ask);
-    const filters = filtersOf(caller, query);
-    return inLane(parts, caller, ask, (slices) => readPage(parts, slices, query, filters));
+    return entriesFor(parts, { caller, ask }, requestOf('audit.query', ask));
   });
 }
 
 type Filters = Omit<EntryQuery, 'limit'>;
+
+/** Chooses among the entries that a query finds. Waits for a turn before it reads the store. */
+type Choice = (entry: StoredEntry, slices: Slices) => Promise<boolean>;
+
+/** One page of the entries that a caller may see. */
+export function entriesFor(
+  parts: ServiceParts,
+  { caller, ask }: { readonly caller: Caller; readonly ask: Ask },
+  query: AuditQuery,
+  choice?: Choice,
+): Promise<Answer> {
+  const search = { query, filters: filtersOf(caller, query), choice };
+  return inLane(parts, caller, ask, (slices) => readPage(parts, slices, search));
+}
+
+interface Search {
+  readonly query: AuditQuery;
+  readonly filters: Filters;
+  readonly choice: Choice | undefined;
+}
 
 function filtersOf(caller: Caller, query: AuditQuery): Filters {
   return {
@@ -64,8 +82,7 @@ function filtersOf(caller: Caller, query: AuditQuery): Filters {
 async function readPage(
   { store }: ServiceParts,
   slices: Slices,
-  query: AuditQuery,
-  filters: Filters,
+  { query, filters, choice }: Search,
 ): Promise<Answer> {
   const page = createPage<AuditEntry>('entries', query.limit);
   let { before } = filters;
@@ -75,7 +92,8 @@ async function readPage(
     const limit = Math.min(READ_MAX, query.limit + 1 - page.count);
     await slices.turn();
     const found = await store.queryEntries({ ...filters, before, limit });
-    await slices.each(found.entries, (stored) => {
+    const chosen = choice ? await chosenFrom(found.entries, slices, choice) : found.entries;
+    await slices.each(chosen, (stored) => {
       isFull = !page.add(viewOf(stored, query));
       return !isFull;
     });
@@ -85,6 +103,18 @@ async function readPage(
   const next = isFull ? page.last?.sequence : before;
   const next_cursor = next === undefined ? null : String(next);
   return page.answer({ count: page.count, next_cursor });
+}
+
+async function chosenFrom(
+  entries: readonly StoredEntry[],
+  slices: Slices,
+  choice: Choice,
+): Promise<StoredEntry[]> {
+  const chosen: StoredEntry[] = [];
+  for (const entry of entries) {
+    if (await choice(entry, slices)) chosen.push(entry);
+  }
+  return chosen;
 }
 
 function viewOf(stored: StoredEntry, { include }: AuditQuery): AuditEntry {
