@@ -26,7 +26,8 @@ export function hrefOf(
   return query ? `${path}?${new URLSearchParams(query)}` : path;
 }
 
-function go(href: string): void {
+/** Shows the view of an address, as a click on a link to it does. */
+export function go(href: string): void {
   history.pushState(null, '', href);
   place.value = placeOf(location);
   scrollTo(0, 0);

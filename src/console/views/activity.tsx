@@ -1,9 +1,39 @@
 /**
- * The view Activity.
+ * Activity: the log as it grows, and a search in it. With an id in the address, one invocation.
+ *
+ * The filters are in the address, so a search can be linked and the buttons of the browser lead through its pages.
  *
  * @module
  */
 
+import '../style/activity.css';
+import { place } from '../router.ts';
+import { DaysChart } from './activity/days.tsx';
+import { Entries } from './activity/entries.tsx';
+import { FilterForm } from './activity/filter-form.tsx';
+import { filtersOf } from './activity/filters.ts';
+import { InvocationPage } from './invocation.tsx';
+
 export function ActivityView() {
-  return <h1>Activity</h1>;
+  const { id } = place.value;
+  return id === undefined ? <Log /> : <InvocationPage key={id} id={id} />;
+}
+
+function Log() {
+  const { query } = place.value;
+  const filters = filtersOf(query);
+  const cursor = query.get('cursor') ?? undefined;
+  const search = JSON.stringify(filters);
+  const { capability, token_id: tokenId } = filters;
+  const chart = <DaysChart key={`days ${search}`} capability={capability} tokenId={tokenId} />;
+  const isAbout = capability !== undefined || tokenId !== undefined;
+  return (
+    <>
+      <h1>Activity</h1>
+      <FilterForm key={`form ${search}`} filters={filters} />
+      {isAbout ? chart : null}
+      <Entries key={`${search} ${cursor ?? ''}`} filters={filters} cursor={cursor} />
+      {isAbout ? null : chart}
+    </>
+  );
 }

@@ -1,0 +1,106 @@
+/**
+ * One entry in a list: when, who, what, how it ended, what it cost. All its fields open below it.
+ *
+ * @module
+ */
+
+import { useId, useState } from 'preact/hooks';
+import type { AuditEntry } from '../../../protocol/audit.ts';
+import { Chain } from '../../parts/chain.tsx';
+import { Amount } from '../../parts/money.tsx';
+import { Person } from '../../parts/name.tsx';
+import { Pill } from '../../parts/pill.tsx';
+import { Shown } from '../../parts/shown.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { hrefOf } from '../../router.ts';
+import { EntryFields } from './entry-fields.tsx';
+import { outcomeOf, type Quoted, whatOf } from './words.ts';
+
+/** The fields are made only when they are open: a page has fifty entries. */
+export function EntryRow({ entry }: { readonly entry: AuditEntry }) {
+  const [isOpen, setOpen] = useState(false);
+  const fields = useId();
+  return (
+    <li>
+      <span>
+        <Ago at={entry.timestamp} />
+      </span>
+      <span>
+        <Who entry={entry} />
+      </span>
+      <span>
+        <Linked entry={entry}>
+          <What entry={entry} />
+        </Linked>
+        <br />
+        <button
+          type="button"
+          class="text"
+          aria-expanded={isOpen}
+          aria-controls={isOpen ? fields : undefined}
+          onClick={() => setOpen(!isOpen)}
+        >
+          Entry {entry.sequence.toLocaleString('en')}
+        </button>
+      </span>
+      <span>
+        <Outcome entry={entry} />
+      </span>
+      <span class="cost">{entry.cost_actual ? <Amount of={entry.cost_actual} /> : null}</span>
+      {isOpen ? (
+        <div id={fields} class="whole">
+          <EntryFields entry={entry} />
+        </div>
+      ) : null}
+    </li>
+  );
+}
+
+/** The one who acts, and the root principal. The names are gone where retention erased them. */
+export function Who({ entry: { actor_key, root_principal, erased } }: EntryOf) {
+  const chain = [actor_key, root_principal].filter((each) => each !== null);
+  if (chain.length > 0) return <Chain of={[...new Set(chain)]} />;
+  return <span class="muted">{erased ? 'Erased by retention' : 'Not recorded'}</span>;
+}
+
+interface EntryOf {
+  readonly entry: AuditEntry;
+}
+
+export function What({ entry }: EntryOf) {
+  return (
+    <>
+      {whatOf(entry).map((word, at) =>
+        typeof word === 'string' ? word : <QuotedWord key={at} of={word} />,
+      )}
+    </>
+  );
+}
+
+function QuotedWord({ of: { text, kind } }: { readonly of: Quoted }) {
+  if (kind === 'principal') return <Person of={text} />;
+  if (kind === 'text') return <Shown text={text} />;
+  return (
+    <code>
+      <Shown text={text} />
+    </code>
+  );
+}
+
+export function Outcome({ entry }: EntryOf) {
+  const { state, words } = outcomeOf(entry);
+  return (
+    <>
+      <Pill state={state}>{words}</Pill>{' '}
+      {entry.failure_type === null ? null : <code>{entry.failure_type}</code>}
+    </>
+  );
+}
+
+/** To the page of the invocation, or of the approval request. */
+function Linked({ entry, children }: EntryOf & { readonly children: preact.ComponentChildren }) {
+  const { invocation_id, approval_request_id } = entry;
+  if (invocation_id !== null) return <a href={hrefOf('activity', invocation_id)}>{children}</a>;
+  if (approval_request_id === null) return <>{children}</>;
+  return <a href={hrefOf('approvals', approval_request_id)}>{children}</a>;
+}

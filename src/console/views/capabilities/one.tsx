@@ -1,0 +1,202 @@
+/**
+ * One capability: its declaration in words and exactly, its neighbours, and a dry run.
+ *
+ * @module
+ */
+
+import { costWords, titleOf } from '../../../domain/sign-in/consent-words.ts';
+import type { Capability, Input } from '../../../protocol/capability.ts';
+import { ask } from '../../api.ts';
+import { Effect } from '../../parts/effect.tsx';
+import { Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
+import { Shown } from '../../parts/shown.tsx';
+import { useTitle } from '../../parts/title.ts';
+import { Value } from '../../parts/value.tsx';
+import { hrefOf } from '../../router.ts';
+import type { Declarations } from './catalog.tsx';
+import { Relations } from './graph.tsx';
+import { TryIt } from './try.tsx';
+import { approvalSentences, rulesOf } from './words.ts';
+
+interface PageOf {
+  readonly name: string;
+  readonly catalog: Declarations;
+}
+
+export function CapabilityPage({ name, catalog }: PageOf) {
+  const declaration = Object.hasOwn(catalog, name) ? catalog[name] : undefined;
+  useTitle(declaration ? `${titleOf(name)} · Capabilities` : 'No such capability');
+  return declaration ? <Declared of={{ ...declaration, name }} /> : <Unknown name={name} />;
+}
+
+function Unknown({ name }: { readonly name: string }) {
+  return (
+    <>
+      <h1>No such capability</h1>
+      <p>
+        This service declares no capability <Shown text={name} />. The catalog lists those it has.
+      </p>
+    </>
+  );
+}
+
+function Declared({ of }: { readonly of: Capability }) {
+  return (
+    <>
+      <h1>{titleOf(of.name)}</h1>
+      <p>
+        <Shown text={of.description} />
+      </p>
+      <Facts of={of} />
+      <div class="cols">
+        <div>
+          <Rules of={of} />
+          <Inputs of={of.inputs} />
+          <Neighbours name={of.name} />
+        </div>
+        <div>
+          <TryIt capability={of} />
+        </div>
+      </div>
+      <section aria-labelledby="h-exact">
+        <h2 id="h-exact">The whole declaration</h2>
+        <details>
+          <summary>Show it exactly as the service publishes it</summary>
+          <Value of={exactForm(of)} />
+        </details>
+      </section>
+    </>
+  );
+}
+
+function exactForm({ name, ...declaration }: Capability) {
+  return { [name]: declaration };
+}
+
+function Facts({ of }: { readonly of: Capability }) {
+  const { name, side_effect, cost, minimum_scope, contract_version, kind } = of;
+  const { compensation } = side_effect;
+  return (
+    <dl class="facts">
+      <dt>Name</dt>
+      <dd>
+        <code>{name}</code> <small>version {contract_version}</small>
+      </dd>
+      <dt>Effect</dt>
+      <dd>
+        <Effect of={side_effect} />
+        {compensation === undefined ? null : ', by '}
+        {compensation === undefined ? null : (
+          <a href={hrefOf('capabilities', compensation)}>{compensation}</a>
+        )}
+      </dd>
+      <dt>Cost</dt>
+      <dd>
+        {costWords(cost)}{' '}
+        {cost?.determined_by === undefined ? null : (
+          <small>
+            determined by <Shown text={cost.determined_by} />
+          </small>
+        )}
+      </dd>
+      <dt>Scopes</dt>
+      <dd>{minimum_scope.length === 0 ? 'none' : <code>{minimum_scope.join(', ')}</code>}</dd>
+      {kind === 'composed' ? (
+        <>
+          <dt>Steps</dt>
+          <dd>
+            <code>{of.composition?.steps.map((step) => step.capability).join(' → ')}</code>
+          </dd>
+        </>
+      ) : null}
+    </dl>
+  );
+}
+
+function Rules({ of }: { readonly of: Capability }) {
+  const rules = [...(of.approval ? approvalSentences(of.approval) : []), ...rulesOf(of)];
+  return (
+    <section aria-labelledby="h-rules">
+      <h2 id="h-rules">Rules</h2>
+      {rules.length === 0 ? (
+        <p>A token with the scopes above may use it. No approval is needed.</p>
+      ) : (
+        <ul class="stack">
+          {rules.map((rule) => (
+            <li key={rule}>
+              <Shown text={rule} />.
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Inputs({ of }: { readonly of: readonly Input[] }) {
+  return (
+    <section aria-labelledby="h-inputs">
+      <h2 id="h-inputs">Inputs</h2>
+      {of.length === 0 ? (
+        <p>It takes no inputs.</p>
+      ) : (
+        <table class="inputs">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col">What it is</th>
+            </tr>
+          </thead>
+          <tbody>
+            {of.map((input) => (
+              <tr key={input.name}>
+                <th scope="row">{input.name}</th>
+                <td>
+                  <InputWords of={input} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function InputWords({ of }: { readonly of: Input }) {
+  const { type, required, description, allowed_values, default: fallback, resolution } = of;
+  return (
+    <>
+      {type}, {required ? 'required' : 'can be left out'}
+      {description === undefined ? null : ': '}
+      {description === undefined ? null : <Shown text={description} />}
+      {allowed_values === undefined ? null : (
+        <p class="small">
+          One of <Shown text={allowed_values.map((each) => JSON.stringify(each)).join(', ')} />
+        </p>
+      )}
+      {fallback === undefined ? null : (
+        <p class="small">
+          Left out, it is <Shown text={JSON.stringify(fallback)} />
+        </p>
+      )}
+      {resolution?.mode === 'backend_resolved' ? (
+        <p class="small">The service looks up what it names.</p>
+      ) : null}
+    </>
+  );
+}
+
+function Neighbours({ name }: { readonly name: string }) {
+  const loaded = useLoaded(() => ask('graph.get', { capability: name }), []);
+  return (
+    <section aria-labelledby="h-near">
+      <h2 id="h-near">Related capabilities</h2>
+      {loaded.state === 'loading' ? <Loading what="the relations" /> : null}
+      {loaded.state === 'failed' ? (
+        <Failed what="The graph" why={loaded.why} again={loaded.again} />
+      ) : null}
+      {loaded.state === 'ready' ? <Relations of={loaded.value} around={name} /> : null}
+    </section>
+  );
+}

@@ -1,0 +1,178 @@
+/**
+ * What a dry run answered: whether the call would be admitted, what it would cost, and what it lacks.
+ *
+ * @module
+ */
+
+import type { Capability } from '../../../protocol/capability.ts';
+import type { ConsoleAnswers } from '../../../protocol/console/views.ts';
+import type { Failure } from '../../../protocol/failure.ts';
+import type { TestAnswer } from '../../../protocol/invocation.ts';
+import { Hash } from '../../parts/hash.tsx';
+import { Amount } from '../../parts/money.tsx';
+import { Person } from '../../parts/name.tsx';
+import { Shown } from '../../parts/shown.tsx';
+import { Parameters, Value } from '../../parts/value.tsx';
+import { hrefOf } from '../../router.ts';
+import { moneyInputs } from '../decision/words.tsx';
+import { approvalSentences, NEXT_STEP } from './words.ts';
+
+interface TriedOf {
+  readonly answer: ConsoleAnswers['try'];
+  readonly capability: Capability;
+}
+
+export function Tried({ answer, capability }: TriedOf) {
+  if ('refused' in answer) return <Refusal of={answer.refused} isWhole />;
+  return (
+    <div class="stack">
+      <Verdict of={answer.answer} />
+      <Findings of={answer.answer} capability={capability} />
+    </div>
+  );
+}
+
+function Verdict({ of }: { readonly of: TestAnswer }) {
+  if (of.failure) return <Refusal of={of.failure} isWhole={false} />;
+  if (of.would_be_admitted) {
+    return (
+      <p class="notice good" role="status">
+        <b class="good">✓ This call would be admitted.</b> Its handler was not called and can still
+        fail.
+      </p>
+    );
+  }
+  return (
+    <p class="notice warn" role="status">
+      <b class="warn">This call would ask for approval first.</b> No request was made.
+    </p>
+  );
+}
+
+interface RefusalOf {
+  readonly of: Failure;
+  /** The person may not even ask. */
+  readonly isWhole: boolean;
+}
+
+function Refusal({ of, isWhole }: RefusalOf) {
+  const { type, detail, resolution, clarify = [] } = of;
+  const { action, requires, grantable_by, estimated_availability } = resolution;
+  return (
+    <div class="notice bad" role="status">
+      <p>
+        <b class="bad">✕ {isWhole ? 'You may not make this call.' : 'It would be refused.'}</b>{' '}
+        <code>{type}</code>
+      </p>
+      <p>
+        <Shown text={detail} />
+      </p>
+      <p>{NEXT_STEP[action]}</p>
+      {requires?.length ? (
+        <p>
+          Needed: <Shown text={requires.join(', ')} />
+        </p>
+      ) : null}
+      {grantable_by === undefined ? null : (
+        <p>
+          <Person of={grantable_by} /> can grant it.
+        </p>
+      )}
+      {estimated_availability === undefined ? null : (
+        <p>
+          When: <Shown text={estimated_availability} />
+        </p>
+      )}
+      {clarify.map(({ input, reason, candidates }) => (
+        <p key={input}>
+          <code>{input}</code> is {reason}
+          {candidates ? '; choose one of ' : ''}
+          {candidates ? <Value of={candidates} /> : null}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function Findings({
+  of,
+  capability,
+}: {
+  readonly of: TestAnswer;
+  readonly capability: Capability;
+}) {
+  const { approval, resolved_parameters: resolved, parameters_digest: digest } = of;
+  return (
+    <>
+      <dl class="facts">
+        <dt>Cost</dt>
+        <dd>
+          <CostCheck of={of} />
+        </dd>
+        <BudgetFact of={of} />
+        <dt>Approval</dt>
+        <dd>
+          <ApprovalFact of={approval} capability={capability} />
+        </dd>
+        <dt>Entry</dt>
+        <dd>
+          <a href={hrefOf('activity', of.invocation_id)}>
+            <code>{of.invocation_id}</code>
+          </a>
+        </dd>
+      </dl>
+      {resolved ? (
+        <>
+          <h3>Parameters as the handler would get them</h3>
+          <Parameters of={resolved} inputs={capability.inputs} money={moneyInputs(capability)} />
+        </>
+      ) : null}
+      {digest === undefined ? null : (
+        <p class="small">
+          Parameters digest <Hash hex={digest} what="the parameters digest" />
+        </p>
+      )}
+    </>
+  );
+}
+
+function CostCheck({ of: { cost_check } }: { readonly of: TestAnswer }) {
+  if (!cost_check) return <>free</>;
+  const { amount, currency, certainty } = cost_check;
+  if (amount === null) return <>a price in {currency} that is not known yet</>;
+  return (
+    <>
+      <Amount of={{ amount, currency }} /> <small>{certainty}</small>
+    </>
+  );
+}
+
+function BudgetFact({ of: { budget_context } }: { readonly of: TestAnswer }) {
+  if (!budget_context) return null;
+  const { budget_max, budget_remaining, budget_currency: currency } = budget_context;
+  return (
+    <>
+      <dt>Budget</dt>
+      <dd>
+        {budget_remaining === undefined ? null : (
+          <>
+            <Amount of={{ amount: budget_remaining, currency }} /> left of{' '}
+          </>
+        )}
+        <Amount of={{ amount: budget_max, currency }} />
+      </dd>
+    </>
+  );
+}
+
+interface ApprovalFactOf {
+  readonly of: TestAnswer['approval'];
+  readonly capability: Capability;
+}
+
+function ApprovalFact({ of, capability: { approval: declared } }: ApprovalFactOf) {
+  if (!of) return <>not reached: an earlier check refused</>;
+  if (!of.required) return <>not needed</>;
+  const sentences = declared ? approvalSentences(declared) : ['needed'];
+  return <Shown text={`${sentences.join('. ')}.`} />;
+}
