@@ -20,7 +20,7 @@ export default defineConfig(({ mode }) => {
     base: './',
     resolve: { conditions: ['writ-source', 'browser', 'module', 'import', 'default'] },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-    plugins: isVerifier ? [inOneFile('verify.html')] : [],
+    plugins: [withoutJsonSchema(), ...(isVerifier ? [inOneFile('verify.html')] : [])],
     build: {
       outDir: pathOf('../dist/src/console-page/'),
       emptyOutDir: isVerifier,
@@ -36,6 +36,22 @@ export default defineConfig(({ mode }) => {
 
 function pathOf(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
+}
+
+/** The files of zod that make JSON Schemas. */
+const JSON_SCHEMA = /\/zod\/v4\/core\/(?:to-json-schema|json-schema-processors)\.js$/;
+
+/** The pages only parse. Every schema of zod refers to the code that describes it, a fifth of its size. */
+function withoutJsonSchema(): Plugin {
+  return {
+    name: 'writ-without-json-schema',
+    enforce: 'pre',
+    transform(code, id) {
+      if (!JSON_SCHEMA.test(id)) return undefined;
+      const names = [...code.matchAll(/^export (?:const|function|class) (\w+)/gm)];
+      return names.map(([, name]) => `export const ${name} = () => undefined;`).join('\n');
+    },
+  };
 }
 
 /** Moves the script and the styles of a page into its HTML. */
