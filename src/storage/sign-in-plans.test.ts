@@ -14,6 +14,7 @@ import * as postgres from './postgres/sign-in.ts';
 import { openPostgres } from './postgres/store.ts';
 import * as postgresTokens from './postgres/tokens.ts';
 import { openConnection } from './sqlite/connection.ts';
+import { LIST_PASSKEYS as LIST_PASSKEYS_SQLITE } from './sqlite/passkeys.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import * as sqlite from './sqlite/sign-in.ts';
 import * as sqliteTokens from './sqlite/tokens.ts';
@@ -58,6 +59,7 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
   [sqlite.consentBy('code_hash'), ['sqlite_autoindex_consents_3 (code_hash=?)']],
   [sqlite.consentBy('token_id'), ['sqlite_autoindex_consents_2 (token_id=?)']],
   [sqlite.LIST_CONSENTS, ['consents_by_principal (principal=?)']],
+  [LIST_PASSKEYS_SQLITE, ['passkeys_by_principal (principal=?)']],
   [
     sqlite.OLDER_CONSENTS,
     ['consents_by_principal (principal=? AND (created_at,consent_id)<(?,?))'],

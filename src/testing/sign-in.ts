@@ -1,11 +1,12 @@
 /**
- * Sessions, accounts and consents for the store contract, with every field that a record can have.
+ * Sessions, accounts, consents and passkeys for the store contract, with every field that a record can have.
  *
  * @module
  */
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { EntryRecord } from '../domain/log/entry.ts';
+import type { PasskeyRecord } from '../storage/port/passkey-store.ts';
 import type { TokenRecord } from '../storage/port/records.ts';
 import type { AccountRecord, ConsentRecord, SessionRecord } from '../storage/port/sign-in-store.ts';
 import type { Store } from '../storage/port/store.ts';
@@ -114,4 +115,36 @@ export function rotated(consent: ConsentRecord, rotated_at: Date = at(SECOND)): 
 /** The access token of a renewal: a child with the same subject. */
 export function accessToken(token: TokenRecord, changed: Partial<TokenRecord> = {}): TokenRecord {
   return childToken(token, { subject: token.subject, expires_at: at(HOUR / 4), ...changed });
+}
+
+export function passkey(changed: Partial<PasskeyRecord> = {}): PasskeyRecord {
+  const [x, y] = [randomBytes(32).toString('base64url'), randomBytes(32).toString('base64url')];
+  return {
+    credential_id: randomBytes(32).toString('base64url'),
+    principal: 'human:ann@example.com',
+    label: 'Phone "東京"',
+    public_key: { kty: 'EC', crv: 'P-256', x, y },
+    rp_id: 'desk.example.com',
+    created_at: at(0),
+    usable_from: at(24 * HOUR),
+    ...changed,
+  };
+}
+
+export function passkeyEntry(
+  { credential_id, principal }: PasskeyRecord,
+  verb: 'passkey_added' | 'passkey_removed' = 'passkey_added',
+): EntryRecord {
+  return entry({
+    ...{ entry_type: 'session', actor_key: principal, root_principal: principal },
+    detail: { verb, credential_id },
+  });
+}
+
+/** A passkey beside those that the person has. */
+export async function added(store: Store, made: PasskeyRecord): Promise<PasskeyRecord> {
+  const seen = await store.listPasskeys(made.principal, 1_000);
+  const ids = seen.map((each) => each.passkey.credential_id);
+  await store.insertPasskey(made, passkeyEntry(made), ids);
+  return made;
 }

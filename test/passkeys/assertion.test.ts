@@ -94,6 +94,8 @@ for (const algorithm of ALGORITHMS) {
           const changed = { ...assertion, [field]: bytes.toString('base64url') };
 
           assert.ok(await assertionFault(changed, keyOf(key), expectedOf(question)));
+          // The oracle accepts other forms of DER around the same two numbers.
+          if (field !== 'signature') assert.equal(await oracle(key, changed, question), false);
         },
       ),
       { numRuns: 200 },

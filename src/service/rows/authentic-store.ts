@@ -41,6 +41,7 @@ export function authenticStore(store: Store, parts: AuthenticStoreOptions): Stor
     ...approvalRows(store, rows, check),
     ...sessionRows(store, rows, check),
     ...consentRows(store, rows, check),
+    ...passkeyRows(store, rows, check),
     freeze: (freeze, ...rest) => store.freeze(rows.sealed('freeze', freeze), ...rest),
     freezesUnder: async (keys) => check.inForce(await store.freezesUnder(keys), store.now()),
     async listFreezes(...query) {
@@ -222,8 +223,9 @@ function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<
       return { ...page, requests: page.requests.filter(check.isApproval) };
     },
     approve: (decision) => {
-      const { approval_request_id, approver, now: approved_at, terms, grant } = decision;
-      const vote = { approval_request_id, approver, approved_at, terms };
+      const { approval_request_id, approver, now: approved_at, terms, credential_id } = decision;
+      const { grant } = decision;
+      const vote = { approval_request_id, approver, approved_at, terms, credential_id };
       const { mac } = rows.sealed('vote', { ...vote, place: decision.approvalsSeen });
       return store.approve({ ...decision, mac, grant: grant && rows.sealed('grant', grant) });
     },
@@ -286,6 +288,17 @@ function consentRows(store: Store, rows: RowSealing, check: RowCheck): Partial<S
       const answer = await store.renewConsent(consent, seen, token, entry, bounds);
       if (answer === 'parent_altered') check.altered('token', child.parent_token_id ?? '');
       return answer;
+    },
+  };
+}
+
+/** A passkey that does not match counts as absent. It can still be removed. */
+function passkeyRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
+  return {
+    insertPasskey: (passkey, ...rest) =>
+      store.insertPasskey(rows.sealed('passkey', passkey), ...rest),
+    async listPasskeys(...query) {
+      return (await store.listPasskeys(...query)).filter(check.isPasskey);
     },
   };
 }

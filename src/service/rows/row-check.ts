@@ -16,6 +16,7 @@ import { rowLabelOf } from '../../domain/log/origin.ts';
 import { isWritable } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
 import type { Loaded } from '../../storage/port/invocation-store.ts';
+import type { StoredPasskey } from '../../storage/port/passkey-store.ts';
 import type {
   ApprovalRecord,
   BindingRecord,
@@ -54,6 +55,7 @@ export interface RowCheck {
   isSession(stored: StoredSession): boolean;
   isAccount(account: AccountRecord): boolean;
   isConsent(consent: ConsentRecord): boolean;
+  isPasskey(stored: StoredPasskey): boolean;
   /** Freezes whose time has not passed, and those that do not match, which stay in force. */
   inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[];
 }
@@ -113,6 +115,14 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
       return isReadable && standing === 'valid';
     },
     isAccount: (account) => standingOf('account', account.account_id, account) === 'valid',
+    isPasskey: ({ passkey, last_used_at, removed_at }) => {
+      const id = passkey.credential_id;
+      const standing = standingOf('passkey', id, passkey);
+      // The MAC does not cover these, and an unreadable time cannot be shown.
+      const isReadable = ![last_used_at, removed_at].some((at) => Number.isNaN(at?.getTime()));
+      if (!isReadable && standing !== 'altered') altered('passkey', id);
+      return isReadable && standing === 'valid';
+    },
     isConsent: (consent) => standingOf('consent', consent.consent_id, consent) === 'valid',
     inForce: (freezes, now) =>
       freezes.filter((freeze) => {

@@ -101,6 +101,8 @@ export interface ApprovalVote {
   readonly approver: string;
   readonly approved_at: Date;
   readonly terms?: GrantTerms | undefined;
+  /** The passkey that confirmed it. */
+  readonly credential_id?: string | undefined;
   /** Present where the stored place differs from the place in the list: the service writes no such row. */
   readonly place?: number | undefined;
   readonly mac?: string | undefined;

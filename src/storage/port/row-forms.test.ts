@@ -14,7 +14,7 @@ import {
   rootToken,
   usd,
 } from '../../testing/fixtures.ts';
-import { accountOf, consentBeside, rotated, session } from '../../testing/sign-in.ts';
+import { accountOf, consentBeside, passkey, rotated, session } from '../../testing/sign-in.ts';
 import { type RowKind, type RowOf, rowText, votesOf } from './row-forms.ts';
 
 const rows = listedRowKeys(Buffer.alloc(32, 7).toString('base64'), () => new Date(0));
@@ -31,6 +31,7 @@ const UNCOVERED: Readonly<Record<RowKind, readonly string[]>> = {
   session: ['mac'],
   account: ['mac'],
   consent: ['mac'],
+  passkey: ['mac'],
 };
 
 const token = childToken(rootToken(), {
@@ -46,7 +47,15 @@ const request = approval({
   preview: { a: 1 },
   preview_digest: 'sha256:00',
   chain: 'sha256:01',
-  approvals: [{ approver: 'human:a', approved_at: at(1), terms: terms as never, mac: 'kid.mac' }],
+  approvals: [
+    {
+      approver: 'human:a',
+      approved_at: at(1),
+      terms: terms as never,
+      credential_id: 'AQID',
+      mac: 'kid.mac',
+    },
+  ],
   decided_at: at(2),
   decided_by: 'human:a',
   reason: 'yes',
@@ -68,6 +77,7 @@ const RECORDS: { readonly [Kind in RowKind]: RowOf<Kind> } = {
   session: signedIn,
   account: accountOf(signedIn, { ended_at: at(HOUR), mac: 'kid.mac' }),
   consent: rotated(consentBeside(token, { mac: 'kid.mac' })),
+  passkey: passkey({ mac: 'kid.mac' }),
 };
 
 /** Another value of the same type, or none. */
@@ -117,6 +127,11 @@ test('rowText() of a row without a declaration digest is the text of older versi
     assert.doesNotMatch(rowText(kind, older), /declaration_digest/);
     assert.match(rowText(kind, RECORDS[kind]), /"declaration_digest":"sha256:dede/);
   }
+});
+
+test('rowText() of a vote without a passkey is the text of older versions', () => {
+  assert.doesNotMatch(rowText('vote', { ...RECORDS.vote, credential_id: undefined }), /credential/);
+  assert.match(rowText('vote', RECORDS.vote), /"credential_id":"AQID"/);
 });
 
 test('rowText() keeps the kinds apart', () => {

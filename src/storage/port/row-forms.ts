@@ -12,6 +12,7 @@
 
 import { fromMinor, isWritable, toMinor } from '../../domain/values/money.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
+import type { PasskeyRecord } from './passkey-store.ts';
 import type {
   ApprovalRecord,
   ApprovalVote,
@@ -109,6 +110,7 @@ const FORMS = {
     approver: row.approver,
     approved_at: row.approved_at,
     terms: row.terms,
+    ...laterField('credential_id', row.credential_id),
   }),
   grant: (row: GrantRecord) => ({
     grant_id: row.grant_id,
@@ -145,6 +147,15 @@ const FORMS = {
     auth_time: row.auth_time,
     created_at: row.created_at,
     expires_at: row.expires_at,
+  }),
+  passkey: (row: PasskeyRecord) => ({
+    credential_id: row.credential_id,
+    principal: row.principal,
+    label: row.label,
+    public_key: row.public_key,
+    rp_id: row.rp_id,
+    created_at: row.created_at,
+    usable_from: row.usable_from,
   }),
   // No entry states what these two contain, so their MACs cover what changes, too.
   account: (row: AccountRecord) => ({
@@ -186,8 +197,11 @@ function laterField(field: string, value: unknown): Readonly<Record<string, unkn
 export type RowKind = keyof typeof FORMS;
 export type RowOf<Kind extends RowKind> = Parameters<(typeof FORMS)[Kind]>[0];
 
-/** A revocation or a freeze stays valid when a log ends, so its text names no log. */
-const OF_NO_LOG: ReadonlySet<RowKind> = new Set(['revocation', 'freeze']);
+/**
+ * A revocation or a freeze stays valid when a log ends, so its text names no log. So does a passkey: it gives no
+ * authority, and a person without one could add a first one that counts at once.
+ */
+const OF_NO_LOG: ReadonlySet<RowKind> = new Set(['revocation', 'freeze', 'passkey']);
 
 /**
  * The text under a row's MAC, for the log that the row was stored under (`rowLabelOf`). Throws when the row
@@ -246,10 +260,11 @@ export function votesOf({ approval_request_id, approvals }: ApprovalRecord): Vot
 
 /** The votes of a request as its record lists them, from rows in the order of their places. */
 export function listedVotes(rows: readonly VoteFacts[]): ApprovalVote[] {
-  return rows.map(({ approver, approved_at, terms, place, mac }, index) => ({
+  return rows.map(({ approver, approved_at, terms, credential_id, place, mac }, index) => ({
     approver,
     approved_at,
     terms,
+    credential_id,
     place: place === index ? undefined : place,
     mac,
   }));

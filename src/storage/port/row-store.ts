@@ -51,7 +51,13 @@ export const ADOPTED_TABLES = [
   'grants',
 ] as const;
 
-export const ROW_TABLES = [...ADOPTED_TABLES, 'sessions', 'accounts', 'consents'] as const;
+export const ROW_TABLES = [
+  ...ADOPTED_TABLES,
+  'sessions',
+  'accounts',
+  'consents',
+  'passkeys',
+] as const;
 export type RowTable = (typeof ROW_TABLES)[number];
 
 export interface RowPage {

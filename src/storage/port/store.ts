@@ -22,6 +22,7 @@ import type { DeclarationStore } from './declaration-store.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import type { LogStore } from './log-store.ts';
+import type { PasskeyStore } from './passkey-store.ts';
 import type {
   ActorEnded,
   ApprovalRecord,
@@ -59,6 +60,7 @@ export interface Store
     ApprovalStore,
     OperatorStore,
     SignInStore,
+    PasskeyStore,
     DeclarationStore,
     RowStore,
     LogStore,
@@ -139,14 +141,18 @@ export interface ApprovalStore {
   /**
    * Adds one vote. The last vote needed also inserts the grant and sets the request to `approved`, in the
    * same step, so one request never yields two grants. `approvalsSeen` is the number of votes the caller saw;
-   * `stale` means that another approver voted since, and the caller must read again.
+   * `stale` means that another approver voted since, or that the approver's passkey was removed, and the caller
+   * must read again. The passkey of the vote was last used now.
    */
   approve(
     decision: ApprovalDecision,
   ): Promise<'approved' | 'counted' | 'stale' | 'decided' | 'expired' | ActorEnded>;
 
-  /** Denies a pending request. `decided` or `expired` when it is no longer pending. */
-  deny(decision: Denial): Promise<'denied' | 'decided' | 'expired' | ActorEnded>;
+  /**
+   * Denies a pending request. `decided` or `expired` when it is no longer pending, `stale` when the passkey of
+   * the denial was removed.
+   */
+  deny(decision: Denial): Promise<'denied' | 'stale' | 'decided' | 'expired' | ActorEnded>;
 
   /** Moves pending requests past their expiry to `expired`, each once, with entry and notifications. */
   expireApprovals(
@@ -279,6 +285,8 @@ export interface ApprovalDecision {
   readonly mac?: string | undefined;
   /** The terms that this approver approves, stored with the vote. */
   readonly terms: GrantTerms;
+  /** The passkey that confirmed it, stored with the vote. */
+  readonly credential_id?: string | undefined;
   /** Present exactly when this approval completes the quorum. */
   readonly grant?: GrantRecord | undefined;
   readonly entry: EntryRecord;
@@ -291,6 +299,8 @@ export interface Denial {
   /** The token that the denier used, where there was one. */
   readonly actor?: string | undefined;
   readonly reason: string;
+  /** The passkey that confirmed it. */
+  readonly credential_id?: string | undefined;
   readonly now: Date;
   readonly entry: EntryRecord;
   readonly deliveries: readonly DeliveryRecord[];

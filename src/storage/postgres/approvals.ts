@@ -31,6 +31,7 @@ import { endedActor } from './calls/actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
 import { enqueue } from './log/entries.ts';
+import { usePasskey } from './passkeys.ts';
 import { approvalOf, GRANTS, REQUESTS, VOTES } from './rows.ts';
 
 type Approvals = Omit<
@@ -151,9 +152,18 @@ async function approve(
   const misfit = misfitGrant(request, grant);
   if (misfit) throw new Error(`Cannot approve "${approval_request_id}": ${misfit}`);
 
-  const { terms, mac } = decision;
+  const { terms, credential_id, mac } = decision;
+  if (!(await usePasskey(session, approver, credential_id, now))) return 'stale';
   const place = request.approvals.length;
-  const vote = { approval_request_id, place, approver, approved_at: now, terms, mac };
+  const vote = {
+    approval_request_id,
+    place,
+    approver,
+    approved_at: now,
+    terms,
+    credential_id,
+    mac,
+  };
   await session.run(COUNT, [VOTES.rows([vote])]);
   if (grant) {
     await session.run(GRANT, [GRANTS.rows([grant])]);
@@ -167,12 +177,14 @@ async function approve(
 
 async function deny(
   session: Session,
-  { approval_request_id, decided_by, actor, reason, now, entry, deliveries }: Denial,
+  denial: Denial,
 ): Promise<Awaited<ReturnType<ApprovalStore['deny']>>> {
+  const { approval_request_id, decided_by, actor, reason, now, entry, deliveries } = denial;
   const ended = await endedActor(session, actor, now);
   if (ended) return ended;
   const closed = closedAs(await hold(session, approval_request_id), now);
   if (closed) return closed;
+  if (!(await usePasskey(session, decided_by, denial.credential_id, now))) return 'stale';
 
   await session.run(DECIDE, [approval_request_id, 'denied', now, decided_by, reason, null]);
   await insertDeliveries(session, deliveries);

@@ -31,6 +31,7 @@ import {
   fixedOf,
   GRANTS,
   linkOf,
+  PASSKEYS,
   SESSIONS,
 } from './rows.ts';
 import { MIGRATION_LOCK, PATIENCE } from './schema/migrations.ts';
@@ -122,6 +123,10 @@ const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>>
     const consent = CONSENTS.read(row);
     return [{ kind: 'consent', id, row: consent, mac: consent.mac }];
   },
+  passkeys(id, row) {
+    const passkey = PASSKEYS.read(row);
+    return [{ kind: 'passkey', id, row: passkey, mac: passkey.mac }];
+  },
 };
 
 const LOCK: Statement = { name: 'row_seal_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
@@ -156,6 +161,7 @@ const SCAN: Readonly<Record<RowTable, Statement>> = {
   sessions: scan('sessions', 't.session_id', 't.*'),
   accounts: scan('accounts', 't.account_id', 't.*'),
   consents: scan('consents', 't.consent_id', 't.*'),
+  passkeys: scan('passkeys', 't.credential_id', 't.*'),
 };
 
 function macUpdate(kind: StoredRow['kind'], table: string, set: string, key: string): Statement {

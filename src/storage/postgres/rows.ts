@@ -79,6 +79,7 @@ export const DECLARATIONS = postgresTable(described.DECLARATIONS);
 export const SESSIONS = postgresTable(described.SESSIONS);
 export const ACCOUNTS = postgresTable(described.ACCOUNTS);
 export const CONSENTS = postgresTable(described.CONSENTS);
+export const PASSKEYS = postgresTable(described.PASSKEYS);
 
 /** A token's row with the currency and the ceiling of its budget. */
 export function tokenOf(row: Row): TokenRecord {

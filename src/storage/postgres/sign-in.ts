@@ -176,8 +176,8 @@ const FIRST = ENTRY_COLUMNS.length + 1;
 /** A number that no other program locks in this database. */
 const PERSON = 0x77_72_73_69;
 
-/** One sign-in of a person at a time, so that each counts the sessions of those before it. */
-const HOLD_PERSON: Statement = {
+/** One sign-in or new passkey of a person at a time, so that each counts those before it. */
+export const HOLD_PERSON: Statement = {
   name: 'hold_person',
   text: `SELECT pg_advisory_xact_lock(${PERSON}, hashtext($1))`,
 };

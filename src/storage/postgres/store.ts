@@ -32,6 +32,7 @@ import { createLog } from './log/log.ts';
 import { type Sequencer, startSequencer } from './log/sequencer.ts';
 import { createOperators } from './operators.ts';
 import { type PostgresOptions, settingsOf } from './options.ts';
+import { createPasskeys } from './passkeys.ts';
 import { createRows } from './row-seal.ts';
 import { migrate } from './schema/migrations.ts';
 import { createSignIn } from './sign-in.ts';
@@ -97,6 +98,7 @@ function operationsOf(
     ...createDeliveries(database),
     ...createOperators(database, now),
     ...createSignIn(database),
+    ...createPasskeys(database),
     ...createRows(database),
     takePermits: createPermits(database),
     ...createLog(database, sequencer),
@@ -145,6 +147,8 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   endSessions: (_, result) => (result as readonly unknown[]).length,
   insertConsent: () => 1,
   renewConsent: (_, result) => (result === 'inserted' ? 1 : 0),
+  insertPasskey: (_, result) => (result === 'inserted' ? 1 : 0),
+  removePasskey: (_, result) => (result ? 1 : 0),
 };
 
 /** The entry of a freeze that follows an overrun. */

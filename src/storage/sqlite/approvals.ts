@@ -30,6 +30,7 @@ import type { Row } from '../tables/table.ts';
 import type { Connection } from './connection.ts';
 import { insertDeliveries } from './deliveries.ts';
 import type { LogWriter } from './log/writer.ts';
+import { usePasskey } from './passkeys.ts';
 import { GRANTS, insert, REQUESTS, type Stored, timeOf, VOTES } from './rows.ts';
 import { endedActor } from './tokens.ts';
 
@@ -166,9 +167,18 @@ export function approve(
   const misfit = misfitGrant(request, grant);
   if (misfit) throw new Error(`Cannot approve "${approval_request_id}": ${misfit}`);
 
-  const { terms, mac } = decision;
+  const { terms, credential_id, mac } = decision;
+  if (!usePasskey(connection, approver, credential_id, now)) return 'stale';
   const place = request.approvals.length;
-  const vote = { approval_request_id, place, approver, approved_at: now, terms, mac };
+  const vote = {
+    approval_request_id,
+    place,
+    approver,
+    approved_at: now,
+    terms,
+    credential_id,
+    mac,
+  };
   insert(connection, VOTES, vote);
   if (grant) completeQuorum(connection, decision, grant);
   insertDeliveries(connection, decision.deliveries);
@@ -180,12 +190,14 @@ export function deny(
   connection: Connection,
   log: LogWriter,
   denial: Denial,
-): 'denied' | 'decided' | 'expired' | ActorEnded {
+): Awaited<ReturnType<ApprovalStore['deny']>> {
   const ended = endedActor(connection, denial.actor, denial.now);
   if (ended) return ended;
   const request = readDecidable(connection, denial.approval_request_id);
   const closed = closedAs(request, denial.now);
   if (closed) return closed;
+  const { decided_by, credential_id } = denial;
+  if (!usePasskey(connection, decided_by, credential_id, denial.now)) return 'stale';
 
   connection.run(
     `UPDATE approval_requests SET status = 'denied', decided_at = ?, decided_by = ?, reason = ?

@@ -21,7 +21,7 @@ import type { Row } from '../tables/table.ts';
 import { loadApproval } from './approvals.ts';
 import { readGrant } from './calls/admission.ts';
 import type { Connection } from './connection.ts';
-import { ACCOUNTS, BINDINGS, CONSENTS, FREEZES, SESSIONS } from './rows.ts';
+import { ACCOUNTS, BINDINGS, CONSENTS, FREEZES, PASSKEYS, SESSIONS } from './rows.ts';
 import { readHeld } from './token-rows.ts';
 
 export function sealRows(
@@ -74,6 +74,7 @@ const KEYS: Readonly<Record<RowTable, string>> = {
   sessions: 'session_id',
   accounts: 'account_id',
   consents: 'consent_id',
+  passkeys: 'credential_id',
 };
 
 const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) => StoredRow[]>> = {
@@ -113,6 +114,11 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
     const found = connection.all<Row>('SELECT * FROM consents WHERE consent_id = ?', key);
     const consents = found.map(CONSENTS.read);
     return consents.map((row) => ({ kind: 'consent', id: key, row, mac: row.mac }));
+  },
+  passkeys(connection, key) {
+    const found = connection.all<Row>('SELECT * FROM passkeys WHERE credential_id = ?', key);
+    const passkeys = found.map(PASSKEYS.read);
+    return passkeys.map((row) => ({ kind: 'passkey', id: key, row, mac: row.mac }));
   },
 };
 

@@ -70,6 +70,7 @@ export const DECLARATIONS = sqliteTable(described.DECLARATIONS);
 export const SESSIONS = sqliteTable(described.SESSIONS);
 export const ACCOUNTS = sqliteTable(described.ACCOUNTS);
 export const CONSENTS = sqliteTable(described.CONSENTS);
+export const PASSKEYS = sqliteTable(described.PASSKEYS);
 
 export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, record: Kept): void {
   connection.run(table.insert, ...table.values(record));

@@ -40,6 +40,7 @@ import { createEraser } from './log/eraser.ts';
 import { foldLog } from './log/fold.ts';
 import { findLeaf, queryEntries, readNodes, readOrigins, scanEntries } from './log/reader.ts';
 import { beginOrigin, createLogWriter, type LogWriter, readHead } from './log/writer.ts';
+import * as passkeys from './passkeys.ts';
 import { createReader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
@@ -148,6 +149,7 @@ const READS = {
   livingSessions: signIn.livingSessions,
   findConsent: signIn.findConsent,
   listConsents: signIn.listConsents,
+  listPasskeys: passkeys.listPasskeys,
   findAccount: signIn.findAccount,
   scanRows,
   treeHead: readHead,
@@ -205,6 +207,8 @@ const ENTERED = {
   endSessions: signIn.endSessions,
   insertConsent: signIn.insertConsent,
   renewConsent: signIn.renewConsent,
+  insertPasskey: passkeys.insertPasskey,
+  removePasskey: passkeys.removePasskey,
   beginOrigin,
 };
 

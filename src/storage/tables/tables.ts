@@ -13,6 +13,7 @@
 import type { StepRecord } from '../port/composition-store.ts';
 import type { DeclarationRecord } from '../port/declaration-store.ts';
 import type { Debt } from '../port/ledger-store.ts';
+import type { PasskeyRecord } from '../port/passkey-store.ts';
 import type {
   ApprovalRecord,
   BindingRecord,
@@ -184,6 +185,7 @@ export const VOTES: Description<VoteFacts> = {
     approver: 'text',
     approved_at: 'time',
     terms: 'json?',
+    credential_id: 'text?',
     mac: 'text?',
   },
 };
@@ -349,4 +351,19 @@ export const CONSENTS: Description<ConsentRecord> = {
     expires_at: 'time',
     mac: 'text?',
   },
+};
+
+export const PASSKEYS: Description<PasskeyRecord> = {
+  name: 'passkeys',
+  fields: {
+    credential_id: 'text',
+    principal: 'text',
+    label: 'text',
+    public_key: 'json',
+    rp_id: 'text',
+    created_at: 'time',
+    usable_from: 'time',
+    mac: 'text?',
+  },
+  beside: { both: { last_used_at: 'time?', removed_at: 'time?' } },
 };

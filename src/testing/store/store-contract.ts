@@ -28,6 +28,7 @@ import { ROW_CASES } from './cases/rows.ts';
 import { ONCE_CASES, OUTCOME_CASES, SETTLEMENT_CASES } from './cases/settlement.ts';
 import { CONSENT_CASES, RENEWAL_CASES } from './cases/sign-in/consents.ts';
 import { CONSOLE_CASES } from './cases/sign-in/console.ts';
+import { PASSKEY_CASES } from './cases/sign-in/passkeys.ts';
 import { ACCOUNT_CASES, SESSION_CASES } from './cases/sign-in/sessions.ts';
 import { TOGETHER_CASES } from './cases/together.ts';
 import { ISSUANCE_CASES, REVOCATION_CASES } from './cases/tokens.ts';
@@ -91,6 +92,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
   sessions: { ...SESSION_CASES, ...ACCOUNT_CASES },
   console: CONSOLE_CASES,
   consents: { ...CONSENT_CASES, ...RENEWAL_CASES },
+  passkeys: PASSKEY_CASES,
   'rate limits': PERMIT_CASES,
   log: { ...LOG_CASES, ...QUERY_CASES, ...LONG_LOG_CASES, ...TREE_CASES, ...CHECKPOINT_CASES },
   origins: { ...ORIGIN_CASES, ...VOIDING_CASES },

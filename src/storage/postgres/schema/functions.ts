@@ -7,11 +7,11 @@
  * from before the wait.
  *
  * Locks are always taken in one order, so that steps wait for each other but never deadlock: gates, consent,
- * intents, tokens, idempotency key, budgets, leases, grant, rollback windows, person, sessions,
- * account. Several locks of one kind have an order
+ * intents, tokens, idempotency key, budgets, leases, grant, rollback windows, approval request, passkey,
+ * person, sessions, account. Several locks of one kind have an order
  * too: gates by number, intents and sessions by id, windows by their key, all others by lineage, ancestors first.
- * Keys and grants are locked one at a time: a call with either is not batched. So are consents, persons and
- * accounts.
+ * Keys and grants are locked one at a time: a call with either is not batched. So are consents, approval
+ * requests, passkeys, persons and accounts.
  *
  * @module
  */

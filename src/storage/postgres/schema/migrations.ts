@@ -22,6 +22,7 @@ import { FREEZES_BY_AGE } from './freezes.ts';
 import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './functions.ts';
 import { LOG_TABLES } from './log.ts';
 import { ORIGINS } from './origins.ts';
+import { PASSKEYS } from './passkeys.ts';
 import { ROW_MACS } from './rows.ts';
 import { SIGN_IN } from './sign-in.ts';
 import {
@@ -57,6 +58,7 @@ export const MIGRATIONS: readonly string[] = [
   SIGN_IN,
   ASKED_BY,
   AGENTS,
+  PASSKEYS,
 ];
 
 /** Every named index, as the last step that makes it defines it. */

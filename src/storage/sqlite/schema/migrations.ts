@@ -18,6 +18,7 @@ import { DEBTS } from './debts.ts';
 import { DECLARATIONS } from './declarations.ts';
 import { BOUNDED_LISTS } from './lists.ts';
 import { ORIGINS } from './origins.ts';
+import { PASSKEYS } from './passkeys.ts';
 import { ROW_MACS } from './rows.ts';
 import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
 import { SIGN_IN } from './sign-in.ts';
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(SIGN_IN),
   (connection) => connection.script(ASKED_BY),
   (connection) => connection.script(AGENTS),
+  (connection) => connection.script(PASSKEYS),
 ];
 
 /** Milliseconds to wait for a migration step of another process, which takes long over a long log. */
