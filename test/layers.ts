@@ -67,7 +67,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     composition: ['.', 'wire', 'values', 'invocation'],
     catalog: ['.', 'wire', 'values', 'authority', 'invocation', 'composition'],
     'sign-in': ['.', 'wire', 'values', 'authority', 'invocation', 'composition', 'catalog'],
-    passkey: ['wire', 'log'],
+    passkey: ['wire', 'values', 'log'],
   },
   storage: {
     port: [],

@@ -8,6 +8,7 @@
 
 import * as z from 'zod';
 import { GrantPolicy, GrantType } from './failure.ts';
+import { PasskeyProof } from './passkey.ts';
 import {
   ApprovalRequestId,
   CallerId,
@@ -112,6 +113,8 @@ export const GrantRequest = z.strictObject({
   session_id: optional(CallerId),
   expires_in_seconds: optional(z.number().positive()),
   max_uses: optional(z.int().positive()),
+  /** Where the policy requires it: the approver confirms exactly this decision. */
+  passkey: optional(PasskeyProof),
 });
 export type GrantRequest = z.output<typeof GrantRequest>;
 
@@ -173,5 +176,6 @@ export type ApprovalReadRequest = z.output<typeof ApprovalReadRequest>;
 export const DenyRequest = z.strictObject({
   approval_request_id: text(ID_LENGTH_MAX),
   reason: Reason,
+  passkey: optional(PasskeyProof),
 });
 export type DenyRequest = z.output<typeof DenyRequest>;

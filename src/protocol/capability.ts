@@ -156,6 +156,8 @@ export const ApprovalDeclaration = z.strictObject({
   when: ApprovalCondition,
   grant_policy: GrantPolicy,
   approvals_required: z.int().positive().default(1),
+  /** `passkey`: no approval counts unless the approver confirms it with a passkey. */
+  require: z.literal('passkey').optional(),
 });
 export type ApprovalDeclaration = z.infer<typeof ApprovalDeclaration>;
 

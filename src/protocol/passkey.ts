@@ -8,6 +8,7 @@
  */
 
 import * as z from 'zod';
+import { Timestamp } from './primitives.ts';
 
 /** In characters. WebAuthn allows ids of 1,023 bytes, which are 1,364 characters. */
 const CREDENTIAL_ID_MAX = 1_364;
@@ -71,7 +72,7 @@ export const PasskeyAdded = z.object({
   public_key: PasskeyKey,
   key_digest: z.string(),
   rp_id: z.string(),
-  usable_from: z.iso.datetime(),
+  usable_from: Timestamp,
 });
 export type PasskeyAdded = z.infer<typeof PasskeyAdded>;
 

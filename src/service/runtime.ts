@@ -11,6 +11,7 @@
 import { refuse } from '../domain/failure.ts';
 import { originOf } from '../domain/log/checkpoint.ts';
 import { vkeyText } from '../domain/log/note-key.ts';
+import { relyingPartyOf } from '../domain/passkey/relying-party.ts';
 import type { Logger } from '../log.ts';
 import { newUuid, type Platform } from '../platform.ts';
 import type { Capability } from '../protocol/capability.ts';
@@ -23,7 +24,7 @@ import { issueGrant } from './approval/grants.ts';
 import { denyRequest, listRequests, readRequest } from './approval/requests.ts';
 import { listDeliveries, startWebhooks, type WebhookTiming } from './approval/webhooks.ts';
 import { upgradeWarnings } from './author/upgrade.ts';
-import { startWarnings } from './author/warnings.ts';
+import { startWarnings, unconfirmable } from './author/warnings.ts';
 import { freeze, frozen, notOperator, unfreeze } from './authority/freeze.ts';
 import { createIdentities } from './authority/identities.ts';
 import { issueToken } from './authority/issue.ts';
@@ -82,6 +83,7 @@ export interface RuntimeOptions
     | 'ended'
     | 'overran'
     | 'alarms'
+    | 'relyingParty'
   > {
   /** Where callers reach the service. */
   baseUrl(): string;
@@ -187,7 +189,7 @@ export async function createRuntime({
     lane: createLane(platform, slicer ?? createSlicer(platform)),
     work: createWorkInProgress(platform),
     waits: createWaits(platform),
-    withheld,
+    ...{ withheld, relyingParty: () => relyingPartyOf(baseUrl()) },
     decisionUrl: decisionUrls({ config, providers, baseUrl, isMounted: basePath !== '' }),
     webhooks: startWebhooks({ ...given, store }, upkeep),
     instanceId,
@@ -241,6 +243,7 @@ export async function createRuntime({
 function forPeople(given: Omit<ConsoleParts, 'startedAt'>): Pick<Runtime, 'signIn' | 'console'> {
   const parts = { ...given, startedAt: given.store.now() };
   const signIn = createSignIn(parts);
+  if (!signIn) for (const each of unconfirmable(parts.definition)) parts.log.warn({}, each);
   return { signIn, console: signIn && createConsole(parts) };
 }
 

@@ -11,6 +11,7 @@ import * as z from 'zod';
 import { AuditQuery } from '../audit.ts';
 import { GrantType } from '../failure.ts';
 import type { OperationName } from '../operations.ts';
+import { PasskeyAssertion } from '../passkey.ts';
 import {
   CapabilityName,
   Cursor,
@@ -55,19 +56,13 @@ export const consoleMethods = {
   'passkeys.begin': Nothing,
   'passkeys.add': z.strictObject({
     label: text(64),
+    /** As `passkeys.begin` gave it. */
     challenge: text(2_000),
     /** Base64url, as the browser made them. */
     client_data: text(4_000),
     authenticator_data: text(4_000),
-    /** By a key that counts already: then the new one counts at once. */
-    confirmed_by: optional(
-      z.strictObject({
-        credential_id: text(1_400),
-        client_data: text(4_000),
-        authenticator_data: text(4_000),
-        signature: text(2_000),
-      }),
-    ),
+    /** By a key that counts already, over the same challenge: then the new one counts at once. */
+    confirmed_by: optional(PasskeyAssertion),
   }),
   'passkeys.remove': z.strictObject({ credential_id: text(1_400) }),
   /** The root tokens of a person, newest first, each with the tree below it. */

@@ -223,9 +223,11 @@ export interface Passkey {
 }
 
 export interface PasskeyOptions {
+  /** Base64url of the bytes that the browser signs. */
   readonly challenge: string;
   readonly rp_id: string;
   readonly rp_name: string;
+  /** Base64url. */
   readonly user_id: string;
   readonly user_name: string;
   /** Keys that exist: a browser does not make a second one on the same device. */

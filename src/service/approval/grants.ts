@@ -20,6 +20,7 @@ import { grantFacts } from '../../domain/log/entry-facts.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
 import type { Grant, GrantRequest, QuorumAnswer } from '../../protocol/approval.ts';
+import type { DecisionPasskey } from '../../protocol/passkey.ts';
 import type { ApprovalRecord, GrantRecord } from '../../storage/port/records.ts';
 import { frozenFor } from '../authority/freeze.ts';
 import { audited } from '../core/audited.ts';
@@ -36,6 +37,7 @@ import {
   notApprover,
   proposedTerms,
 } from './approvers.ts';
+import { confirmationFacts, confirmationOf } from './confirmation.ts';
 import { noticesOf } from './notices.ts';
 
 /** Attempts. Each lost race means one more stored approval, and a quorum is smaller than this. */
@@ -77,7 +79,9 @@ async function approve(
   const { approvals } = request;
   // A repeated approval, for example after a lost answer, counts once.
   if (isVoter(approvals, approver)) return quorumAnswer(request);
-  const approved = [...approvals, { approver, approved_at: now, terms }];
+  const passkey = await confirmationOf(parts, caller, { request, terms }, asked.passkey);
+  const credential_id = passkey?.credential_id;
+  const approved = [...approvals, { approver, approved_at: now, terms, credential_id }];
   const grant = completesQuorum(request)
     ? signedGrant(parts, { request, terms, approved, through })
     : undefined;
@@ -99,8 +103,9 @@ async function approve(
       now,
       approvalsSeen: approvals.length,
       terms,
+      credential_id,
       grant,
-      entry: decisionEntry(parts, caller, decided, grant),
+      entry: decisionEntry(parts, caller, decided, { grant, passkey }),
       deliveries: grant ? noticesOf(parts, 'granted', decided) : [],
     }),
   );
@@ -183,7 +188,7 @@ function decisionEntry(
   parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
-  grant: GrantRecord | undefined,
+  { grant, passkey }: { grant: GrantRecord | undefined; passkey: DecisionPasskey | undefined },
 ) {
   return actEntry(parts, caller, {
     entry_type: 'approval_decision',
@@ -198,6 +203,7 @@ function decisionEntry(
       approvals_required: request.approvals_required,
       ...proposedTerms(request),
       ...(grant && grantFacts(grant)),
+      ...confirmationFacts(request, passkey),
     },
   });
 }

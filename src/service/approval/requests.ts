@@ -10,6 +10,7 @@
 
 import { Refusal, refuse } from '../../domain/failure.ts';
 import { type ApprovalRequest, WAIT_SECONDS_MAX } from '../../protocol/approval.ts';
+import type { DecisionPasskey } from '../../protocol/passkey.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { ApprovalPlace, ApprovalQuery } from '../../storage/port/store.ts';
 import { approverScope } from '../author/approval-policy.ts';
@@ -21,6 +22,7 @@ import { createPage, placeOf } from '../core/page.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 import type { Waiter } from '../pace/waits.ts';
+import { unconfirmed } from '../passkey/decision.ts';
 import {
   approvingSide,
   closedRequest,
@@ -29,6 +31,7 @@ import {
   requestView,
   visibleRequest,
 } from './approvers.ts';
+import { confirmationFacts, confirmationOf } from './confirmation.ts';
 import { namesOf } from './grants.ts';
 import { noticesOf } from './notices.ts';
 
@@ -122,13 +125,15 @@ function viewFor(
 
 export async function denyRequest(parts: ServiceParts, ask: Ask): Promise<ApprovalRequest> {
   return audited(parts, await callerOf(parts, ask), 'approval_decision', async (caller, about) => {
-    const { approval_request_id: id, reason } = requestOf('approval_requests.deny', ask);
+    const asked = requestOf('approval_requests.deny', ask);
+    const { approval_request_id: id, reason } = asked;
     const request = await visibleRequest(parts, caller, id);
     Object.assign(about, namesOf(request));
     const now = parts.store.now();
     refuse(notApprover(parts, caller, request));
     refuse(closedRequest(request, now));
     const decided_by = approvingSide(caller).root_principal;
+    const passkey = await confirmationOf(parts, caller, { request, terms: null }, asked.passkey);
     const denied: ApprovalRecord = {
       ...request,
       status: 'denied',
@@ -142,11 +147,13 @@ export async function denyRequest(parts: ServiceParts, ask: Ask): Promise<Approv
         decided_by,
         actor: actorOf(caller),
         reason,
+        credential_id: passkey?.credential_id,
         now,
-        entry: denialEntry(parts, caller, denied),
+        entry: denialEntry(parts, caller, denied, passkey),
         deliveries: noticesOf(parts, 'denied', denied),
       }),
     );
+    if (outcome === 'stale') throw unconfirmed(request.capability, 'it was removed meanwhile');
     if (outcome !== 'denied') {
       const status = outcome === 'expired' ? 'expired' : 'approved';
       refuse(closedRequest({ ...request, status }, now));
@@ -192,14 +199,23 @@ function isOpen({ store }: ServiceParts, state: Parameters<typeof closedRequest>
   return closedRequest(state, store.now()) === undefined;
 }
 
-function denialEntry(parts: ServiceParts, caller: Caller, request: ApprovalRecord) {
+function denialEntry(
+  parts: ServiceParts,
+  caller: Caller,
+  request: ApprovalRecord,
+  passkey: DecisionPasskey | undefined,
+) {
   return actEntry(parts, caller, {
     entry_type: 'approval_decision',
     capability: request.capability,
     approval_request_id: request.approval_request_id,
     parameters_digest: request.parameters_digest,
     token_id: actorOf(caller),
-    detail: { decision: 'denied', reason: request.reason ?? null },
+    detail: {
+      decision: 'denied',
+      reason: request.reason ?? null,
+      ...confirmationFacts(request, passkey),
+    },
   });
 }
 

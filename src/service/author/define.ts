@@ -67,6 +67,8 @@ export interface ApprovalPolicy<Parameters = JsonObject> {
   /** Without it, a grant is for one use within a quarter of an hour. */
   readonly grant_policy?: DeclaredApproval['grant_policy'];
   readonly approvals_required?: number;
+  /** `passkey`: each approver confirms with a passkey, on the pages of the service. */
+  readonly require?: 'passkey';
   /**
    * The service makes the preview from the resolved parameters, never from a text of the caller.
    * The function returns at once: a promise is a defect, and the call is refused.
@@ -265,12 +267,13 @@ function costOf(cost: NonNullable<Declared['cost']> | Money): unknown {
   return isAmount ? { certainty: 'fixed', financial: cost } : cost;
 }
 
-function publicPart({ when, grant_policy, approvals_required = 1 }: CompletePolicy) {
+function publicPart({ when, grant_policy, approvals_required = 1, require }: CompletePolicy) {
   const condition = typeof when === 'object' && 'condition' in when;
   return {
     when: condition ? { condition: when.condition } : when,
     grant_policy,
     approvals_required,
+    ...(require !== undefined && { require }),
   };
 }
 

@@ -41,6 +41,18 @@ export function startWarnings(definition: ServiceDefinition, settings: Settings)
   ];
 }
 
+/** What people cannot confirm where none of them can sign in. */
+export function unconfirmable({ catalog }: ServiceDefinition): string[] {
+  const names = [...catalog.capabilities.values()]
+    .filter(({ approval }) => approval?.require === 'passkey')
+    .map(({ name }) => name);
+  if (names.length === 0) return [];
+  const missing = 'its approvers need passkeys, and no person can sign in here';
+  return [
+    `No request for ${namesText(names)} can be approved: ${missing}; configure oidc, or a key of a human on a service that only this machine reaches`,
+  ];
+}
+
 function noCaller(isMounted: boolean): string {
   const missing = 'no identity, no issuer and no authenticate hook is configured';
   const ofApp = isMounted ? ', and mount() got no identify hook' : '';

@@ -10,9 +10,10 @@
 
 import type { ConsoleMethodName } from '../../protocol/console/methods.ts';
 import type { ConsoleAnswers } from '../../protocol/console/views.ts';
-import { answered } from '../core/audited.ts';
+import { answered, audited } from '../core/audited.ts';
 import { type Caller, callerOf } from '../core/caller.ts';
 import { type Ask, consoleRequestOf, type Method } from '../core/operations.ts';
+import { addPasskey, passkeyOptions, passkeysOf, removePasskey } from '../passkey/keys.ts';
 import { entitlementOf } from '../sign-in/accounts.ts';
 import { type Session, sessionOf } from '../sign-in/sessions.ts';
 import { daysOf, invocationOf } from './activity.ts';
@@ -23,6 +24,7 @@ import { meOf, pulseOf, trustOf } from './me.ts';
 import { endAnySession, identitiesOf, operationsOf, sessionsOf } from './operations.ts';
 import type { ConsoleParts } from './parts.ts';
 import { tryCapability } from './try.ts';
+import { challengeFor } from './passkeys.ts';
 
 export interface Console {
   readonly methods: Readonly<Partial<Record<ConsoleMethodName, ConsoleMethod>>>;
@@ -41,6 +43,21 @@ export function createConsole(parts: ConsoleParts): Console {
   return {
     methods: {
       me: read(parts, 'me', (_, { caller, session }) => meOf(parts, caller, session)),
+      'decision.challenge': read(parts, 'decision.challenge', (request, { caller }) =>
+        challengeFor(parts, caller, request),
+      ),
+      'passkeys.list': read(parts, 'passkeys.list', async (_, { caller }) => ({
+        passkeys: await passkeysOf(parts, caller.principal),
+      })),
+      'passkeys.begin': read(parts, 'passkeys.begin', (_, { session }) =>
+        passkeyOptions(parts, session.record),
+      ),
+      'passkeys.add': act(parts, 'passkeys.add', async (request, { session }) => ({
+        passkey: await addPasskey(parts, session.record, request),
+      })),
+      'passkeys.remove': act(parts, 'passkeys.remove', async ({ credential_id }, { caller }) => ({
+        removed: await removePasskey(parts, caller.principal, credential_id),
+      })),
       pulse: read(parts, 'pulse', (_, { caller }) => pulseOf(parts, caller)),
       inbox: read(parts, 'inbox', (request, asking) => inboxOf(parts, request, asking)),
       decision: read(parts, 'decision', (request, asking) => decisionOf(parts, request, asking)),
@@ -86,14 +103,29 @@ interface Asking {
   readonly ask: ConsoleAsk;
 }
 
+type Answering<Name extends ConsoleMethodName> = (
+  request: ReturnType<typeof consoleRequestOf<Name>>,
+  asking: Asking,
+) => Promise<ConsoleAnswers[Name]>;
+
+/** A method that changes what the person has. A refusal leaves an entry. */
+function act<Name extends ConsoleMethodName>(
+  parts: ConsoleParts,
+  name: Name,
+  answer: Answering<Name>,
+): ConsoleMethod {
+  return async (ask) =>
+    audited(parts, await callerOf(parts, ask), 'session', async (caller) => {
+      const request = consoleRequestOf(name, ask);
+      return { body: await answer(request, { caller, session: ask.session, ask }) };
+    });
+}
+
 /** A method that changes nothing. */
 function read<Name extends ConsoleMethodName>(
   parts: ConsoleParts,
   name: Name,
-  answer: (
-    request: ReturnType<typeof consoleRequestOf<Name>>,
-    asking: Asking,
-  ) => Promise<ConsoleAnswers[Name]>,
+  answer: Answering<Name>,
 ): ConsoleMethod {
   return async (ask) =>
     answered(parts, await callerOf(parts, ask), async (caller) => {

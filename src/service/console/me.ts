@@ -13,6 +13,7 @@ import {
 } from '../../protocol/console/views.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { type Caller, holds } from '../core/caller.ts';
+import { passkeysOf } from '../passkey/keys.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { countPending } from './approvals.ts';
 import type { ConsoleParts } from './parts.ts';
@@ -35,7 +36,7 @@ export async function meOf(
     operates: OPERATOR_RIGHTS.filter((right) => holds(caller, `operator:${right}`)),
     has_approvals: approvable.length > 0,
     is_anchored: parts.sealing() !== undefined,
-    passkeys: [],
+    passkeys: await passkeysOf(parts, caller.principal),
   };
 }
 

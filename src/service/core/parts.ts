@@ -22,6 +22,7 @@
 
 import type { Config } from '../../config/config.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
+import type { RelyingParty } from '../../domain/passkey/relying-party.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
@@ -82,6 +83,8 @@ export interface ServiceParts {
   readonly withheld: Withheld;
   /** The address of the page where people decide a request; undefined where no person can sign in. */
   decisionUrl(approvalRequestId: string): string | undefined;
+  /** The host that passkeys belong to; undefined where the service has no name. */
+  relyingParty(): RelyingParty | undefined;
   /** Sends notices. Nudged after a notice was stored. */
   readonly webhooks: Repeated;
   readonly log: Logger;

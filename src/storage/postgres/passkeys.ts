@@ -78,7 +78,7 @@ const INSERT: Statement = {
   text: `${PASSKEYS.insert(1)} ON CONFLICT (credential_id) DO NOTHING RETURNING credential_id`,
 };
 
-export const LIST_PASSKEYS: Statement = {
+const LIST_PASSKEYS: Statement = {
   name: 'list_passkeys',
   text: `SELECT ${PASSKEYS.list()}, last_used_at, removed_at FROM passkeys WHERE principal = $1
     ORDER BY created_at, credential_id LIMIT $2`,

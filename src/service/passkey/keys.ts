@@ -1,0 +1,209 @@
+/**
+ * The passkeys of a person: adds, lists and removes them.
+ *
+ * Each change leaves an entry. The entry of a new one has its public key, so that an auditor can tell whose key
+ * confirmed a decision without asking the service.
+ *
+ * @module
+ */
+
+import { failure, Refusal } from '../../domain/failure.ts';
+import { readNewPasskey } from '../../domain/passkey/assertion.ts';
+import type { RelyingParty } from '../../domain/passkey/relying-party.ts';
+import { countsWhen, isUsable, usableFrom } from '../../domain/passkey/waiting.ts';
+import { fromBase64url, toBase64url } from '../../domain/wire/base64.ts';
+import { digestOf } from '../../domain/wire/canonical.ts';
+import { sha256, utf8 } from '../../domain/wire/hash.ts';
+import type { ConsoleRequest } from '../../protocol/console/methods.ts';
+import type { Passkey, PasskeyOptions } from '../../protocol/console/views.ts';
+import type { PasskeyAdded } from '../../protocol/passkey.ts';
+import type { PasskeyRecord, StoredPasskey } from '../../storage/port/passkey-store.ts';
+import type { SessionRecord } from '../../storage/port/sign-in-store.ts';
+import { assertionFault, isPasskeyKey } from '../../verify/assertion.ts';
+import { actEntry } from '../core/entries.ts';
+import type { ServiceParts } from '../core/parts.ts';
+import { openNonce, sealNonce } from './nonce.ts';
+
+/** Passkeys of one person: devices, and some in a drawer. */
+const PASSKEYS_MAX = 20;
+
+/** One more than a person can have is listed: the one that was removed last. */
+const LISTED_MAX = PASSKEYS_MAX + 1;
+
+/** Attempts. Each lost race means that the person's passkeys changed meanwhile. */
+const ATTEMPTS_MAX = 3;
+
+/** The person of a session. */
+type Person = Pick<SessionRecord, 'session_id' | 'principal' | 'created_at'>;
+
+/** Also the one that was removed last. */
+function knownPasskeys(
+  { store }: ServiceParts,
+  principal: string,
+): Promise<readonly StoredPasskey[]> {
+  return store.listPasskeys(principal, LISTED_MAX);
+}
+
+export async function passkeysOf(parts: ServiceParts, principal: string): Promise<Passkey[]> {
+  return livingOf(await knownPasskeys(parts, principal)).map(passkeyView);
+}
+
+/** Those that count now. */
+export async function usablePasskeys(
+  parts: ServiceParts,
+  principal: string,
+): Promise<readonly PasskeyRecord[]> {
+  const now = parts.store.now();
+  const known = await knownPasskeys(parts, principal);
+  return known.filter((each) => isUsable(countedOf(each), now)).map(({ passkey }) => passkey);
+}
+
+function livingOf(known: readonly StoredPasskey[]): StoredPasskey[] {
+  return known.filter(({ removed_at }) => removed_at === undefined);
+}
+
+function countedOf({ passkey, removed_at }: StoredPasskey) {
+  return { usable_from: passkey.usable_from, removed_at };
+}
+
+function passkeyView({ passkey, last_used_at }: StoredPasskey): Passkey {
+  return {
+    credential_id: passkey.credential_id,
+    label: passkey.label,
+    created_at: passkey.created_at.toISOString(),
+    usable_from: passkey.usable_from.toISOString(),
+    last_used_at: last_used_at?.toISOString() ?? null,
+  };
+}
+
+/** The relying party; refuses where the service has no name that passkeys could belong to. */
+export function relyingParty(parts: ServiceParts): RelyingParty {
+  const found = parts.relyingParty();
+  if (found) return found;
+  const detail =
+    'Cannot use passkeys at this address: it is an IP address; set public_url to a name';
+  throw new Refusal(failure('not_entitled', detail));
+}
+
+export async function passkeyOptions(parts: ServiceParts, person: Person): Promise<PasskeyOptions> {
+  const { principal } = person;
+  const { rpId } = relyingParty(parts);
+  const known = await knownPasskeys(parts, principal);
+  refuseFull(known);
+  const service = parts.definition.id;
+  return {
+    challenge: toBase64url(utf8(sealNonce(parts, purposeOf(person)))),
+    rp_id: rpId,
+    rp_name: service,
+    // The same for every passkey of the person, and no name: devices show it to no one, and store it.
+    user_id: toBase64url(sha256(utf8(`${service}\n${principal}`))),
+    user_name: principal,
+    exclude: livingOf(known).map(({ passkey }) => passkey.credential_id),
+    counts: countsWhen(known.map(countedOf), person, parts.store.now()),
+  };
+}
+
+function purposeOf({ principal, session_id }: Person): readonly string[] {
+  return ['new passkey', principal, session_id];
+}
+
+function refuseFull(known: readonly StoredPasskey[]): void {
+  if (livingOf(known).length < PASSKEYS_MAX) return;
+  const detail = `Cannot add a passkey: you have ${PASSKEYS_MAX}; remove one first`;
+  throw new Refusal(failure('not_entitled', detail));
+}
+
+export async function addPasskey(
+  parts: ServiceParts,
+  person: Person,
+  made: ConsoleRequest<'passkeys.add'>,
+): Promise<Passkey> {
+  const { principal } = person;
+  const party = relyingParty(parts);
+  const expected = { ...party, challenge: challengeOf(parts, person, made.challenge) };
+  const read = readNewPasskey(made, expected);
+  if ('fault' in read) throw unusable(read.fault);
+  const { id, key: public_key } = read.credential;
+  if (!(await isPasskeyKey(public_key))) throw unusable('its public key is not one');
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const known = await knownPasskeys(parts, principal);
+    refuseFull(known);
+    const now = parts.store.now();
+    const isConfirmed = await isConfirmedBy(known, made.confirmed_by, expected, now);
+    const counts = countsWhen(known.map(countedOf), person, now);
+    const passkey: PasskeyRecord = {
+      credential_id: toBase64url(id),
+      principal,
+      label: made.label,
+      public_key,
+      rp_id: party.rpId,
+      created_at: now,
+      usable_from: usableFrom(counts, isConfirmed, now),
+    };
+    const seen = known.map((each) => each.passkey.credential_id);
+    const outcome = await parts.store.insertPasskey(passkey, addedEntry(parts, passkey), seen);
+    if (outcome === 'inserted') return passkeyView({ passkey });
+    if (outcome === 'taken') throw unusable('it is known already');
+  }
+  const detail = 'Cannot add the passkey now: your passkeys change at the same time; try again';
+  throw new Refusal(failure('service_unavailable', detail));
+}
+
+/** The bytes that the browser was asked to sign; refuses a challenge that is not this session's or is too old. */
+function challengeOf(parts: ServiceParts, person: Person, text: string): Uint8Array {
+  const bytes = fromBase64url(text);
+  const sealed = bytes && new TextDecoder().decode(bytes);
+  if (!bytes || !openNonce(parts, sealed ?? '', purposeOf(person))) {
+    throw unusable('the page took too long or began in another session; begin again');
+  }
+  return bytes;
+}
+
+/** A confirmation that does not hold is refused: without one the passkey would wait, and the person would not know. */
+async function isConfirmedBy(
+  known: readonly StoredPasskey[],
+  confirmation: ConsoleRequest<'passkeys.add'>['confirmed_by'],
+  expected: Parameters<typeof assertionFault>[2],
+  now: Date,
+): Promise<boolean> {
+  if (!confirmation) return false;
+  const by = known.find(({ passkey }) => passkey.credential_id === confirmation.credential_id);
+  if (!by || !isUsable(countedOf(by), now))
+    throw unusable('the one that confirms it does not count');
+  const wrong = await assertionFault(confirmation, by.passkey.public_key, expected);
+  if (wrong) throw unusable(`the confirmation does not hold: ${wrong.fault}`);
+  return true;
+}
+
+function unusable(why: string): Refusal {
+  return new Refusal(failure('invalid_parameters', `Cannot add the passkey: ${why}`));
+}
+
+export async function removePasskey(
+  parts: ServiceParts,
+  principal: string,
+  credential_id: string,
+): Promise<boolean> {
+  const detail = { verb: 'passkey_removed', credential_id };
+  const entry = sessionEntryOf(parts, principal, detail);
+  return parts.store.removePasskey({ principal, credential_id }, parts.store.now(), entry);
+}
+
+function addedEntry(parts: ServiceParts, passkey: PasskeyRecord) {
+  const { credential_id, public_key, rp_id, usable_from, label } = passkey;
+  const detail: PasskeyAdded & { label: string } = {
+    verb: 'passkey_added',
+    credential_id,
+    label,
+    public_key,
+    key_digest: digestOf(public_key),
+    rp_id,
+    usable_from: usable_from.toISOString(),
+  };
+  return sessionEntryOf(parts, passkey.principal, detail);
+}
+
+function sessionEntryOf(parts: ServiceParts, principal: string, detail: Record<string, unknown>) {
+  const person = { principal, root_principal: principal };
+  return actEntry(parts, person, { entry_type: 'session', detail });
+}
