@@ -7,6 +7,7 @@
  */
 
 import { packageManifest } from '../package.ts';
+import { approvals } from './approvals.ts';
 import { audit } from './audit/audit.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import { fsck } from './fsck.ts';
@@ -21,6 +22,10 @@ import { verify } from './verify/verify.ts';
 import { witness } from './witness.ts';
 
 const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
+  approvals: {
+    run: approvals,
+    summary: 'compute what a passkey signs for a decision (digest)',
+  },
   audit: { run: audit, summary: 'read the log of a service (query), or save it (export)' },
   fsck: { run: fsck, summary: 'check that the log is complete and unchanged' },
   keys: { run: keys, summary: 'make the next key of a folder, or sign the successor of a key' },
