@@ -16,7 +16,7 @@ import { person } from '../person.ts';
 import { type Reply, type TestOptions, type TestService, testService } from '../world.ts';
 import { type Algorithm, type Asked, type SoftwareKey, softwareKey } from './authenticator.ts';
 
-const ANN = 'ann-key';
+export const ANN = 'ann-key';
 export const [BOB, CAROL] = ['bob-key', 'carol-key'];
 export const RP = { rpId: 'localhost', origin: 'http://localhost' };
 export const TERMS = { grant_type: 'one_time' as const };
