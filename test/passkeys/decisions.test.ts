@@ -112,10 +112,13 @@ test('a quorum of two takes the passkey of each', async () => {
 
   const first = await bob.approve(id, ofBob.key, { expires_in_seconds: 60 });
   const borrowed = await carol.approve(id, ofBob.key);
+  const shown = await carol.answer('decision', { approval_request_id: id });
   const second = await carol.approve(id, ofCarol.key);
 
   assert.equal(first.status, 202, first.text);
   assert.equal(borrowed.body.failure?.type, 'approver_not_authorized');
+  assert.deepEqual(shown.passkey, { is_required: true, usable: [ofCarol.passkey] });
+  assert.equal(shown.votes[0]?.passkey, ofBob.passkey.label);
   assert.equal(second.status, 200, second.text);
   assert.deepEqual(second.body.approved_by, ['human:bob', 'human:carol']);
 });

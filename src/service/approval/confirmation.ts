@@ -42,7 +42,7 @@ export async function confirmationOf(
   return confirmedDecision(parts, { request, approver, terms }, proof);
 }
 
-function needsPasskey({ definition }: ServiceParts, capability: string): boolean {
+export function needsPasskey({ definition }: ServiceParts, capability: string): boolean {
   return definition.catalog.capabilities.get(capability)?.approval?.require === 'passkey';
 }
 

@@ -22,13 +22,17 @@ import {
   requestView,
   visibleRequest,
 } from '../approval/approvers.ts';
+import { needsPasskey } from '../approval/confirmation.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { inLane } from '../core/audited.ts';
 import { type Caller, holds } from '../core/caller.ts';
 import type { Ask } from '../core/operations.ts';
 import { placeOf } from '../core/page.ts';
 import type { Slices } from '../pace/slices.ts';
+
+import { passkeyLabel, usableViews } from '../passkey/keys.ts';
 import { requestHands } from './hands.ts';
+
 import { historyOf, similarTo } from './history.ts';
 import type { ConsoleParts } from './parts.ts';
 
@@ -164,8 +168,11 @@ export async function decisionOf(
       ...(await requestHands(parts, request)),
       similar: await similarTo(parts, asked),
       history: await historyOf(parts, asked),
-      passkey: { is_required: requiresPasskey(parts, request), usable: [] },
-      votes: votesIn(request).slice(0, view.approvals.length),
+      passkey: {
+        is_required: needsPasskey(parts, request.capability),
+        usable: await usableViews(parts, caller.principal),
+      },
+      votes: (await votesIn(parts, request)).slice(0, view.approvals.length),
       viewer: viewerOf(parts, caller, request, now),
     };
   });
@@ -180,18 +187,15 @@ function hasChanged(
   return declaration_digest !== undefined && declaration_digest !== declarationDigest(capability);
 }
 
-function requiresPasskey({ definition }: ConsoleParts, { capability }: ApprovalRecord): boolean {
-  const policy = definition.code.get(capability)?.approval;
-  return policy !== undefined && 'require' in policy && policy.require === 'passkey';
-}
-
-function votesIn({ approvals }: ApprovalRecord): Vote[] {
-  return approvals.map(({ approver, approved_at, terms }) => ({
-    approver,
-    approved_at: approved_at.toISOString(),
-    terms: terms ?? null,
-    passkey: null,
-  }));
+function votesIn(parts: ConsoleParts, { approvals }: ApprovalRecord): Promise<Vote[]> {
+  return Promise.all(
+    approvals.map(async ({ approver, approved_at, terms, credential_id }) => ({
+      approver,
+      approved_at: approved_at.toISOString(),
+      terms: terms ?? null,
+      passkey: credential_id ? await passkeyLabel(parts, approver, credential_id) : null,
+    })),
+  );
 }
 
 function viewerOf(

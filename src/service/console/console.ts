@@ -23,8 +23,8 @@ import { decisionOf, inboxOf } from './approvals.ts';
 import { meOf, pulseOf, trustOf } from './me.ts';
 import { endAnySession, identitiesOf, operationsOf, sessionsOf } from './operations.ts';
 import type { ConsoleParts } from './parts.ts';
-import { tryCapability } from './try.ts';
 import { challengeFor } from './passkeys.ts';
+import { tryCapability } from './try.ts';
 
 export interface Console {
   readonly methods: Readonly<Partial<Record<ConsoleMethodName, ConsoleMethod>>>;

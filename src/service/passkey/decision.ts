@@ -42,7 +42,7 @@ export async function decisionQuestion(
     payload,
     digest: decisionDigest(payload),
     rp_id: rpId,
-    credential_ids: usable.map(({ credential_id }) => credential_id),
+    credential_ids: usable.map(({ passkey }) => passkey.credential_id),
   };
 }
 
@@ -73,14 +73,14 @@ export async function confirmedDecision(
     throw unconfirmed(capability, 'its nonce is not for this decision of yours, or is too old');
   }
   const usable = await usablePasskeys(parts, deciding.approver);
-  const passkey = usable.find((each) => each.credential_id === credential_id);
-  if (!passkey) throw unconfirmed(capability, 'it is not one of yours, or does not count yet');
+  const found = usable.find(({ passkey }) => passkey.credential_id === credential_id);
+  if (!found) throw unconfirmed(capability, 'it is not one of yours, or does not count yet');
   const challenge = decisionChallenge(payloadOf(deciding, nonce));
   const expected = { ...relyingParty(parts), challenge };
-  const wrong = await assertionFault(proof, passkey.public_key, expected);
+  const { public_key } = found.passkey;
+  const wrong = await assertionFault(proof, public_key, expected);
   if (wrong) throw unconfirmed(capability, wrong.fault);
   const { client_data, authenticator_data, signature } = proof;
-  const { public_key } = passkey;
   return { nonce, credential_id, public_key, client_data, authenticator_data, signature };
 }
 

@@ -52,10 +52,25 @@ export async function passkeysOf(parts: ServiceParts, principal: string): Promis
 export async function usablePasskeys(
   parts: ServiceParts,
   principal: string,
-): Promise<readonly PasskeyRecord[]> {
+): Promise<readonly StoredPasskey[]> {
   const now = parts.store.now();
   const known = await knownPasskeys(parts, principal);
-  return known.filter((each) => isUsable(countedOf(each), now)).map(({ passkey }) => passkey);
+  return known.filter((each) => isUsable(countedOf(each), now));
+}
+
+export async function usableViews(parts: ServiceParts, principal: string): Promise<Passkey[]> {
+  return (await usablePasskeys(parts, principal)).map(passkeyView);
+}
+
+/** The person's word for a passkey; its id once its row is deleted. */
+export async function passkeyLabel(
+  parts: ServiceParts,
+  principal: string,
+  credentialId: string,
+): Promise<string> {
+  const known = await knownPasskeys(parts, principal);
+  const found = known.find(({ passkey }) => passkey.credential_id === credentialId);
+  return found?.passkey.label ?? credentialId;
 }
 
 function livingOf(known: readonly StoredPasskey[]): StoredPasskey[] {
