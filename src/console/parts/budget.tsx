@@ -24,7 +24,7 @@ export function BudgetBar({ of, cost, label, heading }: BudgetBarOf) {
   const digits = (amount: number) => digitsOf({ amount, currency });
   const rest =
     next > 0 ? (['Left after', roundedDifference(left, next)] as const) : (['Left', left] as const);
-  const nextWords = next > 0 ? `${digits(next)} this call, ` : '';
+  const nextWords = next > 0 ? `at most ${digits(next)} this call, ` : '';
   const words = `${label}: of ${digits(max)} ${currency}, ${digits(spent)} spent, ${digits(reserved)} reserved, ${nextWords}${digits(rest[1])} ${rest[0].toLowerCase()}`;
   return (
     <figure>
@@ -38,7 +38,7 @@ export function BudgetBar({ of, cost, label, heading }: BudgetBarOf) {
       <dl class="split">
         <Part name="Spent" look="spent" digits={digits(spent)} />
         <Part name="Reserved" look="held" digits={digits(reserved)} />
-        {next > 0 ? <Part name="This call" look="next" digits={digits(next)} /> : null}
+        {next > 0 ? <Part name="This call, at most" look="next" digits={digits(next)} /> : null}
         <Part name={rest[0]} digits={digits(rest[1])} isBad={rest[1] < 0} />
       </dl>
     </figure>

@@ -144,7 +144,7 @@ function faultsNow(of: Decision, loaded: Loaded<Decision>, isChanged: boolean): 
     [isChanged, 'The request changed while you read it. Load it again and read it anew.'],
     [
       passkey.is_required && passkey.usable.length === 0,
-      'The policy requires a passkey, and you have none that counts now. You can add one on the page Passkeys.',
+      'The policy requires a passkey, and you have none that counts now.',
     ],
   ];
   return [...faultsOf(of), ...more.filter(([isFault]) => isFault).map(([, words]) => words)];

@@ -109,11 +109,13 @@ function Choice({ of, faults, again, why, deny, start }: ChoiceOf) {
     ...faults,
     ...missing.map((name) => `${PART_WORDS[name]} is not shown completely.`),
   ];
+  const lacksKey = of.passkey.is_required && of.passkey.usable.length === 0;
   if (against.length > 0) {
     return (
       <div class="decide" role="alert">
         <p>
           <b class="bad">✕ You cannot approve.</b> {against.join(' ')}{' '}
+          {lacksKey ? <a href={hrefOf('passkeys')}>Add a passkey.</a> : null}{' '}
           {PARTS.length - missing.length} of {PARTS.length} parts are shown.
         </p>
         <div class="row">

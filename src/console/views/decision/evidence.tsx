@@ -104,7 +104,7 @@ export function AllParameters({ of }: { readonly of: Decision }) {
 
 /** The agent's words are in its own voice, so they cannot pass for those of the service. */
 export function AgentsWords({ of: { request } }: { readonly of: Decision }) {
-  const { note } = request as { readonly note?: string | null };
+  const { note } = request;
   const agent = personOf(request.requester.subject);
   return (
     <Part

@@ -126,16 +126,21 @@ export function Past({ of: { history, request } }: { readonly of: Decision }) {
     <Part
       name="history"
       title={
-        <>
-          <Shown text={agent} /> asked{' '}
-          {items.length === 0 ? 'never' : countOf(items.length, 'time')} before
-        </>
+        items.length === 0 ? (
+          <>
+            First request of <Shown text={agent} />
+          </>
+        ) : (
+          <>
+            <Shown text={agent} /> asked {countOf(items.length, 'time')} before
+          </>
+        )
       }
-      aside={is_complete ? 'All of them' : 'The newest; there are older ones'}
+      aside={is_complete ? undefined : 'The newest; there are older ones'}
       expects={{ selector: 'tbody tr', count: items.length }}
     >
       {items.length === 0 ? (
-        <Empty>This is its first request for this capability.</Empty>
+        <Empty>It has not asked for this capability before.</Empty>
       ) : (
         <table>
           <thead>

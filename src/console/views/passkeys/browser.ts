@@ -92,6 +92,9 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 async function asked(question: () => Promise<Credential | null>): Promise<PublicKeyCredential> {
+  if (!hasPasskeys()) {
+    throw new Error('Cannot use a passkey: this browser has none for the address of this page');
+  }
   try {
     const credential = await question();
     if (credential instanceof PublicKeyCredential) return credential;
