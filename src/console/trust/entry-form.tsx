@@ -35,9 +35,9 @@ export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
       setState({ is: 'refused', why: whyOf(error) });
     }
   };
-  // A link to an entry asks for its verification.
+  // A link to an entry asks for its verification, and other keys for another one.
   useEffect(() => {
-    if (given !== '') void verify(false);
+    if (entry.trim() !== '') void verify(false);
   }, [trusting]);
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
@@ -101,7 +101,7 @@ async function verified({ ground }: Trusting, entry: string, number: string): Pr
   const sought: Asked | undefined = soughtIn(entry);
   if (!sought) {
     throw new Error(
-      `Cannot look for "${entry}": expected a place such as 6, an id such as ent_… or inv-…, or a leaf hash of 64 digits`,
+      `Cannot look for "${entry}": expected a place such as 6, an id that begins with ent_ or inv-, or a leaf hash of 64 digits`,
     );
   }
   const chosen = number === '' ? undefined : await checkpointNumber(Number(number));

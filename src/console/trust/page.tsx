@@ -25,8 +25,8 @@ export function TrustPage() {
     <>
       <h1>Check the log yourself</h1>
       <p>
-        This browser recomputes every hash and every signature. It takes the entry, the path, the
-        signed root and the keys from the service and trusts none of them.{' '}
+        This browser recomputes every hash and every signature of what the service answers. The keys
+        come from the service too: compare their thumbprints below.{' '}
         <a href={`${base}/console/verify.html`} download="verify.html">
           Save verify.html
         </a>{' '}
@@ -47,7 +47,7 @@ export function TrustPage() {
       {loaded.state === 'ready' && 'ground' in loaded.value ? (
         <>
           <EntryForm trusting={loaded.value} />
-          <CheckpointList trusting={loaded.value} />
+          <CheckpointList key={noted.join()} trusting={loaded.value} />
           <WitnessSection trusting={loaded.value} />
           <KeySection trusting={loaded.value} onNoted={setNoted} />
         </>
