@@ -28,11 +28,17 @@ export default defineConfig(({ mode }) => {
       modulePreload: false,
       rolldownOptions: {
         input: pathOf(`../src/console/${isVerifier ? 'verify' : 'index'}.html`),
-        ...(isVerifier && { output: { codeSplitting: false } }),
+        output: { codeSplitting: isVerifier ? false : { groups: [SHARED] } },
       },
     },
   };
 });
+
+/** What most views use is one file: many small ones are larger together. */
+const SHARED = {
+  name: 'shared',
+  test: /\/node_modules\/@?preact\/|\/src\/console\/(?:parts\/|[\w-]+\.tsx?$)|\/src\/domain\/wire\//,
+};
 
 function pathOf(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
