@@ -3,11 +3,13 @@
  *
  *     npm run bench -- [--quick] [--json <file>] [--profile <folder>] [--no-growth] [--calls <number>]
  *     npm run bench -- --attacks
+ *     npm run bench -- --console [--quick]
  *
  * Targets are interleaved and repeated. A whole run writes `bench/RESULTS.md` and `bench/growth.svg`;
  * a quick one only prints. With `--profile`, each program leaves its CPU profile in the folder. `--calls` is
  * over how many invocations memory is watched; a million takes some minutes more. `--attacks` measures an
- * honest client beside hostile ones, and nothing else.
+ * honest client beside hostile ones, and nothing else. `--console` measures the pages of the console in a browser,
+ * and nothing else.
  *
  * @module
  */
@@ -17,6 +19,7 @@ import { parseArgs } from 'node:util';
 import { makeDatabase, startPostgres } from '../test/postgres.ts';
 import { underAttack } from './attacks.ts';
 import { chartOf } from './chart.ts';
+import { inBrowser } from './console.ts';
 import { type Extent, growth } from './growth.ts';
 import { CONNECTIONS, measure, measureBeside, type Round, type Row, rowOf } from './measure.ts';
 import { DESK, startProgram } from './processes.ts';
@@ -38,6 +41,7 @@ const { values: options } = parseArgs({
     'no-growth': { type: 'boolean', default: false },
     calls: { type: 'string' },
     attacks: { type: 'boolean', default: false },
+    console: { type: 'boolean', default: false },
   },
 });
 
@@ -68,6 +72,7 @@ async function main(): Promise<void> {
   const { cores, cpu, node } = machine();
   console.log(`${cores} x ${cpu}, Node ${node}, ${CONNECTIONS} connections\n`);
   if (options.attacks) return underAttack();
+  if (options.console) return inBrowser(quick ? [100] : [100, 10_000]);
   const rows = await underLoad();
   console.log(tableOf(rows));
   const grown = options['no-growth'] ? undefined : await growth(EXTENT);
