@@ -18,7 +18,7 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { type Loaded, useLoaded } from '../../parts/loaded.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { type HiddenField, hiddenFields, hiddenWords } from '../../parts/value.tsx';
-import { identityOf } from './checks.ts';
+import { faultsOf, identityOf } from './checks.ts';
 import { type Signing, SigningFacts, signingOf } from './signing.tsx';
 import { termsWords } from './terms.tsx';
 import { actOf, effectSentence, Question } from './words.tsx';
@@ -158,6 +158,8 @@ export async function approve(
       'Cannot approve: the request changed while you read it; go back and read it again',
     );
   }
+  const [fault] = faultsOf(fresh);
+  if (fault !== undefined) throw new Error(`Cannot approve: ${fault}`);
   const fixed = fresh.request.terms ?? undefined;
   if (fixed && digestOf(fixed) !== digestOf(terms)) {
     throw new Error('Cannot approve: another approver chose other terms; go back and read them');
