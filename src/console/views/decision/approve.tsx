@@ -11,7 +11,7 @@ import { useSignal } from '@preact/signals';
 import { digestOf } from '../../../domain/wire/canonical.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/console/views.ts';
-import type { InputOf } from '../../../protocol/operations.ts';
+import type { PasskeyProof } from '../../../protocol/passkey.ts';
 import { ask } from '../../api.ts';
 import { Chain } from '../../parts/chain.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
@@ -149,7 +149,7 @@ function blockedBy(signing: Loaded<Signing | undefined>, unticked: number): stri
 /** Looks at the request once more: what is approved must be what the person saw. */
 export async function approve(
   { decision, terms }: Asked,
-  passkey: object | undefined,
+  passkey: PasskeyProof | undefined,
 ): Promise<GrantAnswer> {
   const { approval_request_id } = decision.request;
   const fresh = await ask('decision', { approval_request_id });
@@ -164,6 +164,6 @@ export async function approve(
   if (fixed && digestOf(fixed) !== digestOf(terms)) {
     throw new Error('Cannot approve: another approver chose other terms; go back and read them');
   }
-  const request = { approval_request_id, ...terms, ...(passkey && { passkey }) };
-  return ask('approval_grants.issue', request as InputOf<'approval_grants.issue'>);
+  const request = { approval_request_id, ...terms, passkey };
+  return ask('approval_grants.issue', request);
 }

@@ -6,7 +6,6 @@
 
 import { useId } from 'preact/hooks';
 import type { Decision } from '../../../protocol/console/views.ts';
-import type { InputOf } from '../../../protocol/operations.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { personOf } from '../../parts/name.tsx';
@@ -27,9 +26,8 @@ export function DenyDialog({ decision, onClose, onDone }: DenyOf) {
     const { approval_request_id } = request;
     const signing = form.has('signed') ? await signingOf(request, null) : undefined;
     const passkey = await signing?.sign();
-    const denial = { approval_request_id, reason: String(form.get('reason')) };
-    const input = passkey ? { ...denial, passkey } : denial;
-    await ask('approval_requests.deny', input as InputOf<'approval_requests.deny'>);
+    const reason = String(form.get('reason'));
+    await ask('approval_requests.deny', { approval_request_id, reason, passkey });
     onDone();
   };
   return (

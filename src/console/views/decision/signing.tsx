@@ -9,6 +9,7 @@ import { decisionChallenge, decisionDigest } from '../../../domain/passkey/decis
 import { toBase64url } from '../../../domain/wire/base64.ts';
 import type { GrantTerms } from '../../../protocol/approval.ts';
 import type { Challenge, Decision, SignedDecision } from '../../../protocol/console/views.ts';
+import type { PasskeyProof } from '../../../protocol/passkey.ts';
 import { ask } from '../../api.ts';
 import { Copy, Hash } from '../../parts/hash.tsx';
 import { Failed, type Loaded, Loading } from '../../parts/loaded.tsx';
@@ -20,7 +21,7 @@ export interface Signing {
   readonly payload: SignedDecision;
   readonly digest: string;
   /** Asks the person's key. The answer is the field `passkey` of the decision. */
-  sign(): Promise<object>;
+  sign(): Promise<PasskeyProof>;
 }
 
 /** `terms` are null for a denial. */
