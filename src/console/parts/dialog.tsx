@@ -36,9 +36,13 @@ export function Confirm(props: ConfirmOf) {
   useEffect(() => {
     const element = dialog.current;
     if (!props.open || !element) return undefined;
+    const opener = document.activeElement;
     element.showModal();
-    // Closing returns the focus, also when the dialog leaves the page.
-    return () => element.close();
+    return () => {
+      element.close();
+      // A dialog that has left the page returns no focus.
+      if (document.activeElement === document.body) (opener as HTMLElement | null)?.focus();
+    };
   }, [props.open]);
   return (
     <dialog ref={dialog} aria-labelledby={title} onClose={() => props.open && props.onClose()}>
