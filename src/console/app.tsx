@@ -19,6 +19,7 @@ import { personOf } from './parts/name.tsx';
 import { Shown } from './parts/shown.tsx';
 import { clockOf, exact, spanWords } from './parts/time.tsx';
 import { ownTitle } from './parts/title.ts';
+import { isWaiting } from './parts/waiting-key.ts';
 import { hrefOf, place, startRouting } from './router.ts';
 import { VIEWS, type View } from './views.ts';
 
@@ -153,7 +154,7 @@ function SessionOver() {
 
 /** A key that no other key confirmed may be somebody else's: the person learns of it on every page. */
 function WaitingKeys({ person }: { readonly person: Me }) {
-  const waiting = person.passkeys.filter(({ usable_from }) => Date.parse(usable_from) > now.value);
+  const waiting = person.passkeys.filter(isWaiting);
   return (
     <>
       {waiting.map(({ credential_id, label, created_at, usable_from }) => (

@@ -8,7 +8,6 @@ import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import type { Passkey } from '../../protocol/console/views.ts';
 import { ask } from '../api.ts';
-import { now } from '../live.ts';
 import { loadMe } from '../me.ts';
 import { announce } from '../parts/announce.ts';
 import { Confirm } from '../parts/dialog.tsx';
@@ -16,6 +15,7 @@ import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Ago, exact } from '../parts/time.tsx';
+import { isWaiting } from '../parts/waiting-key.ts';
 import { hasPasskeys, makePasskey, signWithPasskey } from './passkeys/browser.ts';
 
 export function PasskeysView() {
@@ -97,11 +97,11 @@ function Keys({ keys, changed }: KeysOf) {
   );
 }
 
-function State({ of: { usable_from } }: { readonly of: Passkey }) {
-  if (Date.parse(usable_from) <= now.value) return <Pill state="good">Counts</Pill>;
+function State({ of }: { readonly of: Passkey }) {
+  if (!isWaiting(of)) return <Pill state="good">Counts</Pill>;
   return (
     <>
-      <Pill state="warn">Waits</Pill> <small>counts from {exact(usable_from)} on</small>
+      <Pill state="warn">Waits</Pill> <small>counts from {exact(of.usable_from)} on</small>
     </>
   );
 }
@@ -155,7 +155,7 @@ function Add({ keys, changed }: KeysOf) {
     const form = event.currentTarget as HTMLFormElement;
     const fields = new FormData(form);
     const label = String(fields.get('label')).trim();
-    const confirming = fields.has('confirmed') ? usableOf(keys, now.value) : [];
+    const confirming = fields.has('confirmed') ? usableOf(keys) : [];
     isBusy.value = true;
     why.value = undefined;
     try {
@@ -209,8 +209,8 @@ function Add({ keys, changed }: KeysOf) {
   );
 }
 
-function usableOf(keys: readonly Passkey[], nowMs: number): Passkey[] {
-  return keys.filter(({ usable_from }) => Date.parse(usable_from) <= nowMs);
+function usableOf(keys: readonly Passkey[]): Passkey[] {
+  return keys.filter((key) => !isWaiting(key));
 }
 
 /** When the new key counts. */
@@ -220,7 +220,7 @@ function Confirmation({ keys }: { readonly keys: readonly Passkey[] }) {
       <p class="small">Your first passkey counts at once, if you signed in a short while ago.</p>
     );
   }
-  if (usableOf(keys, now.value).length === 0) {
+  if (usableOf(keys).length === 0) {
     return <p class="small">The new passkey counts 24 hours after you add it.</p>;
   }
   return (
@@ -252,6 +252,5 @@ async function addPasskey({ label, confirming }: Wish): Promise<void> {
     : undefined;
   const made = await makePasskey(options);
   const { passkey } = await ask('passkeys.add', { label, challenge, ...made, confirmed_by });
-  const isUsable = Date.parse(passkey.usable_from) <= now.value;
-  announce(isUsable ? 'The passkey is added' : 'The passkey is added and waits');
+  announce(isWaiting(passkey) ? 'The passkey is added and waits' : 'The passkey is added');
 }
