@@ -20,14 +20,14 @@ interface DenyOf {
 }
 
 export function DenyDialog({ decision, onClose, onDone }: DenyOf) {
-  const { request } = decision;
+  const { request, passkey } = decision;
   const field = useId();
   const deny = async (form: FormData) => {
     const { approval_request_id } = request;
     const signing = form.has('signed') ? await signingOf(request, null) : undefined;
-    const passkey = await signing?.sign();
+    const proof = await signing?.sign();
     const reason = String(form.get('reason'));
-    await ask('approval_requests.deny', { approval_request_id, reason, passkey });
+    await ask('approval_requests.deny', { approval_request_id, reason, passkey: proof });
     onDone();
   };
   return (
@@ -54,6 +54,12 @@ export function DenyDialog({ decision, onClose, onDone }: DenyOf) {
           aria-describedby={`${field}-hint`}
         />
       </p>
+      {passkey.usable.length > 0 ? (
+        <label class="opt">
+          <input type="checkbox" name="signed" defaultChecked={passkey.is_required} />
+          <span>Sign the denial with a passkey</span>
+        </label>
+      ) : null}
       <p class="small">The request ends for all approvers. The same call is refused for a while.</p>
     </Confirm>
   );
