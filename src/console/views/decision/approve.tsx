@@ -45,7 +45,7 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveOf) {
   const { decision } = asked;
   const { request, capability, passkey } = decision;
   const texts = hiddenTexts(request);
-  const ticked = useSignal<ReadonlySet<string>>(new Set());
+  const ticked = useSignal<ReadonlySet<number>>(new Set());
   const signing = useLoaded(
     async () => (passkey.is_required ? signingOf(request, asked.terms) : undefined),
     [request.approval_request_id],
@@ -70,13 +70,14 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveOf) {
       }}
     >
       <Facts asked={asked} />
-      {texts.map((text) => (
+      {texts.map((text, place) => (
         <Tick
-          key={text.path}
+          // By place: two texts can have the same path, because a name can contain a dot.
+          key={place}
           of={text}
           onTick={(isTicked) => {
-            const rest = [...ticked.value].filter((each) => each !== text.path);
-            ticked.value = new Set(isTicked ? [...rest, text.path] : rest);
+            const rest = [...ticked.value].filter((each) => each !== place);
+            ticked.value = new Set(isTicked ? [...rest, place] : rest);
           }}
         />
       ))}

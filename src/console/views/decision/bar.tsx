@@ -107,7 +107,7 @@ function Choice({ of, faults, again, why, deny, start }: ChoiceOf) {
   const missing = PARTS.filter((name) => !shown.has(name));
   const against = [
     ...faults,
-    ...missing.map((name) => `${PART_WORDS[name]} is not shown completely.`),
+    ...missing.map((name) => `${PART_WORDS[name]} could not be shown completely.`),
   ];
   const lacksKey = of.passkey.is_required && of.passkey.usable.length === 0;
   if (against.length > 0) {
