@@ -8,6 +8,8 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { SignedDecision } from '../../src/protocol/console/views.ts';
 import { verifyPasskeyDecision } from '../../src/verify/passkey.ts';
+import { emptyStore } from '../empty-store.ts';
+import { temporaryFolder } from '../ends.ts';
 import { STORES } from '../world.ts';
 import { BOB, CAROL, openDesk, proofOf, RP, TERMS } from './desk.ts';
 
@@ -36,6 +38,21 @@ for (const { name, open } of STORES) {
     assert.ok(listed?.last_used_at);
   });
 }
+
+test('a request keeps requiring a passkey at a replica whose policy requires none', async () => {
+  const { url } = await emptyStore();
+  const options = { store: url, keys: temporaryFolder() };
+  const desk = await openDesk(options);
+  const older = await openDesk(options, 'lax');
+  const id = await desk.asked('pay');
+  const bob = await older.at(BOB);
+
+  const reply = await bob.reply('approval_grants.issue', { approval_request_id: id, ...TERMS });
+  const { passkey } = await bob.answer('decision', { approval_request_id: id });
+
+  assert.equal(reply.body.failure?.type, 'approver_not_authorized', reply.text);
+  assert.equal(passkey.is_required, true);
+});
 
 test('the entry of the decision verifies offline, with the entry that added the passkey', async () => {
   const desk = await openDesk();

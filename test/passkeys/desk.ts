@@ -38,25 +38,27 @@ const plain = (name: string) => ({
 });
 const always = { when: 'always' as const, grant_policy: GRANT_POLICY };
 
-const definition = createService({
-  id: 'passkey-desk',
-  trust: { level: 'anchored', anchoring: { cadence: 'PT1H' } },
-  capabilities: [
-    defineCapability({
-      ...plain('pay'),
-      approval: {
-        ...always,
-        require: 'passkey',
-        preview: (parameters) => ({ action: 'Pay', ...parameters }),
-      },
-    }),
-    defineCapability({
-      ...plain('pair'),
-      approval: { ...always, require: 'passkey', approvals_required: 2 },
-    }),
-    defineCapability({ ...plain('open'), approval: { ...always } }),
-  ],
-});
+/** The desk; `lax` is the same one with a policy for "pay" that requires no passkey. */
+const definitionOf = (policy: 'strict' | 'lax') =>
+  createService({
+    id: 'passkey-desk',
+    trust: { level: 'anchored', anchoring: { cadence: 'PT1H' } },
+    capabilities: [
+      defineCapability({
+        ...plain('pay'),
+        approval: {
+          ...always,
+          ...(policy === 'strict' && { require: 'passkey' }),
+          preview: (parameters) => ({ action: 'Pay', ...parameters }),
+        },
+      }),
+      defineCapability({
+        ...plain('pair'),
+        approval: { ...always, require: 'passkey', approvals_required: 2 },
+      }),
+      defineCapability({ ...plain('open'), approval: { ...always } }),
+    ],
+  });
 
 export interface Desk extends TestService {
   /** A person at the console, with the methods of `Approver`. */
@@ -78,13 +80,20 @@ interface Enrolled {
   readonly passkey: Passkey;
 }
 
-export async function openDesk(options: TestOptions = {}): Promise<Desk> {
+export async function openDesk(
+  options: TestOptions = {},
+  policy: 'strict' | 'lax' = 'strict',
+): Promise<Desk> {
   const identities = [
     person(ANN, 'human:ann', ['a.*', 'approver:*', 'operator:*']),
     person(BOB, 'human:bob', ['approver:*']),
     person(CAROL, 'human:carol', ['approver:*']),
   ];
-  const service = await testService({ ...options, definition, settings: { identities } });
+  const service = await testService({
+    ...options,
+    definition: definitionOf(policy),
+    settings: { identities },
+  });
   return {
     ...service,
     at: async (key) => approverOf(await atConsole(service, key)),

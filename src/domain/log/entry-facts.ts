@@ -58,17 +58,19 @@ export interface AskedFacts {
   readonly note?: string | undefined;
   readonly grant_policy: GrantPolicy;
   readonly approvals_required: number;
+  readonly require?: 'passkey' | undefined;
   readonly created_at: Date;
   readonly expires_at: Date;
 }
 
 export function requestFacts(request: AskedFacts) {
   const expires_at = request.expires_at.toISOString();
-  const { declaration_digest, token_id, cost, note } = request;
+  const { declaration_digest, token_id, cost, note, require } = request;
   return {
     invocation_id: request.invocation_id,
     preview_digest: request.preview_digest ?? null,
     approvals_required: request.approvals_required,
+    ...(require !== undefined && { require }),
     expires_at,
     request_digest: digestOf({
       approval_request_id: request.approval_request_id,
@@ -79,6 +81,7 @@ export function requestFacts(request: AskedFacts) {
       ...(token_id !== undefined && { token_id }),
       ...(cost !== undefined && { cost }),
       ...(note !== undefined && { note }),
+      ...(require !== undefined && { require }),
       scope: [...request.scope],
       subject: request.subject,
       root_principal: request.root_principal,

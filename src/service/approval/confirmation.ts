@@ -30,7 +30,7 @@ export async function confirmationOf(
 ): Promise<DecisionPasskey | undefined> {
   const { capability } = request;
   if (!proof) {
-    if (terms === null || !needsPasskey(parts, capability)) return undefined;
+    if (terms === null || !needsPasskey(parts, request)) return undefined;
     const why = 'its policy requires the passkey of the approver, and the request has none';
     const detail = `Cannot approve "${capability}": ${why}; decide it on the page of the request`;
     throw new Refusal(failure('approver_not_authorized', detail));
@@ -42,7 +42,15 @@ export async function confirmationOf(
   return confirmedDecision(parts, { request, approver, terms }, proof);
 }
 
-export function needsPasskey({ definition }: ServiceParts, capability: string): boolean {
+/**
+ * By the policy that was in force for the request, or by the one of now. The grant is bound to the former, and
+ * counts at every replica that has it.
+ */
+export function needsPasskey(
+  { definition }: ServiceParts,
+  { capability, require }: Pick<ApprovalRecord, 'capability' | 'require'>,
+): boolean {
+  if (require === 'passkey') return true;
   return definition.catalog.capabilities.get(capability)?.approval?.require === 'passkey';
 }
 

@@ -165,6 +165,7 @@ function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy
     note: call.request?.note ?? undefined,
     grant_policy: policy.grant_policy,
     approvals_required: policy.approvals_required ?? 1,
+    require: policy.require,
     approvals: [],
     status: 'pending',
     created_at: now,

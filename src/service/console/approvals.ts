@@ -169,7 +169,7 @@ export async function decisionOf(
       similar: await similarTo(parts, asked),
       history: await historyOf(parts, asked),
       passkey: {
-        is_required: needsPasskey(parts, request.capability),
+        is_required: needsPasskey(parts, request),
         usable: await usableViews(parts, caller.principal),
       },
       votes: (await votesIn(parts, request)).slice(0, view.approvals.length),

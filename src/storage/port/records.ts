@@ -85,6 +85,8 @@ export interface ApprovalRecord {
   readonly note?: string | undefined;
   readonly grant_policy: GrantPolicy;
   readonly approvals_required: number;
+  /** What each approval needs, by the declaration that was in force. Replicas may have another one. */
+  readonly require?: 'passkey' | undefined;
   readonly approvals: readonly ApprovalVote[];
   readonly status: ApprovalStatus;
   readonly created_at: Date;

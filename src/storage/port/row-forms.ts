@@ -101,6 +101,7 @@ const FORMS = {
     ...laterField('note', row.note),
     grant_policy: row.grant_policy,
     approvals_required: row.approvals_required,
+    ...laterField('require', row.require),
     created_at: row.created_at,
     expires_at: row.expires_at,
   }),

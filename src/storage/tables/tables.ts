@@ -165,6 +165,7 @@ export const REQUESTS: Description<Omit<ApprovalRecord, 'approvals'>> = {
     note: 'text?',
     grant_policy: 'json',
     approvals_required: 'integer',
+    require: 'text?',
     status: 'text',
     created_at: 'time',
     expires_at: 'time',

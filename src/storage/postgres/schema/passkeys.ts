@@ -1,5 +1,5 @@
 /**
- * Passkeys of people, and which of them confirmed a vote.
+ * Passkeys of people, which of them confirmed a vote, and which requests need one.
  *
  * @module
  */
@@ -20,4 +20,5 @@ CREATE TABLE passkeys (
 CREATE INDEX passkeys_by_principal ON passkeys (principal, created_at, credential_id);
 
 ALTER TABLE approvals ADD COLUMN credential_id text;
+ALTER TABLE approval_requests ADD COLUMN require text;
 `;

@@ -1,5 +1,5 @@
 /**
- * Passkeys of people, and which of them confirmed a vote.
+ * Passkeys of people, which of them confirmed a vote, and which requests need one.
  *
  * @module
  */
@@ -20,4 +20,5 @@ export const PASSKEYS = `
   CREATE INDEX passkeys_by_principal ON passkeys (principal, created_at, credential_id);
 
   ALTER TABLE approvals ADD COLUMN credential_id TEXT;
+  ALTER TABLE approval_requests ADD COLUMN require TEXT;
 `;

@@ -36,6 +36,7 @@ function fullRequest(): ApprovalRecord {
     preview_digest: `sha256:${'cd'.repeat(32)}`,
     scope: ['travel.book', 'travel.pay'],
     approvals_required: 2,
+    require: 'passkey',
   });
 }
 
