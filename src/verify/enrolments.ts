@@ -1,5 +1,6 @@
 /**
- * Whose a passkey is: read from the entries that add and remove passkeys, in the order of the log.
+ * Whose a passkey is, and which decisions need one: read from the entries that add and remove passkeys and from
+ * those of approval requests, in the order of the log.
  *
  * @module
  */
@@ -12,6 +13,9 @@ import { type Check, failed, notChecked, ok } from './report.ts';
 /** Passkeys that one verification remembers: some 30 MB. */
 const ENROLMENTS_MAX = 100_000;
 
+/** Approval requests that one verification remembers because they require a passkey: some 10 MB. */
+const REQUIRING_MAX = 100_000;
+
 export interface Enrolments {
   /** Takes an entry whose leaf is verified, in the order of the log. */
   see(entry: AuditEntry): void;
@@ -19,6 +23,8 @@ export interface Enrolments {
   miss(): void;
   /** Whether the key was its approver's when the decision was made. */
   check(decision: AuditEntry, key: SigningKey): Check;
+  /** The fault of an approval without a passkey, where its request requires one. */
+  lack(decision: AuditEntry): Check | undefined;
 }
 
 interface SigningKey {
@@ -31,14 +37,22 @@ interface Enrolment extends Omit<SigningKey, 'credential_id'> {
   readonly principal: string | null;
   readonly usable_from: string;
   isRemoved: boolean;
+  /** How often something had been missed when it was added. */
+  readonly missed: number;
 }
 
 /** With `isWhole`, every entry from the first on is given to `see`, or `miss` is called. */
 export function createEnrolments({ isWhole = false } = {}): Enrolments {
   const known = new Map<string, Enrolment>();
+  /** The ids of requests that require a passkey. */
+  const requiring = new Set<string>();
   let isComplete = isWhole;
+  let missed = 0;
   return {
     see(entry) {
+      if (isRequiring(entry) && requiring.size <= REQUIRING_MAX) {
+        requiring.add(entry.approval_request_id as string);
+      }
       if (entry.entry_type !== 'session' || !entry.success) return;
       const added = PasskeyAdded.safeParse(entry.detail);
       if (added.success) {
@@ -51,6 +65,7 @@ export function createEnrolments({ isWhole = false } = {}): Enrolments {
             rp_id,
             usable_from,
             isRemoved: false,
+            missed,
           });
         }
       }
@@ -60,16 +75,43 @@ export function createEnrolments({ isWhole = false } = {}): Enrolments {
     },
     miss() {
       isComplete = false;
+      missed += 1;
     },
     check(decision, key) {
       const enrolment = known.get(key.credential_id);
-      if (enrolment) return ownerCheck(enrolment, decision, key);
+      if (enrolment) {
+        const owner = ownerCheck(enrolment, decision, key);
+        if (owner.outcome !== 'ok' || enrolment.missed === missed) return owner;
+        return notChecked(
+          'passkey of the approver',
+          'an entry that is missing may have removed it',
+        );
+      }
       const why = 'no earlier entry added this passkey';
       return isComplete
         ? failed('passkey of the approver', why)
         : notChecked('passkey of the approver', `${why}, and not all entries were seen`);
     },
+    lack(decision) {
+      const { approval_request_id: id, detail } = decision;
+      if (!isApproval(decision) || detail?.passkey !== undefined) return undefined;
+      if (requiring.has(id ?? '')) {
+        return failed('passkey', 'the request requires one, and its approval has none');
+      }
+      if (requiring.size <= REQUIRING_MAX) return undefined;
+      return notChecked('passkey', 'too many requests require one to remember this request');
+    },
   };
+}
+
+function isRequiring({ entry_type, approval_request_id, detail, success }: AuditEntry): boolean {
+  if (entry_type !== 'approval_request' || !success || approval_request_id === null) return false;
+  return detail?.require === 'passkey';
+}
+
+function isApproval({ entry_type, detail, success }: AuditEntry): boolean {
+  const isDecision = entry_type === 'approval_decision' && success;
+  return isDecision && ['approved', 'granted'].includes(String(detail?.decision));
 }
 
 function ownerCheck(enrolment: Enrolment, decision: AuditEntry, key: SigningKey): Check {

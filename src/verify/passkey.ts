@@ -18,7 +18,7 @@ import type { SignedDecision } from '../protocol/console/views.ts';
 import { DecisionPasskey } from '../protocol/passkey.ts';
 import { assertionFault } from './assertion.ts';
 import { createEnrolments, type Enrolments } from './enrolments.ts';
-import { contentCheck, readEntry } from './leaf.ts';
+import { contentCheck, type LeafReading, readEntry } from './leaf.ts';
 import { type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
 
 /**
@@ -38,8 +38,9 @@ export interface PasskeyReport extends Report {
 }
 
 /**
- * Verifies the entry of a decision that a passkey confirmed. `earlier` are entries of the same log, oldest first;
- * the one that added the passkey must be among them. Whether all of them are in the log, `verifyEntry` says.
+ * Verifies the entry of a decision that a passkey confirmed. `earlier` are entries of the same log; those after
+ * the decision are ignored, and the one that added the passkey must be among them. Whether all of them are in the
+ * log, `verifyEntry` says.
  *
  * @example
  * import { verifyPasskeyDecision } from 'writ/verify';
@@ -56,11 +57,17 @@ export async function verifyPasskeyDecision(
   if ('fault' in read) return reportOf([failed('entry', read.fault)], PASSKEY_LIMITS);
   const content = contentCheck('entry', read.erased);
   if (read.erased !== undefined) return reportOf([content], PASSKEY_LIMITS);
-  const enrolments = createEnrolments();
+  const before: Exclude<LeafReading, { fault: string }>[] = [];
   for (const each of earlier) {
     const known = readEntry(each);
     if ('fault' in known) return reportOf([failed('earlier entry', known.fault)], PASSKEY_LIMITS);
-    if (known.erased === undefined) enrolments.see(known.entry);
+    if (known.entry.sequence < read.entry.sequence) before.push(known);
+  }
+  const enrolments = createEnrolments();
+  before.sort((one, other) => one.entry.sequence - other.entry.sequence);
+  for (const { entry, erased } of before) {
+    if (erased === undefined) enrolments.see(entry);
+    else if (entry.entry_type === 'session') enrolments.miss();
   }
   const { checks, ...found } = await passkeyChecks(read.entry, enrolments);
   return { ...reportOf([content, ...checks], PASSKEY_LIMITS), ...found };
@@ -68,6 +75,7 @@ export async function verifyPasskeyDecision(
 
 export const PASSKEY_LIMITS = [
   'whether the device that signed was in the hands of its owner, and whether the page showed what it signed',
+  'whether the passkey had been removed by an entry that was not given',
 ] as const;
 
 /** Whether an entry is one that a passkey confirmed. */

@@ -9,10 +9,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
+import type { Hash } from '../../src/domain/log/merkle.ts';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import { createEnrolments } from '../../src/verify/enrolments.ts';
 import { verifyExport } from '../../src/verify/export/export.ts';
-import { passkeyChecks } from '../../src/verify/passkey.ts';
+import { passkeyTally } from '../../src/verify/export/passkeys.ts';
+import { createTally } from '../../src/verify/export/tally.ts';
+import { passkeyChecks, verifyPasskeyDecision } from '../../src/verify/passkey.ts';
 import { temporaryFolder } from '../ends.ts';
 import { listening } from '../http/socket.ts';
 import { ANN, BOB, type Desk, openDesk, TERMS } from './desk.ts';
@@ -127,6 +130,63 @@ test('passkeyChecks() fails when the passkey is not the approver’s, waits, was
     assert.deepEqual(await outcomeOf(decision, history), ['ok', 'failed']);
   }
 });
+
+test('an exported log fails when an approval lacks the passkey that its request requires', async () => {
+  const { desk } = await decided();
+  const entries = (await desk.entriesBy({})).toSorted(
+    (one, other) => one.sequence - other.sequence,
+  );
+  const stripped = entries.map((entry) => {
+    const { passkey: _, ...detail } = entry.detail ?? {};
+    return entry.entry_type === 'approval_decision' ? { ...entry, detail } : entry;
+  });
+
+  assert.deepEqual(await exportOutcomes(entries), [
+    ['passkey', 'ok'],
+    ['passkey of the approver', 'ok'],
+  ]);
+  assert.deepEqual(await exportOutcomes(stripped), [['passkey', 'failed']]);
+});
+
+test('an exported log does not vouch for a passkey where an erased entry may have removed it', async () => {
+  const { desk } = await decided();
+  const entries = (await desk.entriesBy({})).toSorted(
+    (one, other) => one.sequence - other.sequence,
+  );
+  const place = entries.findIndex(({ entry_type }) => entry_type === 'approval_decision');
+  const decision = entries[place] as AuditEntry;
+  const between = (entry_type: AuditEntry['entry_type'], erased: 'personal' | 'contents') =>
+    exportOutcomes(entries.toSpliced(place, 0, { ...decision, entry_type, erased }));
+
+  const owner = async (outcomes: ReturnType<typeof between>) => (await outcomes)[1]?.[1];
+  assert.equal(await owner(between('session', 'personal')), 'not_checked');
+  assert.equal(await owner(between('invocation', 'contents')), 'not_checked');
+  assert.equal(await owner(between('invocation', 'personal')), 'ok');
+});
+
+test('verifyPasskeyDecision() ignores an entry that added the passkey after the decision', async () => {
+  const { bob } = await decided();
+  const query = { entry_type: 'all', include: 'leaf' };
+  const entries: AuditEntry[] = (await bob.reply('audit.query', query)).body.entries;
+  const decision = entries.find(({ entry_type }) => entry_type === 'approval_decision');
+  const added = entries.find(({ detail }) => detail?.verb === 'passkey_added') as AuditEntry;
+
+  const before = await verifyPasskeyDecision(decision, [added]);
+  const after = await verifyPasskeyDecision(decision, [{ ...added, sequence: 1_000 }]);
+
+  assert.equal(before.verdict, 'verified', JSON.stringify(before.checks));
+  assert.equal(after.verdict, 'incomplete', JSON.stringify(after.checks));
+});
+
+/** What the reader of an exported log says about passkeys, for entries whose leaves are verified. */
+async function exportOutcomes(entries: readonly AuditEntry[]): Promise<[string, string][]> {
+  const reading = { tally: createTally(), enrolments: createEnrolments({ isWhole: true }) };
+  for (const entry of entries) {
+    const { erased } = entry as { erased?: 'personal' | 'contents' };
+    await passkeyTally(reading, { entry, hash: new Uint8Array(32) as Hash, erased }, 'entry');
+  }
+  return reading.tally.checks().map(({ what, outcome }) => [what, outcome]);
+}
 
 test('writ approvals digest computes the digest that the page shows, and that the passkey signs', async () => {
   const desk = await openDesk();

@@ -1,5 +1,6 @@
 /**
- * The decisions in an exported file that passkeys confirmed: each is verified by the entries before it.
+ * The decisions in an exported file that passkeys confirmed, or should have: each is verified by the entries
+ * before it.
  *
  * @module
  */
@@ -20,10 +21,15 @@ export async function passkeyTally(
   { entry, erased }: Exclude<LeafReading, { fault: string }>,
   place: string,
 ): Promise<void> {
-  if (erased !== undefined) return enrolments.miss();
+  if (erased !== undefined) {
+    // The leaf names the type, and only entries of sessions add or remove passkeys.
+    if (erased === 'contents' || entry.entry_type === 'session') enrolments.miss();
+    return;
+  }
   enrolments.see(entry);
-  if (!hasPasskey(entry)) return;
-  const { checks } = await passkeyChecks(entry, enrolments);
+  const lack = enrolments.lack(entry);
+  if (lack === undefined && !hasPasskey(entry)) return;
+  const checks = lack ? [lack] : (await passkeyChecks(entry, enrolments)).checks;
   for (const check of checks) {
     tally.add(check.what, { ...check, detail: `${place}: ${check.detail}` });
   }
