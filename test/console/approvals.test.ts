@@ -184,7 +184,7 @@ onEachStore(startPeople, (desk) => {
       assert.equal(history.is_complete, true);
       assert.deepEqual(
         history.items.map(({ status, parameters, decided_by, reason }) => {
-          return [status, parameters.amount, decided_by, reason];
+          return [status, parameters?.amount, decided_by, reason];
         }),
         [
           ['pending', 4, [], null],

@@ -182,7 +182,8 @@ export interface HistoryItem {
   readonly decided_at: string | null;
   readonly decided_by: readonly string[];
   readonly reason: string | null;
-  readonly parameters: JsonObject;
+  /** Null where they are too large to be repeated here; the page of that request has them. */
+  readonly parameters: JsonObject | null;
   readonly cost: Money | null;
 }
 

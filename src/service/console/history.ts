@@ -84,23 +84,29 @@ async function itemsOf(
     const page = await parts.store.approvalsOf({ ...asker, before, limit: READ_MAX });
     for (const each of page.requests) {
       if (isSame(each, request)) continue;
-      left -= JSON.stringify(each.parameters).length;
-      if (items.length === ITEMS_MAX || left < 0) return { items, isAll: false };
-      items.push(itemOf(parts, caller, each));
+      if (items.length === ITEMS_MAX) return { items, isAll: false };
+      const length = JSON.stringify(each.parameters).length;
+      // An agent must not hide what it asked before behind one large request.
+      const parameters = length <= left ? each.parameters : null;
+      if (parameters) left -= length;
+      items.push({ ...itemOf(parts, caller, each), parameters });
     }
     before = page.next;
   } while (before);
   return { items, isAll: true };
 }
 
-function itemOf(parts: ConsoleParts, caller: Caller, request: ApprovalRecord): HistoryItem {
+function itemOf(
+  parts: ConsoleParts,
+  caller: Caller,
+  request: ApprovalRecord,
+): Omit<HistoryItem, 'parameters'> {
   return {
     approval_request_id: request.approval_request_id,
     status: request.status,
     created_at: request.created_at.toISOString(),
     decided_at: request.decided_at?.toISOString() ?? null,
     ...decidersOf(parts, caller, request),
-    parameters: request.parameters,
     cost: request.cost ?? null,
   };
 }

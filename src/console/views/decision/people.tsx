@@ -167,14 +167,22 @@ function PastRow({ of }: { readonly of: HistoryItem }) {
         <a href={hrefOf('approvals', of.approval_request_id)}>
           <Ago at={of.created_at} />
         </a>
-        <details>
-          <summary>
+        {of.parameters ? (
+          <details>
+            <summary>
+              {of.cost ? <Amount of={of.cost} /> : null}
+              {of.cost ? ', ' : ''}
+              {countOf(Object.keys(of.parameters).length, 'parameter')}
+            </summary>
+            <Value of={of.parameters} />
+          </details>
+        ) : (
+          <p class="small">
             {of.cost ? <Amount of={of.cost} /> : null}
             {of.cost ? ', ' : ''}
-            {countOf(Object.keys(of.parameters).length, 'parameter')}
-          </summary>
-          <Value of={of.parameters} />
-        </details>
+            parameters too large to be repeated here; that request has them
+          </p>
+        )}
       </td>
       <td>
         <Outcome of={of} />
