@@ -67,7 +67,9 @@ function budgetOf({ budget, subject }: LineageLink, cost: Money | undefined): Bu
   const { token_id, currency, max, consumed, reserved } = budget;
   const left = remainingOf(budget);
   const charge = cost?.currency === currency ? toMinor(cost.amount, currency) : undefined;
-  const amount = (minor: bigint) => fromMinor(minor, currency);
+  // What is left is below zero where other calls spent it since the request was made.
+  const amount = (minor: bigint) =>
+    minor < 0n ? -fromMinor(-minor, currency) : fromMinor(minor, currency);
   return [
     {
       principal: subject,
