@@ -9,6 +9,7 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import { hiddenFields, hiddenIn, hiddenWords, namesOf } from './hidden.ts';
 import { Amount } from './money.tsx';
+import { numberWords } from './number.ts';
 import { Shown } from './shown.tsx';
 import { exact } from './time.tsx';
 
@@ -137,7 +138,7 @@ export function Formatted({ value, currency }: ParameterOf) {
     return isMoment(value) ? exact(value) : <Shown text={value} />;
   }
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  return typeof value === 'number' ? value.toLocaleString('en') : null;
+  return typeof value === 'number' ? numberWords(value) : null;
 }
 
 /** A number that is known to be money, or an object of amount and currency alone. */

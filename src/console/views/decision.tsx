@@ -34,7 +34,7 @@ const AGAIN_MS = 4_000;
 
 export function DecisionView({ id }: { readonly id: string }) {
   const turn = useComputed(() => Math.floor(heardAt.value / AGAIN_MS));
-  const decision = useLoaded(() => ask('decision', { approval_request_id: id }), [id, turn.value]);
+  const decision = useLoaded(() => decisionOf(id), [id, turn.value]);
   const [error] = useErrorBoundary();
   const value = decision.state === 'loading' ? undefined : decision.value;
   useTitle(value && !error ? `${questionText(value)} · Approvals` : 'Approval request');
@@ -52,6 +52,12 @@ export function DecisionView({ id }: { readonly id: string }) {
       )}
     </>
   );
+}
+
+async function decisionOf(id: string): Promise<Decision> {
+  const decision = await ask('decision', { approval_request_id: id });
+  if (decision.request.approval_request_id === id) return decision;
+  throw new Error('the answer is about another request');
 }
 
 interface BodyOf {

@@ -9,6 +9,7 @@ import {
 import { decisionDigest } from '../../../src/domain/passkey/decision.ts';
 import { digestOf } from '../../../src/domain/wire/canonical.ts';
 import type { ApprovalRequest } from '../../../src/protocol/approval.ts';
+import type { Capability } from '../../../src/protocol/capability.ts';
 import type { Decision } from '../../../src/protocol/console/views.ts';
 
 const PARAMETERS = { amount: 250, booking_id: 'BK-1000', reason: 'canc\u202eelled' };
@@ -20,10 +21,14 @@ const TERMS = {
   max_uses: 1,
 } as const;
 
+const DECLARATION = { description: 'Refunds', side_effect: { type: 'irreversible' } };
+
 /** As a service answers, with the digests of what it shows. */
 function decision(change: Partial<ApprovalRequest> = {}, other: Partial<Decision> = {}): Decision {
   const request = {
     approval_request_id: `apr_${'0'.repeat(32)}`,
+    capability: 'issue_refund',
+    declaration_digest: digestOf(DECLARATION),
     parameters: PARAMETERS,
     requested_parameters_digest: digestOf(PARAMETERS),
     preview: PREVIEW,
@@ -35,7 +40,7 @@ function decision(change: Partial<ApprovalRequest> = {}, other: Partial<Decision
     reason: null,
     ...change,
   };
-  const capability = { name: 'issue_refund' };
+  const capability = { name: 'issue_refund', ...DECLARATION };
   return { request, capability, has_changed: false, cost: null, ...other } as unknown as Decision;
 }
 
@@ -43,6 +48,10 @@ test('faultsOf() finds nothing in a request whose digests are of what it shows',
   assert.deepEqual(faultsOf(decision()), []);
   assert.deepEqual(faultsOf(decision({ preview: null, preview_digest: null })), []);
 });
+
+const MILDER = {
+  ...{ name: 'issue_refund', description: 'Refunds', side_effect: { type: 'read' } },
+} as unknown as Capability;
 
 const FAULTS: [string, Decision, RegExp][] = [
   ['other parameters', decision({ parameters: { ...PARAMETERS, amount: 25 } }), /parameters/],
@@ -53,6 +62,11 @@ const FAULTS: [string, Decision, RegExp][] = [
   ['a preview without a digest', decision({ preview_digest: null }), /preview/],
   ['a capability that is gone', decision({}, { capability: null }), /no longer/],
   ['a declaration that changed', decision({}, { has_changed: true }), /declaration/],
+  ['a milder side effect than was declared', decision({}, { capability: MILDER }), /declaration/],
+  ['the declaration of another capability', decision({ capability: 'pay' }), /declaration/],
+  ['another version', decision({ contract_version: '2.0.0' }), /declaration/],
+  ['another cost', decision({}, { cost: { currency: 'USD', amount: 1 } }), /cost/],
+  ['a missing cost', decision({ cost: { currency: 'USD', amount: 1 } }), /cost/],
 ];
 
 for (const [what, found, words] of FAULTS) {

@@ -14,7 +14,7 @@ import { Person } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { Parameters, Value } from '../../parts/value.tsx';
 import { hrefOf } from '../../router.ts';
-import { moneyInputs } from '../decision/words.tsx';
+import { moneyInputs } from '../decision/claims.ts';
 import { approvalSentences, NEXT_STEP } from './words.ts';
 
 interface TriedOf {
@@ -124,7 +124,11 @@ function Findings({
       {resolved ? (
         <>
           <h3>Parameters as the handler would get them</h3>
-          <Parameters of={resolved} inputs={capability.inputs} money={moneyInputs(capability)} />
+          <Parameters
+            of={resolved}
+            inputs={capability.inputs}
+            money={moneyInputs(capability, resolved)}
+          />
         </>
       ) : null}
       {digest === undefined ? null : (

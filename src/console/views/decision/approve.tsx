@@ -17,8 +17,9 @@ import { Chain } from '../../parts/chain.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
 import { type Loaded, useLoaded } from '../../parts/loaded.tsx';
 import { Shown } from '../../parts/shown.tsx';
-import { type HiddenField, hiddenFields, hiddenWords } from '../../parts/value.tsx';
+import { type HiddenField, hiddenWords } from '../../parts/value.tsx';
 import { faultsOf, identityOf } from './checks.ts';
+import { hiddenTexts } from './claims.ts';
 import { type Signing, SigningFacts, signingOf } from './signing.tsx';
 import { termsWords } from './terms.tsx';
 import { actOf, effectSentence, Question } from './words.tsx';
@@ -36,15 +37,15 @@ interface ApproveOf {
 }
 
 /** Whether approving takes this step. */
-export function needsStep({ capability, passkey, request }: Decision): boolean {
-  const isFinal = capability?.side_effect.type === 'irreversible';
-  return isFinal || passkey.is_required || hiddenTexts(request).length > 0;
+export function needsStep(of: Decision): boolean {
+  const isFinal = of.capability?.side_effect.type === 'irreversible';
+  return isFinal || of.passkey.is_required || hiddenTexts(of).length > 0;
 }
 
 export function ApproveDialog({ asked, onClose, onDone }: ApproveOf) {
   const { decision } = asked;
   const { request, capability, passkey } = decision;
-  const texts = hiddenTexts(request);
+  const texts = hiddenTexts(decision);
   const ticked = useSignal<ReadonlySet<number>>(new Set());
   const signing = useLoaded(
     async () => (passkey.is_required ? signingOf(request, asked.terms) : undefined),
@@ -128,14 +129,6 @@ function Tick({ of: { path, text, hidden }, onTick }: TickOf) {
       </span>
     </label>
   );
-}
-
-/** Texts with hidden characters. The preview often repeats those of the parameters. */
-function hiddenTexts({ parameters, preview }: Decision['request']): HiddenField[] {
-  const own = hiddenFields(parameters);
-  const texts = new Set(own.map(({ text }) => text));
-  const others = hiddenFields(preview ?? {}).filter(({ text }) => !texts.has(text));
-  return [...own, ...others.map((each) => ({ ...each, path: `preview: ${each.path}` }))];
 }
 
 /** Why there is no button that approves. */

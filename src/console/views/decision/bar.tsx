@@ -16,9 +16,10 @@ import { isMe } from '../../me.ts';
 import { whyOf } from '../../parts/loaded.tsx';
 import { personOf } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
-import { exact, Left, shortOf } from '../../parts/time.tsx';
+import { Left, shortOf } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
 import { ApproveDialog, type Asked, approve, needsStep } from './approve.tsx';
+import { grantEnd } from './claims.ts';
 import { DenyDialog } from './deny.tsx';
 import { PART_WORDS, PARTS, ShownParts } from './part.tsx';
 import { actOf } from './words.tsx';
@@ -38,7 +39,7 @@ export function Bar(props: BarOf) {
     granted.value = answer;
     props.again();
   };
-  if (request.status !== 'pending') return <Decided of={props.of} granted={granted.value} />;
+  if (request.status !== 'pending') return <Decided of={props.of} />;
   if (Date.parse(request.expires_at) <= now.value) return <Expired request={request} />;
   if (viewer.has_approved || granted.value) return <Waiting of={props.of} />;
   if (!viewer.may_decide) return <NotYours of={props.of} />;
@@ -160,13 +161,7 @@ function Message({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-function Decided({
-  of: { request },
-  granted,
-}: {
-  readonly of: Decision;
-  readonly granted: GrantAnswer | undefined;
-}) {
+function Decided({ of: { request } }: { readonly of: Decision }) {
   const { status, decided_by, decided_at, reason, requester } = request;
   if (status === 'expired') return <Expired request={request} />;
   const names =
@@ -189,12 +184,19 @@ function Decided({
       )}
       {status === 'approved' ? (
         <>
-          <Shown text={personOf(requester.subject)} /> can act now
-          {granted && 'grant_id' in granted ? `, until ${exact(granted.expires_at)}` : ''}.
+          The approval of <Shown text={personOf(requester.subject)} /> {approvalWords(request)}.
         </>
       ) : null}
     </Message>
   );
+}
+
+/** Whether it was used, the page does not know. */
+function approvalWords(request: Decision['request']): string {
+  const end = grantEnd(request);
+  if (end === undefined) return 'has a time limit';
+  const until = shortOf(new Date(end).toISOString(), now.value);
+  return end > now.value ? `can be used until ${until}` : `could be used until ${until}`;
 }
 
 function Expired({ request }: { readonly request: Decision['request'] }) {

@@ -16,8 +16,8 @@ import { Shown } from '../../parts/shown.tsx';
 import { shortOf } from '../../parts/time.tsx';
 import { moneyIn, namesOf, Value } from '../../parts/value.tsx';
 import { hrefOf } from '../../router.ts';
+import { hasKnownPast, moneyInputs } from './claims.ts';
 import { Part } from './part.tsx';
-import { moneyInputs } from './words.tsx';
 
 export interface Change {
   readonly name: string;
@@ -26,10 +26,11 @@ export interface Change {
   readonly currency: string | undefined;
 }
 
-export function changesOf({ request, similar, capability }: Decision): Change[] {
+export function changesOf(of: Decision): Change[] {
+  const { request, similar, capability } = of;
   if (!similar) return [];
   const [then, asked] = [similar.parameters, request.parameters];
-  const currencies = moneyInputs(capability);
+  const currencies = moneyInputs(capability, then, asked);
   return namesOf({ ...then, ...asked })
     .map((name) => ({
       name,
@@ -54,7 +55,7 @@ export function Changes({ of }: { readonly of: Decision }) {
       aside={similar ? <When of={similar} /> : undefined}
       expects={{ selector: 'tbody tr', count: changes.length }}
     >
-      {changes.length > 0 ? <Table changes={changes} /> : <Same of={similar} />}
+      {changes.length > 0 ? <Table changes={changes} /> : <Same of={of} />}
     </Part>
   );
 }
@@ -69,8 +70,11 @@ function When({ of }: { readonly of: Similar }) {
   );
 }
 
-function Same({ of }: { readonly of: Similar | null }) {
-  if (of) return <Empty>Nothing: all parameters are the same as then.</Empty>;
+function Same({ of }: { readonly of: Decision }) {
+  if (of.similar) return <Empty>Nothing: all parameters are the same as then.</Empty>;
+  if (!hasKnownPast(of)) {
+    return <Empty>Not known: the request is of an older version of the service.</Empty>;
+  }
   return <Empty>No request of this agent for this capability was approved before.</Empty>;
 }
 

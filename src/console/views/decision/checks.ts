@@ -30,7 +30,8 @@ function hashed(value: unknown): string | undefined {
 }
 
 /** Why the request must not be approved as it stands; each is a sentence. */
-export function faultsOf({ request, capability, has_changed }: Decision): string[] {
+export function faultsOf(of: Decision): string[] {
+  const { request, capability } = of;
   const { parameters, preview } = digestsOf(request);
   const faults: [boolean, string][] = [
     [
@@ -47,11 +48,26 @@ export function faultsOf({ request, capability, has_changed }: Decision): string
     ],
     [capability === null, 'The service no longer has this capability.'],
     [
-      has_changed,
+      hasChanged(of),
       'The declaration of the capability changed since the agent asked: an approval could not be used.',
+    ],
+    [
+      hashed(of.cost) !== hashed(request.cost ?? null),
+      'The cost is not the one that the request was made with.',
     ],
   ];
   return faults.filter(([isFault]) => isFault).map(([, sentence]) => sentence);
+}
+
+/** Side effect, costs and policy come from the declaration, so it is compared with the one that the request names. */
+function hasChanged({ request, capability, has_changed }: Decision): boolean {
+  if (has_changed || !capability) return has_changed;
+  const { name, ...declaration } = capability;
+  const { declaration_digest } = request;
+  if (name !== request.capability || capability.contract_version !== request.contract_version) {
+    return true;
+  }
+  return declaration_digest !== undefined && hashed(declaration) !== declaration_digest;
 }
 
 /** Of everything that was asked. It stays the same until the request is decided, and afterwards. */

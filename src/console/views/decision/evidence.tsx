@@ -11,17 +11,10 @@ import { Empty } from '../../parts/loaded.tsx';
 import { personOf } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { shortOf } from '../../parts/time.tsx';
-import {
-  countOf,
-  Formatted,
-  hiddenFields,
-  moneyIn,
-  namesOf,
-  Parameters,
-  Value,
-} from '../../parts/value.tsx';
+import { countOf, Formatted, moneyIn, namesOf, Parameters, Value } from '../../parts/value.tsx';
+import { hiddenTexts, moneyInputs } from './claims.ts';
 import { Part } from './part.tsx';
-import { moneyInputs, undoSentence } from './words.tsx';
+import { undoSentence } from './words.tsx';
 
 export function Preview({ of }: { readonly of: Decision }) {
   const { request } = of;
@@ -95,7 +88,7 @@ export function AllParameters({ of }: { readonly of: Decision }) {
         <Parameters
           of={request.parameters}
           inputs={capability?.inputs}
-          money={moneyInputs(capability)}
+          money={moneyInputs(capability, request.parameters)}
         />
       )}
     </Part>
@@ -129,21 +122,16 @@ export function AgentsWords({ of: { request } }: { readonly of: Decision }) {
 }
 
 /** One notice for all characters that a reader would not see or would mistake. */
-export function HiddenNotice({ of: { request } }: { readonly of: Decision }) {
-  const found = [
-    ...hiddenFields(request.parameters).map((each) => ({ ...each, where: 'parameters' })),
-    ...hiddenFields(request.preview ?? {}).map((each) => ({ ...each, where: 'preview' })),
-  ];
-  const inParameters = found.filter(({ where }) => where === 'parameters');
-  const listed = inParameters.length > 0 ? inParameters : found;
-  if (listed.length === 0) return null;
-  const count = listed.reduce((sum, { hidden }) => sum + hidden.length, 0);
+export function HiddenNotice({ of }: { readonly of: Decision }) {
+  const found = hiddenTexts(of);
+  if (found.length === 0) return null;
+  const count = found.reduce((sum, { hidden }) => sum + hidden.length, 0);
   return (
     <p class="notice warn">
       <b>
         {countOf(count, 'hidden character')} in{' '}
-        {listed.map(({ path }, at) => (
-          <span key={path}>
+        {found.map(({ path }, at) => (
+          <span key={at}>
             {at === 0 ? '' : ', '}
             <code>
               <Shown text={path} />
@@ -152,7 +140,7 @@ export function HiddenNotice({ of: { request } }: { readonly of: Decision }) {
         ))}
       </b>
       . Text with such characters can look like other text.{' '}
-      <a href={`#${listed[0]?.where}`}>See the exact value</a>
+      <a href={`#${found[0]?.where}`}>See the exact value</a>
     </p>
   );
 }

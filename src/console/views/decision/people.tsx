@@ -16,6 +16,7 @@ import { Shown } from '../../parts/shown.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { countOf, Value } from '../../parts/value.tsx';
 import { hrefOf } from '../../router.ts';
+import { hasKnownBudgets, hasKnownPast } from './claims.ts';
 import { Part } from './part.tsx';
 
 export function Hands({ of }: { readonly of: Decision }) {
@@ -85,7 +86,10 @@ export function Budgets({ of }: { readonly of: Decision }) {
       }
       expects={{ selector: 'figure', count: budgets.length }}
     >
-      {budgets.length === 0 ? (
+      {hasKnownBudgets(of) ? null : (
+        <Empty>Not known: the token by which the agent asked cannot be read.</Empty>
+      )}
+      {budgets.length === 0 && hasKnownBudgets(of) ? (
         <Empty>
           No budget limits this call. A limit is set when authority is given to an agent.
         </Empty>
@@ -119,28 +123,34 @@ function Budget({ of, cost }: { readonly of: BudgetAfter; readonly cost: Decisio
   );
 }
 
-export function Past({ of: { history, request } }: { readonly of: Decision }) {
+export function Past({ of }: { readonly of: Decision }) {
+  const { history, request } = of;
   const { items, is_complete } = history;
-  const agent = personOf(request.requester.subject);
+  const agent = <Shown text={personOf(request.requester.subject)} />;
+  const isFirst = items.length === 0 && is_complete;
+  const count = `${is_complete ? '' : 'more than '}${countOf(items.length, 'time')} before`;
   return (
     <Part
       name="history"
       title={
-        items.length === 0 ? (
+        hasKnownPast(of) ? (
           <>
-            First request of <Shown text={agent} />
+            {isFirst ? 'First request of ' : ''}
+            {agent} {isFirst ? '' : `asked ${count}`}
           </>
         ) : (
-          <>
-            <Shown text={agent} /> asked {countOf(items.length, 'time')} before
-          </>
+          'What was asked before'
         )
       }
-      aside={is_complete ? undefined : 'The newest; there are older ones'}
+      aside={is_complete || items.length === 0 ? undefined : 'The newest; there are older ones'}
       expects={{ selector: 'tbody tr', count: items.length }}
     >
       {items.length === 0 ? (
-        <Empty>It has not asked for this capability before.</Empty>
+        <Empty>
+          {isFirst
+            ? 'It has not asked for this capability before.'
+            : 'Not known: the request is of an older version of the service.'}
+        </Empty>
       ) : (
         <table>
           <thead>

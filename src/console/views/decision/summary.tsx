@@ -14,6 +14,7 @@ import { Shown } from '../../parts/shown.tsx';
 import { Left } from '../../parts/time.tsx';
 import { countOf, moneyIn } from '../../parts/value.tsx';
 import { type Change, changesOf, Difference } from './changes.tsx';
+import { hasKnownBudgets, hasKnownPast, noSimilarWords } from './claims.ts';
 import { useReport } from './part.tsx';
 import { effectSentence } from './words.tsx';
 
@@ -31,7 +32,8 @@ export function Summary({ of }: { readonly of: Decision }) {
         </dd>
         <dt>Asks</dt>
         <dd>
-          <Chain of={[...hands].reverse()} /> <small class="unit">today: {todayWords(of)}</small>
+          <Chain of={[...hands].reverse()} />{' '}
+          <small class="unit">today: {hasKnownPast(of) ? todayWords(of) : 'not known'}</small>
         </dd>
         <dt>Expires</dt>
         <dd>
@@ -83,7 +85,7 @@ function todayWords({ history: { today } }: Decision): string {
 const CHANGES_MAX = 2;
 
 function ChangedWords({ of }: { readonly of: Decision }) {
-  if (!of.similar) return <>first of its kind from this agent</>;
+  if (!of.similar) return <>{noSimilarWords(of)}</>;
   const changes = changesOf(of);
   if (changes.length === 0) return <>nothing since the last approval</>;
   const amounts = changes.filter(isAmount).slice(0, CHANGES_MAX);
@@ -113,9 +115,11 @@ function isAmount({ before, after, currency }: Change): boolean {
 }
 
 /** The budget with the least left afterwards. */
-function BudgetWords({ of: { budgets, cost } }: { readonly of: Decision }) {
+function BudgetWords({ of }: { readonly of: Decision }) {
+  const { budgets, cost } = of;
   const known = budgets.filter(({ left_after }) => left_after !== null);
   const [tightest] = known.sort((a, b) => (a.left_after ?? 0) - (b.left_after ?? 0));
+  if (!hasKnownBudgets(of)) return <>not known: the token of the request cannot be read</>;
   if (budgets.length === 0) return <>no budget limits it</>;
   if (!tightest) return <>not known for {cost ? 'this currency' : 'this call'}</>;
   const { principal, currency, left } = tightest;

@@ -14,7 +14,8 @@ import { isMe } from '../../me.ts';
 import { personOf } from '../../parts/name.tsx';
 import { Pill } from '../../parts/pill.tsx';
 import { Shown } from '../../parts/shown.tsx';
-import { Ago, spanWords } from '../../parts/time.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { lifetimeWords } from './claims.ts';
 import { Part } from './part.tsx';
 
 /** The terms that another approver proposed, otherwise the least that the policy offers by default. */
@@ -38,7 +39,7 @@ export function termsWords(terms: GrantTerms): string {
   const { grant_type, expires_in_seconds, max_uses } = terms;
   const uses = max_uses === 1 ? 'once' : `up to ${max_uses} times`;
   const where = grant_type === 'session_bound' ? ', in the session of the agent only' : '';
-  return `This call with these parameters, ${uses}${where}, within ${spanWords(expires_in_seconds * 1_000)} of the last approval`;
+  return `This call with these parameters, ${uses}${where}, within ${lifetimeWords(expires_in_seconds)} of the last approval`;
 }
 
 interface TermsOf {
@@ -127,7 +128,7 @@ function Editor({ request, terms, choose }: EditorOf) {
           >
             {lifetimes.map((seconds) => (
               <option key={seconds} value={String(seconds)}>
-                {spanWords(seconds * 1_000)} after approval
+                {lifetimeWords(seconds)} after approval
               </option>
             ))}
           </select>

@@ -9,12 +9,11 @@
 
 import { effectOf, titleOf } from '../../../domain/sign-in/consent-words.ts';
 import { visibleText } from '../../../domain/wire/visible-text.ts';
-import type { Capability } from '../../../protocol/capability.ts';
 import type { Decision } from '../../../protocol/console/views.ts';
 import type { Money } from '../../../protocol/primitives.ts';
 import { Amount, plain } from '../../parts/money.tsx';
 import { Shown } from '../../parts/shown.tsx';
-import type { MoneyInputs } from '../../parts/value.tsx';
+import { moneyInputs } from './claims.ts';
 
 /** "Issue refund: 250.00 USD, booking id BK-1000?" */
 export function Question({ of }: { readonly of: Decision }) {
@@ -61,20 +60,12 @@ interface AmountAsked {
 
 /** The amount that the policy looks at, otherwise what the call may cost. */
 function amountOf({ request, capability, cost }: Decision): AmountAsked | undefined {
-  for (const [name, currency] of moneyInputs(capability)) {
+  for (const [name, currency] of moneyInputs(capability, request.parameters)) {
     const amount = request.parameters[name];
     if (typeof amount === 'number') return { amount: { amount, currency }, isMost: false };
   }
   if (!cost || cost.amount === 0) return undefined;
   return { amount: cost, isMost: capability?.cost?.certainty !== 'fixed' };
-}
-
-/** The input whose amount the policy looks at is in the currency of the declared cost. */
-export function moneyInputs(capability: Capability | null): MoneyInputs {
-  const when = capability?.approval?.when;
-  const currency = capability?.cost?.financial?.currency;
-  const input = typeof when === 'object' && 'amount_above' in when ? when.input : undefined;
-  return new Map(input === undefined || currency === undefined ? [] : [[input, currency]]);
 }
 
 /** In characters: a longer one is not in the heading. The list of parameters has all. */
