@@ -56,8 +56,10 @@ export function DecisionView({ id }: { readonly id: string }) {
 
 async function decisionOf(id: string): Promise<Decision> {
   const decision = await ask('decision', { approval_request_id: id });
-  if (decision.request.approval_request_id === id) return decision;
-  throw new Error('the answer is about another request');
+  const { approval_request_id, capability } = decision.request ?? {};
+  if (approval_request_id !== id) throw new Error('the answer is not about this request');
+  if (typeof capability !== 'string') throw new Error('the answer names no capability');
+  return decision;
 }
 
 interface BodyOf {

@@ -6,6 +6,7 @@ import {
   faultsOf,
   identityOf,
 } from '../../../src/console/views/decision/checks.ts';
+import { chainOf } from '../../../src/domain/authority/chain.ts';
 import { decisionDigest } from '../../../src/domain/passkey/decision.ts';
 import { digestOf } from '../../../src/domain/wire/canonical.ts';
 import type { ApprovalRequest } from '../../../src/protocol/approval.ts';
@@ -23,6 +24,10 @@ const TERMS = {
 
 const DECLARATION = { description: 'Refunds', side_effect: { type: 'irreversible' } };
 
+const [ANN, PLANNER] = ['human:ann', 'agent:planner'];
+const REQUESTER = { subject: PLANNER, root_principal: ANN, chain: chainOf(ANN, [PLANNER]) };
+const CHAIN = [ANN, PLANNER].map((principal) => ({ principal, state: 'active' }));
+
 /** As a service answers, with the digests of what it shows. */
 function decision(change: Partial<ApprovalRequest> = {}, other: Partial<Decision> = {}): Decision {
   const request = {
@@ -34,6 +39,11 @@ function decision(change: Partial<ApprovalRequest> = {}, other: Partial<Decision
     preview: PREVIEW,
     preview_digest: digestOf(PREVIEW),
     approvals: [],
+    approvals_required: 1,
+    scope: ['travel.refund'],
+    requester: REQUESTER,
+    terms: null,
+    expires_at: '2026-12-01T10:00:00.000Z',
     status: 'pending',
     decided_at: null,
     decided_by: null,
@@ -41,7 +51,16 @@ function decision(change: Partial<ApprovalRequest> = {}, other: Partial<Decision
     ...change,
   };
   const capability = { name: 'issue_refund', ...DECLARATION };
-  return { request, capability, has_changed: false, cost: null, ...other } as unknown as Decision;
+  const passkey = { is_required: false, usable: [] };
+  const shown = {
+    capability,
+    has_changed: false,
+    cost: null,
+    chain: CHAIN,
+    similar: null,
+    passkey,
+  };
+  return { request, ...shown, ...other } as unknown as Decision;
 }
 
 test('faultsOf() finds nothing in a request whose digests are of what it shows', () => {
@@ -66,6 +85,14 @@ const FAULTS: [string, Decision, RegExp][] = [
   ['the declaration of another capability', decision({ capability: 'pay' }), /declaration/],
   ['another version', decision({ contract_version: '2.0.0' }), /declaration/],
   ['another cost', decision({}, { cost: { currency: 'USD', amount: 1 } }), /cost/],
+  ['a chain that is missing', decision({}, { chain: [] }), /chain/],
+  ['a chain with one more', decision({}, { chain: [...CHAIN, ...CHAIN] as never }), /chain/],
+  ['a chain of another person', decision({}, { chain: CHAIN.slice(1) as never }), /chain/],
+  ['another subject', decision({ requester: { ...REQUESTER, subject: 'agent:b' } }), /chain/],
+  ['no number of approvals', decision({ approvals_required: undefined as never }), /approvals/],
+  ['no time of expiry', decision({ expires_at: 'never' }), /expiry/],
+  ['no terms', decision({ terms: undefined }), /terms/],
+  ['no comparison', decision({}, { similar: undefined as never }), /comparison/],
   ['a missing cost', decision({ cost: { currency: 'USD', amount: 1 } }), /cost/],
 ];
 
@@ -77,6 +104,18 @@ for (const [what, found, words] of FAULTS) {
     assert.match(faults[0] ?? '', words);
   });
 }
+
+test('faultsOf() names a declaration that is not in the answer', () => {
+  const faults = faultsOf(decision({}, { capability: undefined as never }));
+
+  assert.match(faults.join(' '), /not complete: the declaration.*no longer has this capability/);
+});
+
+test('faultsOf() takes the names of a request whose token cannot be read', () => {
+  const chain = [CHAIN[0], { principal: 'agent:planner', state: 'unknown' }] as never;
+
+  assert.deepEqual(faultsOf(decision({}, { chain })), []);
+});
 
 test('identityOf() stays the same while others approve, and when the request is decided', () => {
   const approvals = [

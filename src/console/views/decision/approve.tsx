@@ -38,7 +38,9 @@ interface ApproveOf {
 
 /** Whether approving takes this step. */
 export function needsStep(of: Decision): boolean {
-  const isFinal = of.capability?.side_effect.type === 'irreversible';
+  // Without the digest of its declaration, nothing shows that the side effect is the one that was declared.
+  const isFinal =
+    of.capability?.side_effect.type === 'irreversible' || !of.request.declaration_digest;
   return isFinal || of.passkey.is_required || hiddenTexts(of).length > 0;
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { chainOf } from '../../../domain/authority/chain.ts';
 import { digestOf } from '../../../domain/wire/canonical.ts';
 import type { ApprovalRequest, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision, SignedDecision } from '../../../protocol/console/views.ts';
@@ -33,7 +34,10 @@ function hashed(value: unknown): string | undefined {
 export function faultsOf(of: Decision): string[] {
   const { request, capability } = of;
   const { parameters, preview } = digestsOf(request);
+  const missing = missingIn(of);
   const faults: [boolean, string][] = [
+    [missing.length > 0, `The answer of the service is not complete: ${missing.join(', ')}.`],
+    [isOtherChain(of), 'The chain of principals is not the one that the request was made through.'],
     [
       parameters !== request.requested_parameters_digest,
       'The parameters are not those that the request was made for: their digest differs.',
@@ -46,7 +50,7 @@ export function faultsOf(of: Decision): string[] {
       request.preview !== null && preview !== request.preview_digest,
       'The preview is not the one that the request was made with: its digest differs.',
     ],
-    [capability === null, 'The service no longer has this capability.'],
+    [!capability, 'The service no longer has this capability.'],
     [
       hasChanged(of),
       'The declaration of the capability changed since the agent asked: an approval could not be used.',
@@ -59,9 +63,38 @@ export function faultsOf(of: Decision): string[] {
   return faults.filter(([isFault]) => isFault).map(([, sentence]) => sentence);
 }
 
+/** What the page needs and would not miss in the parts themselves. */
+function missingIn(of: Decision): string[] {
+  const { request, similar, capability, has_changed, passkey } = of;
+  const { approvals_required, expires_at, scope, terms } = request;
+  const isThere: Readonly<Record<string, boolean>> = {
+    'the declaration': capability !== undefined && typeof has_changed === 'boolean',
+    'the comparison with the last approval': similar !== undefined,
+    'whether a passkey is required': typeof passkey.is_required === 'boolean',
+    'the number of approvals': Number.isInteger(approvals_required) && approvals_required > 0,
+    'the time of expiry': !Number.isNaN(Date.parse(expires_at)),
+    'the scopes': Array.isArray(scope),
+    'the terms': terms !== undefined,
+  };
+  return Object.keys(isThere).filter((name) => !isThere[name]);
+}
+
+/** The chain that is shown, against the digest of it. The names of an older request may be incomplete. */
+function isOtherChain({ request: { requester }, chain }: Decision): boolean {
+  const names = chain.map(({ principal }) => principal);
+  const isKnown = requester.chain !== undefined && !chain.some(({ state }) => state === 'unknown');
+  if (names[0] !== requester.root_principal) return true;
+  if (!isKnown) return false;
+  return (
+    names.at(-1) !== requester.subject ||
+    chainOf(requester.root_principal, names) !== requester.chain
+  );
+}
+
 /** Side effect, costs and policy come from the declaration, so it is compared with the one that the request names. */
 function hasChanged({ request, capability, has_changed }: Decision): boolean {
-  if (has_changed || !capability) return has_changed;
+  if (has_changed) return true;
+  if (!capability) return false;
   const { name, ...declaration } = capability;
   const { declaration_digest } = request;
   if (name !== request.capability || capability.contract_version !== request.contract_version) {
