@@ -99,6 +99,21 @@ test('verifyFile() verifies saved evidence in the steps of the page', async () =
   assert.equal(await verdict(forged, NOTHING), 'failed');
 });
 
+test('verifyFile() does not take the word of a file for its own keys and witnesses', async () => {
+  const witnessed = { ...source, witness_keys: [WITNESS_VKEY] };
+  const file = evidenceOf(witnessed, { entry: log.entries[6], checkpoint: proved });
+
+  const alone = await verify(file, NOTHING);
+  const noted = await verify(file, KEYS);
+
+  assert.ok(alone.kind === 'evidence' && noted.kind === 'evidence');
+  assert.equal(alone.proof.verdict, 'incomplete');
+  const open = alone.proof.steps.filter(({ outcome }) => outcome === 'not_checked');
+  assert.match(open.flatMap(({ says }) => says).join(' '), /came with the file/);
+  assert.equal(noted.proof.verdict, 'agrees');
+  assert.ok(noted.proof.steps.every(({ title }) => title !== 'Check the witnesses'));
+});
+
 test('readEvidence() reads no other value', () => {
   for (const value of [
     undefined,

@@ -68,6 +68,8 @@ export interface Path {
 export interface PageGround extends CheckpointGround {
   /** Whether the reader gave thumbprints or keys of another source. */
   readonly isNoted: boolean;
+  /** Whether the keys came with the file that is verified: then whoever made the file may have made them. */
+  readonly isOfFile?: boolean | undefined;
 }
 
 export function proofOf(
@@ -154,12 +156,14 @@ export function leavesText({ start, end }: Join['covers'], first: number): strin
 
 /**
  * A signature that no key verifies does not hold here: the keys came with it, or the reader gave the right
- * ones. A key of the service that the reader did not note is only worth a sentence.
+ * ones. A key of the service that the reader did not note is only worth a sentence; one of the file itself shows
+ * nothing.
  */
-function asNeeded(check: Check, { isNoted }: PageGround): Check {
+function asNeeded(check: Check, { isNoted, isOfFile }: PageGround): Check {
   if (check.outcome !== 'not_checked') return check;
   const isKey = check.what === 'key' || check.what === 'note key';
   const kid = check.detail?.split(':')[0];
+  if (isKey && !isNoted && isOfFile) return { ...check, detail: `${kid} ${OF_FILE}` };
   if (isKey && !isNoted) return { ...check, outcome: 'ok', detail: `${kid}; ${PUBLISHED}` };
   if (isKey) return { ...check, outcome: 'failed', detail: `${kid} is not a key that you noted` };
   return { ...check, outcome: 'failed' };
@@ -167,6 +171,8 @@ function asNeeded(check: Check, { isNoted }: PageGround): Check {
 
 const PUBLISHED =
   'the service published it itself: compare its thumbprint with one from another source';
+
+const OF_FILE = 'came with the file: give its thumbprint or the key set from another source';
 
 function isOfWitness({ what }: Check, { keys }: PageGround): boolean {
   const witnesses = keys.noteKeys.filter(({ type }) => type === 'cosignature');

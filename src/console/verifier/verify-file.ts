@@ -55,11 +55,13 @@ export async function verifyFile(file: Blob, known: Known, running: Running): Pr
   const ground = await groundOf({
     service_id: given.serviceId ?? evidence.service_id,
     jwks: given.jwks ?? evidence.jwks,
-    witness_keys: given.noteKeys.length > 0 ? wordsIn(known.witnessKeys) : evidence.witness_keys,
+    // Witnesses that the file names could be anybody's.
+    witness_keys: wordsIn(known.witnessKeys),
     noted: given.pinned,
   });
   if ('fault' in ground) throw new Error(`Cannot use the keys: ${ground.fault}`);
-  return { kind: 'evidence', proof: await proofOfGiven(evidence.given, ground), at: new Date() };
+  const proof = await proofOfGiven(evidence.given, { ...ground, isOfFile: true });
+  return { kind: 'evidence', proof, at: new Date() };
 }
 
 interface Given {
