@@ -10,3 +10,6 @@ export function numberWords(value: number): string {
   if (whole === '') return String(value);
   return `${sign}${whole.replace(/\B(?=(?:\d{3})+$)/g, ',')}${rest}`;
 }
+
+/** The currency of each parameter that is an amount, by its name. */
+export type MoneyInputs = ReadonlyMap<string, string>;

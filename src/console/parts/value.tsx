@@ -9,7 +9,7 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import { hiddenFields, hiddenIn, hiddenWords, namesOf } from './hidden.ts';
 import { Amount } from './money.tsx';
-import { numberWords } from './number.ts';
+import { type MoneyInputs, numberWords } from './number.ts';
 import { Shown } from './shown.tsx';
 import { exact } from './time.tsx';
 
@@ -66,9 +66,6 @@ interface ParametersOf {
   /** Which parameters are amounts of money, and of which currency. */
   readonly money?: MoneyInputs | undefined;
 }
-
-/** The currency of each parameter that is an amount, by its name. */
-export type MoneyInputs = ReadonlyMap<string, string>;
 
 export function Parameters({ of, inputs, money }: ParametersOf) {
   return (

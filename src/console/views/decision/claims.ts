@@ -11,7 +11,7 @@ import type { Decision } from '../../../protocol/console/views.ts';
 import { isCurrency } from '../../../protocol/currencies.ts';
 import type { JsonObject } from '../../../protocol/primitives.ts';
 import { type HiddenField, hiddenFields } from '../../parts/hidden.ts';
-import type { MoneyInputs } from '../../parts/value.tsx';
+import type { MoneyInputs } from '../../parts/number.ts';
 
 /** A text with hidden characters, and the part of the page that has it. */
 export interface HiddenText extends HiddenField {
