@@ -40,6 +40,8 @@ export function startLive(): void {
         const heard = await ask('pulse', {});
         ahead = Date.parse(heard.now) - Date.now();
         heardAt.value = Date.parse(heard.now);
+        // Not only at the next second: a browser whose clock is wrong would first show everything as expired.
+        now.value = heardAt.value;
         pulse.value = heard;
         connection.value = 'live';
         waitMs = PULSE_MS;

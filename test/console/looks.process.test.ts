@@ -1,0 +1,218 @@
+/**
+ * Every view and dialog of the console in a real browser: accessible in light and dark, on a phone and on a desktop, and
+ * without sideways scrolling on the narrowest phone.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { describe, test } from 'vitest';
+import { openBrowser } from '../chromium.ts';
+import { closedAtEnd } from '../ends.ts';
+import { sealed } from '../log/support.ts';
+import { ALICE, BOB, eventually } from '../world.ts';
+import { ADMIN, agentOf, askedFor, faultsOf, openDesk, SEARCH, SLOW, visit } from './views-rig.ts';
+
+const SCHEMES = ['light', 'dark'] as const;
+const WIDTHS = [390, 1_280];
+const NARROWEST = 320;
+
+const browser = closedAtEnd(await openBrowser());
+const desk = await openDesk();
+const { service } = desk;
+
+const budget = { currency: 'USD', max_amount: 100 };
+const planner = await agentOf(desk, 'agent:planner', {
+  scope: ['travel.search', 'travel.extras'],
+  budget,
+});
+const finder = await service.delegate(planner, { subject: 'agent:finder' });
+await service.invoke(finder.token, 'search_flights', SEARCH);
+const { body: taxi } = await service.invoke(planner.token, 'request_taxi', { pickup: 'Airport' });
+await service.invoke(planner.token, 'order_lunch');
+await service.invoke(finder.token, 'book_flight', { quote: 'none', passenger: 'Ann Lee' });
+await sealed(service);
+const pending = await askedFor(desk, 'agent:charterer');
+const denied = await askedFor(desk, 'agent:second');
+await service.ask('POST', `/svc/approval_requests/${denied}/deny`, {
+  bearer: BOB,
+  body: { reason: 'Take the train' },
+});
+const { sequence } = await sealed(service);
+
+interface Shown {
+  readonly name: string;
+  readonly key: string;
+  readonly path: string;
+  /** Brings the page into the state that is looked at. */
+  ready(page: Page): Promise<void>;
+}
+
+const heading = (name: string | RegExp) => (page: Page) =>
+  page.getByRole('heading', { name }).first().waitFor();
+const text = (words: string | RegExp) => (page: Page) => page.getByText(words).first().waitFor();
+
+/** Opens a dialog and waits until it can be confirmed. */
+const dialogBy = (button: string, confirm: string) => async (page: Page) => {
+  await page.getByRole('button', { name: button }).first().click();
+  await page.getByRole('dialog').getByRole('button', { name: confirm, exact: true }).waitFor();
+};
+
+const VIEWS: readonly Shown[] = [
+  { name: 'inbox', key: BOB, path: 'approvals', ready: text(/charter/i) },
+  { name: 'decision', key: BOB, path: `approvals/${pending}`, ready: text('SEA-SFO') },
+  { name: 'decided', key: BOB, path: `approvals/${denied}`, ready: text('Take the train') },
+  { name: 'no such request', key: BOB, path: 'approvals/apr_none', ready: heading(/./) },
+  { name: 'passkeys', key: BOB, path: 'passkeys', ready: heading(/passkeys/i) },
+  { name: 'agents', key: ALICE, path: 'agents', ready: text('agent:finder') },
+  {
+    name: 'end dialog',
+    key: ALICE,
+    path: 'agents',
+    ready: dialogBy('End agent…', 'End agent'),
+  },
+  {
+    name: 'stop dialog',
+    key: ALICE,
+    path: 'agents',
+    ready: dialogBy('Stop all', 'End all of them'),
+  },
+  { name: 'agent', key: ALICE, path: `agents/${planner.token_id}`, ready: text('agent:finder') },
+  { name: 'no agents', key: BOB, path: 'agents', ready: text('No agent acts now.') },
+  { name: 'activity', key: ALICE, path: 'activity', ready: text('Refused calls') },
+  {
+    name: 'all fields of an entry',
+    key: ALICE,
+    path: 'activity',
+    ready: (page) =>
+      page
+        .getByRole('button', { name: /^Entry \d/ })
+        .first()
+        .click(),
+  },
+  {
+    name: 'no entries',
+    key: ALICE,
+    path: 'activity?capability=none',
+    ready: text('No entry matches this search.'),
+  },
+  {
+    name: 'invocation',
+    key: ALICE,
+    path: `activity/${taxi.invocation_id}`,
+    ready: heading('Lineage'),
+  },
+  { name: 'capabilities', key: ALICE, path: 'capabilities', ready: text('request_taxi') },
+  {
+    name: 'capability',
+    key: ALICE,
+    path: 'capabilities/request_taxi',
+    async ready(page) {
+      await page.getByLabel('pickup', { exact: true }).fill('Airport');
+      await page.getByRole('button', { name: 'Check this call' }).click();
+      await page.locator('.notice').first().waitFor();
+    },
+  },
+  {
+    name: 'trust after a verification',
+    key: ALICE,
+    path: `trust?entry=${taxi.invocation_id}`,
+    async ready(page) {
+      await page.getByRole('heading', { name: /^✓ Entry/ }).waitFor();
+      await page.getByRole('button', { name: `Verify ${sequence - 1} → ${sequence}` }).click();
+      await page.getByText('✓ Verified here').waitFor();
+    },
+  },
+  { name: 'operations', key: ADMIN, path: 'operations', ready: text('order_lunch') },
+  {
+    name: 'reconcile dialog',
+    key: ADMIN,
+    path: 'operations',
+    ready: dialogBy('Reconcile…', 'Record the outcome'),
+  },
+  {
+    name: 'freeze dialog',
+    key: ADMIN,
+    path: 'operations',
+    ready: dialogBy('Freeze…', 'Freeze the principal'),
+  },
+  {
+    name: 'end of a session dialog',
+    key: ADMIN,
+    path: 'operations',
+    ready: dialogBy('End session…', 'End session'),
+  },
+  { name: 'not for this person', key: ALICE, path: 'operations', ready: text('for operators') },
+  { name: 'no such page', key: ALICE, path: 'none', ready: heading('There is no such page') },
+];
+
+/** What is wrong with the page, in every look. */
+async function wrongWith(page: Page): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const colorScheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 });
+      const faults = await faultsOf(page);
+      wrong.push(...faults.map((fault) => `${colorScheme} ${width}: ${fault}`));
+    }
+  }
+  for (const width of [NARROWEST, ...WIDTHS]) {
+    await page.setViewportSize({ width, height: 600 });
+    const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
+    if (needed > width) wrong.push(`${needed} px wide at ${width}`);
+  }
+  return wrong;
+}
+
+describe('every view is accessible in every look and fits', { timeout: SLOW }, () => {
+  for (const { name, key, path, ready } of VIEWS) {
+    test(name, async () => {
+      const { page, complaints } = await visit(browser, desk, key, { path: `/console/${path}` });
+      await ready(page);
+
+      assert.deepEqual(await wrongWith(page), []);
+      assert.deepEqual(complaints, []);
+    });
+  }
+
+  test('sign-in', async () => {
+    const page = closedAtEnd(await browser.newPage());
+    await page.goto(`${desk.pages}/console/`);
+    await page.locator('input[name=key]').waitFor();
+
+    assert.deepEqual(await wrongWith(page), []);
+  });
+
+  test('a part that does not load', async () => {
+    const { page } = await visit(browser, desk, ALICE, { path: '/console/capabilities' });
+    await page.route('**/console/api/agents', (route) => route.abort());
+    await page.getByRole('link', { name: 'Agents', exact: true }).click();
+    await page.getByText('The list of agents did not load').waitFor();
+
+    assert.deepEqual(await wrongWith(page), []);
+  });
+
+  test('a service that does not answer, and a session that is over', async () => {
+    const { page } = await visit(browser, desk, ALICE, { path: '/console/agents' });
+    await page.route('**/console/api/**', (route) => route.abort());
+    await page.getByText('Reconnecting.').waitFor();
+    const whileAway = await wrongWith(page);
+    await page.unroute('**/console/api/**');
+    await page.context().clearCookies();
+    await page.getByText('Your session is over.').waitFor();
+
+    assert.deepEqual(whileAway, []);
+    assert.deepEqual(await wrongWith(page), []);
+  });
+
+  test('verify.html', async () => {
+    const page = closedAtEnd(await browser.newPage());
+    const file = new URL('../../dist/src/console-page/verify.html', import.meta.url);
+    await page.goto(file.href);
+    await eventually(async () => (await page.getByRole('heading').count()) > 1);
+
+    assert.deepEqual(await wrongWith(page), []);
+  });
+});

@@ -1,0 +1,282 @@
+/**
+ * The views Agents, Activity, Capabilities and Operations in a real browser: what people see there, and what their
+ * acts do at the service.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import type { Locator, Page } from 'playwright-core';
+import { describe, test } from 'vitest';
+import { openBrowser } from '../chromium.ts';
+import { closedAtEnd } from '../ends.ts';
+import { sealed } from '../log/support.ts';
+import { ALICE, BOB } from '../world.ts';
+import { READER } from './people.ts';
+import { ADMIN, ALICE_IS, agentOf, openDesk, SEARCH, SLOW, visit } from './views-rig.ts';
+
+const browser = closedAtEnd(await openBrowser());
+const desk = await openDesk();
+const { service } = desk;
+
+function nodeOf(page: Page | Locator, name: string): Locator {
+  return page.getByRole('article', { name: new RegExp(`^${name}\\b`) });
+}
+
+function blockOf(page: Page, title: string): Locator {
+  return page.getByRole('region', { name: title, exact: true });
+}
+
+async function isAdmitted(token: string): Promise<boolean> {
+  return (await service.invoke(token, 'search_flights', SEARCH)).status === 200;
+}
+
+describe('Agents', { timeout: SLOW }, () => {
+  test('a branch is ended after the dialog named what ends, and its calls are refused', async () => {
+    const planner = await agentOf(desk, 'agent:branch');
+    const finder = await service.delegate(planner, { subject: 'agent:finder' });
+    const below = await service.delegate(finder, { subject: 'agent:below' });
+    const other = await agentOf(desk, 'agent:unrelated');
+    const { page, complaints } = await visit(browser, desk, ALICE, { path: '/console/agents' });
+    await nodeOf(page.getByRole('list', { name: 'Agents below branch' }), 'finder').waitFor();
+    await nodeOf(page.getByRole('list', { name: 'Agents below finder' }), 'below').waitFor();
+
+    await nodeOf(page, 'branch').getByRole('button', { name: 'End agent…' }).click();
+    const dialog = page.getByRole('dialog', { name: /^End branch and everything below it/ });
+    await dialog.getByText('3 tokens of').waitFor();
+    const said = await dialog.innerText();
+    const wereAdmitted = await isAdmitted(below.token);
+    await dialog.getByRole('button', { name: 'End agent' }).click();
+    await page.getByText('branch ended, 3 tokens in all.').waitFor();
+
+    for (const name of ['agent:branch', 'agent:finder', 'agent:below']) {
+      assert.ok(said.includes(name), said);
+    }
+    assert.ok(!said.includes('unrelated'), said);
+    assert.equal(wereAdmitted, true);
+    for (const { token } of [planner, finder, below]) {
+      const { status, body } = await service.invoke(token, 'search_flights', SEARCH);
+      assert.deepEqual([status, body.failure.type], [401, 'invalid_token']);
+    }
+    assert.equal(await isAdmitted(other.token), true);
+    const ended = blockOf(page, 'Ended');
+    await ended.getByRole('heading', { name: /^branch/ }).waitFor();
+    assert.equal(await nodeOf(page, 'finder').count(), 0);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('the way back from the dialog ends nothing and returns the focus', async () => {
+    const kept = await agentOf(desk, 'agent:kept');
+    const { page } = await visit(browser, desk, ALICE, { path: '/console/agents' });
+
+    const end = nodeOf(page, 'kept').getByRole('button', { name: 'End agent…' });
+    await end.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('1 token of').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+
+    await end.and(page.locator(':focus')).waitFor();
+    assert.equal(await isAdmitted(kept.token), true);
+  });
+
+  test('an operator freezes a person and lifts it, and calls follow', async () => {
+    const { token } = await agentOf(desk, 'agent:frozen');
+    const path = `/console/agents?root_principal=${encodeURIComponent(ALICE_IS)}`;
+    const { page, complaints } = await visit(browser, desk, ADMIN, { path });
+
+    await page.getByRole('button', { name: 'Freeze alice@example.com…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('A key was lost');
+    await dialog.getByRole('button', { name: 'Freeze the principal' }).click();
+    await page.getByText('Frozen: alice@example.com.').waitFor();
+    const refused = await service.invoke(token, 'search_flights', SEARCH);
+    await nodeOf(page, 'frozen').getByText('Frozen', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Lift the freeze…' }).click();
+    await dialog.getByLabel('Reason').fill('It was found');
+    await dialog.getByRole('button', { name: 'Lift the freeze' }).click();
+    await page.getByText('No longer frozen: alice@example.com.').waitFor();
+
+    assert.notEqual(refused.status, 200);
+    assert.match(refused.body.failure.detail, /frozen/i);
+    assert.equal(await isAdmitted(token), true);
+    assert.deepEqual(complaints, []);
+  });
+
+  test("a person sees no agent of another person, also not by its address or that person's name", async () => {
+    const hidden = await agentOf(desk, 'agent:of-alice');
+    const { page } = await visit(browser, desk, BOB, { path: '/console/agents' });
+    await page.getByText('No agent acts now.').waitFor();
+    assert.equal(await page.getByText('Agents of others').count(), 0);
+
+    for (const path of [
+      `agents/${hidden.token_id}`,
+      `agents?root_principal=${encodeURIComponent(ALICE_IS)}`,
+    ]) {
+      await page.goto(`${desk.pages}/console/${path}`);
+      await page.getByRole('alert').first().waitFor();
+      assert.doesNotMatch(await page.locator('main').innerText(), /agent:of-alice/);
+    }
+  });
+});
+
+describe('Activity', { timeout: SLOW }, () => {
+  const HOSTILE = `<img src=x onerror="document.title='taken'"><script>document.title='taken'</script>`;
+
+  test('a call made meanwhile appears in the list without a reload', async () => {
+    const { token } = await agentOf(desk, 'agent:live');
+    const { page, complaints } = await visit(browser, desk, ALICE, { path: '/console/activity' });
+    await page.getByRole('list', { name: 'Entries, newest first' }).waitFor();
+    await page.evaluate('window.isSamePage = true');
+
+    const { body } = await service.invoke(token, 'search_flights', SEARCH);
+    const row = page.locator(`a[href="/console/activity/${body.invocation_id}"]`);
+    await row.waitFor();
+
+    assert.equal(await page.evaluate('window.isSamePage'), true);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('a search is in the address, and the address shows it again', async () => {
+    const { token } = await agentOf(desk, 'agent:searched', { scope: ['travel.extras'] });
+    await service.invoke(token, 'request_taxi', { pickup: 'Airport' });
+    const { page } = await visit(browser, desk, ALICE, { path: '/console/activity' });
+
+    await page.getByLabel('Kind of entry').selectOption('invocation');
+    await page.getByLabel('Capability').fill('request_taxi');
+    await page.getByRole('button', { name: 'Search the log' }).click();
+    await page.waitForURL(/capability=request_taxi/);
+    const address = page.url();
+    await page.reload();
+    const rows = page.locator('ol.log > li');
+    await rows.first().waitFor();
+
+    assert.match(address, /entry_type=invocation/);
+    assert.equal(await page.getByLabel('Capability').inputValue(), 'request_taxi');
+    assert.equal(await page.getByLabel('Kind of entry').inputValue(), 'invocation');
+    for (const text of await rows.allInnerTexts()) assert.match(text, /request_taxi/);
+    await page.getByRole('link', { name: 'Show everything' }).click();
+    await page.waitForURL(`${desk.pages}/console/activity`);
+  });
+
+  test('script in a reference, a task and a purpose stays text', async () => {
+    const { token } = await agentOf(desk, 'agent:hostile', {
+      purpose_parameters: { for: HOSTILE, task_id: HOSTILE },
+    });
+    const { body } = await service.invoke(token, 'search_flights', SEARCH, {
+      fields: { client_reference_id: HOSTILE },
+    });
+    const { page, complaints } = await visit(browser, desk, ALICE, { path: '/console/activity' });
+
+    for (const path of [`activity/${body.invocation_id}`, 'activity', 'agents']) {
+      await page.goto(`${desk.pages}/console/${path}`);
+      await page.getByRole('list').first().waitFor();
+      if (path.includes('/')) await page.getByText(HOSTILE).first().waitFor();
+      assert.equal(await page.locator('main').locator('img, script').count(), 0);
+      assert.doesNotMatch(await page.title(), /taken/);
+    }
+    assert.deepEqual(complaints, []);
+  });
+
+  test('the page of an invocation has its chain and cost, and leads to the proof', async () => {
+    const { token } = await agentOf(desk, 'agent:paying', { scope: ['travel.extras'] });
+    const { body } = await service.invoke(token, 'request_taxi', { pickup: 'Airport' });
+    await sealed(service);
+    const { page, complaints } = await visit(browser, desk, ALICE, {
+      path: `/console/activity/${body.invocation_id}`,
+    });
+
+    const facts = page.locator('main dl').first();
+    await facts.getByText('32.00').waitFor();
+    assert.match(await facts.innerText(), /agent:paying/);
+    await facts.getByRole('link', { name: /^Verify entry/ }).click();
+    await page.getByRole('heading', { name: /^✓ Entry \d+ is in checkpoint \d+$/ }).waitFor();
+
+    assert.deepEqual(complaints, []);
+  });
+});
+
+describe('Capabilities', { timeout: SLOW }, () => {
+  async function tryAs(key: string): Promise<Page> {
+    const path = '/console/capabilities/search_flights';
+    const { page } = await visit(browser, desk, key, { path });
+    for (const [name, value] of Object.entries(SEARCH)) {
+      await page.getByLabel(name, { exact: true }).fill(value);
+    }
+    await page.getByRole('button', { name: 'Check this call' }).click();
+    return page;
+  }
+
+  test('a dry run with the authority of the person says that the call would be admitted', async () => {
+    const page = await tryAs(ALICE);
+
+    await page.getByText('✓ This call would be admitted.').waitFor();
+    const [entry] = (await service.entriesBy({ entryType: 'dry_run' })).slice(-1);
+    assert.deepEqual([entry?.capability, entry?.root_principal], ['search_flights', ALICE_IS]);
+  });
+
+  test('a dry run without the authority says what is needed', async () => {
+    const page = await tryAs(BOB);
+
+    const refusal = page.locator('.notice.bad');
+    await refusal.waitFor();
+    assert.match(await refusal.innerText(), /not_entitled[\s\S]*Needed: travel\.search/);
+  });
+});
+
+describe('Operations', { timeout: SLOW }, () => {
+  test('an operator sees that the service is ready, and records what happened to a call', async () => {
+    const { token } = await agentOf(desk, 'agent:hungry', { scope: ['travel.extras'] });
+    const { body } = await service.invoke(token, 'order_lunch');
+    const path = '/console/operations';
+    const { page, complaints } = await visit(browser, desk, ADMIN, { path });
+
+    await blockOf(page, 'Health').getByText('Ready', { exact: true }).waitFor();
+    const calls = blockOf(page, 'Calls of unknown outcome');
+    const call = calls.getByRole('listitem').filter({ hasText: body.invocation_id });
+    await call.getByRole('button', { name: 'Reconcile…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/^It was not executed/).check();
+    await dialog.getByLabel('Reason').fill('The kitchen has no order');
+    await dialog.getByRole('button', { name: 'Record the outcome' }).click();
+    await page.getByText(`${body.invocation_id} is recorded as not executed.`).waitFor();
+    await call.waitFor({ state: 'detached' });
+
+    const entries = await service.entriesBy({ entryType: 'operator' });
+    assert.equal(entries.at(-1)?.actor_key, 'human:dora@example.com');
+    assert.deepEqual(complaints, []);
+  });
+
+  test('an operator ends a session, and that browser is out', async () => {
+    const { page: bobs } = await visit(browser, desk, BOB, { path: '/console/agents' });
+    const { page } = await visit(browser, desk, ADMIN, { path: '/console/operations' });
+    const sessions = blockOf(page, 'Sessions').getByRole('listitem');
+
+    for (;;) {
+      const bob = sessions.filter({ hasText: 'bob@example.com' });
+      await sessions.first().waitFor();
+      if ((await bob.count()) === 0) break;
+      const before = await bob.count();
+      await bob.first().getByRole('button', { name: 'End session…' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();
+      await bob.nth(before - 1).waitFor({ state: 'detached' });
+    }
+
+    await bobs.getByText('Your session is over.').waitFor();
+    await bobs.reload();
+    assert.match(bobs.url(), /\/sign-in\?/);
+  });
+
+  test('the page is absent for those without a right, and its blocks for those who lack theirs', async () => {
+    const { page } = await visit(browser, desk, ALICE, { path: '/console/operations' });
+    await page.getByText('This page is for operators.').waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Operations' }).count(), 0);
+
+    const { page: readers } = await visit(browser, desk, READER, { path: '/console/operations' });
+    const lacking = blockOf(readers, 'Not shown to you');
+    await lacking.getByText('operator:indeterminate').waitFor();
+    await blockOf(readers, 'Health').getByText('Ready', { exact: true }).waitFor();
+    assert.equal(await readers.getByRole('heading', { name: 'Freezes' }).count(), 0);
+    assert.equal(await readers.getByRole('button', { name: 'End session…' }).count(), 0);
+  });
+});
