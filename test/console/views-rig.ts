@@ -76,7 +76,7 @@ export async function askedFor({ service }: PageDesk, subject: string): Promise<
     route: 'SEA-SFO',
     date: '2026-12-01',
   });
-  const id = body.failure?.approval_required?.approval_request_id;
+  const id = body.failure?.approval_request_id;
   assert.ok(id, JSON.stringify(body));
   return id;
 }
