@@ -1,5 +1,5 @@
 /**
- * Makes the pictures of docs/sign-in.md: real Chromium at the travel desk, with a client and people of the
+ * Makes the pictures of docs/sign-in.md and docs/console.md: real Chromium at the travel desk, with a client and people of the
  * example.
  *
  * Times are the same in every run: the clock of this process stands still and is moved by the script. Names of agents
@@ -16,6 +16,7 @@ import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-cor
 import { serve } from 'writ';
 import { DEMO_IDENTITIES, DEMO_SIGN_IN, travelDesk } from '../examples/travel/service.ts';
 import { openBrowser } from '../test/chromium.ts';
+import { takeConsolePictures } from './console-pictures.ts';
 import { smallPng } from './small-png.ts';
 
 const FOLDER = 'docs/images';
@@ -45,6 +46,15 @@ const browser = await openBrowser();
 mkdirSync(FOLDER, { recursive: true });
 try {
   await takePictures();
+  await takeConsolePictures({
+    pages: service.pagesUrl,
+    ask,
+    pass: (minutes) => {
+      now += minutes * MINUTE;
+    },
+    browser: (look) => context(look === 'phone' ? PHONE : DESKTOP),
+    keep: picture,
+  });
 } finally {
   await browser.close();
   await service.close();
@@ -98,9 +108,14 @@ async function context(
   return opened;
 }
 
-async function picture(page: Page, name: string): Promise<void> {
+/** Of the whole page, or of its upper part; a bar that sticks to the window is then at the lower edge. */
+async function picture(page: Page, name: string, height?: number): Promise<void> {
   const path = join(FOLDER, `${name}.png`);
-  const png = smallPng(await page.screenshot({ fullPage: true }));
+  const usual = page.viewportSize() ?? DESKTOP.viewport;
+  const whole = await page.evaluate<number>('document.documentElement.scrollHeight');
+  await page.setViewportSize({ width: usual.width, height: height ?? whole });
+  const png = smallPng(await page.screenshot());
+  await page.setViewportSize(usual);
   const size = png.length;
   if (size > PICTURE_MAX) throw new Error(`Cannot keep ${path}: ${size} bytes`);
   writeFileSync(path, png);
