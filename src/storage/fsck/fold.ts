@@ -18,6 +18,7 @@ import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { AuditEntry, EntryType } from '../../protocol/audit.ts';
+import { PasskeyAdded, PasskeyRemoved } from '../../protocol/passkey.ts';
 import { freezeKey } from '../port/ledger-store.ts';
 
 export interface Expected {
@@ -26,6 +27,7 @@ export interface Expected {
   readonly grants: Map<string, ExpectedGrant>;
   /** By kind and target. */
   readonly freezes: Map<string, ExpectedFreeze>;
+  readonly passkeys: Map<string, ExpectedPasskey>;
   /** Calls of unknown outcome without a later entry, by invocation. */
   readonly unknown: Map<string, UnknownCost>;
   /** The cost that calls of unknown outcome reported so far, by invocation. */
@@ -88,6 +90,13 @@ interface ExpectedFreeze {
   readonly by: string;
 }
 
+export interface ExpectedPasskey {
+  readonly principal: string | null;
+  readonly added: PasskeyAdded;
+  readonly by: string;
+  removedBy?: string;
+}
+
 interface UnknownCost {
   readonly tokenId: string;
   readonly currency: string | undefined;
@@ -100,6 +109,7 @@ export function createExpected(): Expected {
     requests: new Map(),
     grants: new Map(),
     freezes: new Map(),
+    passkeys: new Map(),
     unknown: new Map(),
     reported: new Map(),
     erased: new Map(),
@@ -154,6 +164,7 @@ const FOLDS: Partial<Record<EntryType, Fold>> = {
   approval_request: foldRequest,
   approval_decision: foldDecision,
   operator: foldOperator,
+  session: foldSession,
 };
 
 /** A refusal names the requesting token and creates none. */
@@ -285,6 +296,16 @@ function foldOperator(expected: Expected, entry: AuditEntry): void {
   });
 }
 
+function foldSession({ passkeys }: Expected, entry: AuditEntry): void {
+  const { state, detail, root_principal: principal, entry_id } = entry;
+  if (state !== 'completed') return;
+  const added = PasskeyAdded.safeParse(detail).data;
+  if (added) passkeys.set(added.credential_id, { principal, added, by: entry_id });
+  const removed = PasskeyRemoved.safeParse(detail).data;
+  const known = removed && passkeys.get(removed.credential_id);
+  if (known && known.principal === principal) known.removedBy = entry_id;
+}
+
 /** The fields that entries of each type have of their row. Entries of an older version have fewer. */
 const ISSUANCE_KEYS = [
   ...['service', 'subject', 'scope', 'capability', 'depth', 'parent_token_id', 'budget'],
@@ -292,7 +313,7 @@ const ISSUANCE_KEYS = [
 ];
 const REQUEST_KEYS = [
   ...['capability', 'invocation_id', 'preview_digest', 'approvals_required', 'expires_at'],
-  'request_digest',
+  ...['require', 'request_digest'],
 ];
 const GRANT_KEYS = ['grant_type', 'max_uses', 'expires_at', 'grant_digest'];
 

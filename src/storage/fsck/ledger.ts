@@ -16,6 +16,7 @@ import type { Store } from '../port/store.ts';
 import { createBudgetCheck } from './budgets.ts';
 import { createDebtCheck } from './debts.ts';
 import { createExpected, foldEntry, grantOf } from './fold.ts';
+import { checkMissingPasskeys, checkPasskey } from './passkeys.ts';
 import {
   checkFreeze,
   checkGrant,
@@ -90,6 +91,7 @@ export function createLedgerCheck(
           count.freezes += 1;
           checkFreeze(check, freeze);
         },
+        passkey: (passkey) => checkPasskey(check, passkey),
         unreadable(what, id, reason) {
           check.seen[what].add(id);
           report(what, id, `it cannot be read: ${reason}`);
@@ -97,6 +99,7 @@ export function createLedgerCheck(
       };
       await store.readLedger(from, see);
       checkMissing(check);
+      checkMissingPasskeys(check);
       budgets.finish(check);
       debts.finish(check);
       return { ...count, notes: [...notes].map(([sentence, times]) => `${times} ${sentence}`) };

@@ -28,12 +28,20 @@ import {
   tokenOf,
 } from './fold.ts';
 
-export type LedgerPart = 'token' | 'budget' | 'debt' | 'request' | 'grant' | 'freeze' | 'call';
+export type LedgerPart =
+  | 'token'
+  | 'budget'
+  | 'debt'
+  | 'request'
+  | 'grant'
+  | 'freeze'
+  | 'passkey'
+  | 'call';
 
 export interface RowCheck {
   readonly expected: Expected;
   /** Ids of the rows read so far, by kind. */
-  readonly seen: Record<'token' | 'request' | 'grant' | 'freeze' | 'call', Set<string>>;
+  readonly seen: Record<'token' | 'request' | 'grant' | 'freeze' | 'passkey' | 'call', Set<string>>;
   /** How many erased entries of a type already explain a row without an entry. */
   readonly explained: Map<EntryType, number>;
   report(what: LedgerPart, where: string, detail: string): void;
@@ -46,7 +54,14 @@ export function createRowCheck(
   tell: Pick<RowCheck, 'report' | 'note'>,
 ): RowCheck {
   const ids = () => new Set<string>();
-  const seen = { token: ids(), request: ids(), grant: ids(), freeze: ids(), call: ids() };
+  const seen = {
+    token: ids(),
+    request: ids(),
+    grant: ids(),
+    freeze: ids(),
+    passkey: ids(),
+    call: ids(),
+  };
   return { expected, seen, explained: new Map(), ...tell };
 }
 
@@ -314,7 +329,7 @@ export function checkUnknownCall(check: RowCheck, call: UnknownCall): void {
 /** Reports entries without a row. */
 export function checkMissing({ expected, seen, report }: RowCheck): void {
   const missing = (
-    what: Exclude<keyof RowCheck['seen'], 'call'>,
+    what: Exclude<keyof RowCheck['seen'], 'call' | 'passkey'>,
     id: string,
     by: string | undefined,
   ) => {
@@ -333,7 +348,7 @@ export function checkMissing({ expected, seen, report }: RowCheck): void {
   }
 }
 
-function unexplained(check: RowCheck, what: LedgerPart, id: string, type: EntryType): void {
+export function unexplained(check: RowCheck, what: LedgerPart, id: string, type: EntryType): void {
   if (!explain(check, type)) check.report(what, id, 'no entry says that it was made');
 }
 
@@ -348,7 +363,7 @@ function explain(check: RowCheck, type: EntryType): boolean {
 
 /** Digests cover the other fields, so they are reported only where no other field differs. */
 /** An entry may say more than its row, such as how a token came to be. */
-function differing(logged: Facts, found: Facts): string[] {
+export function differing(logged: Facts, found: Facts): string[] {
   const keys = Object.keys(logged).filter(
     (key) => Object.hasOwn(found, key) && textOf(logged[key]) !== textOf(found[key]),
   );
@@ -356,7 +371,7 @@ function differing(logged: Facts, found: Facts): string[] {
   return plain.length > 0 ? plain : keys;
 }
 
-function difference(key: string, logged: Facts, found: Facts): string {
+export function difference(key: string, logged: Facts, found: Facts): string {
   return `its ${key} is ${textOf(found[key])}, the log says ${textOf(logged[key])}`;
 }
 

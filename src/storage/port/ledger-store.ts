@@ -5,6 +5,7 @@
  */
 
 import type { StoredEntry } from '../../domain/log/entry.ts';
+import type { StoredPasskey } from './passkey-store.ts';
 import type {
   ApprovalRecord,
   BudgetState,
@@ -36,7 +37,12 @@ export interface LedgerSight {
   request(request: ApprovalRecord): void;
   grant(grant: GrantRecord): void;
   freeze(freeze: FreezeRecord): void;
-  unreadable(what: 'token' | 'request' | 'grant' | 'freeze', id: string, reason: string): void;
+  passkey(passkey: StoredPasskey): void;
+  unreadable(
+    what: 'token' | 'request' | 'grant' | 'freeze' | 'passkey',
+    id: string,
+    reason: string,
+  ): void;
 }
 
 /** Passes on one row. A row that was edited by hand may contain a value that the store cannot read. */

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { isSameIds, type PasskeyStore } from '../port/passkey-store.ts';
+import { isSameIds, type PasskeyStore, type StoredPasskey } from '../port/passkey-store.ts';
 import type { Row } from '../tables/table.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue } from './log/entries.ts';
@@ -34,11 +34,7 @@ export function createPasskeys(database: Database): PasskeyStore {
 
     async listPasskeys(principal, limit) {
       const rows = await database.read<Row>(LIST_PASSKEYS, [principal, limit]);
-      return rows.map((row) => ({
-        passkey: PASSKEYS.read(row),
-        last_used_at: row.last_used_at === null ? undefined : timeOf(row.last_used_at),
-        removed_at: row.removed_at === null ? undefined : timeOf(row.removed_at),
-      }));
+      return rows.map(passkeyOf);
     },
 
     removePasskey: ({ principal, credential_id }, now, entry) =>
@@ -49,6 +45,14 @@ export function createPasskeys(database: Database): PasskeyStore {
         await enqueue(transaction, entry);
         return true;
       }),
+  };
+}
+
+export function passkeyOf(row: Row): StoredPasskey {
+  return {
+    passkey: PASSKEYS.read(row),
+    last_used_at: row.last_used_at === null ? undefined : timeOf(row.last_used_at),
+    removed_at: row.removed_at === null ? undefined : timeOf(row.removed_at),
   };
 }
 

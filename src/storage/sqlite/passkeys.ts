@@ -32,11 +32,23 @@ export function listPasskeys(
   principal: string,
   limit: number,
 ): StoredPasskey[] {
-  return connection.all<Row>(LIST_PASSKEYS, principal, limit).map((row) => ({
+  return connection.all<Row>(LIST_PASSKEYS, principal, limit).map(storedOf);
+}
+
+export function readPasskey(
+  connection: Connection,
+  credentialId: string,
+): StoredPasskey | undefined {
+  const row = connection.get<Row>('SELECT * FROM passkeys WHERE credential_id = ?', credentialId);
+  return row && storedOf(row);
+}
+
+function storedOf(row: Row): StoredPasskey {
+  return {
     passkey: PASSKEYS.read(row),
     last_used_at: optionalTime(row.last_used_at as bigint | null),
     removed_at: optionalTime(row.removed_at as bigint | null),
-  }));
+  };
 }
 
 export function removePasskey(

@@ -22,12 +22,14 @@ import { REQUEST_COLUMNS } from '../approvals.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { PATIENCE } from '../inspect.ts';
 import { SCAN } from '../log/log.ts';
+import { passkeyOf } from '../passkeys.ts';
 import {
   approvalOf,
   BUDGETS,
   DEBTS,
   FREEZES,
   GRANTS,
+  PASSKEYS,
   storedEntryOf,
   timeOf,
   tokenOf,
@@ -63,6 +65,9 @@ async function readRows(session: Session, see: LedgerSight): Promise<void> {
   }
   for (const row of await session.run<FreezeRow>(READ_FREEZES)) {
     showRow(see, ['freeze', freezeKey(row)], () => see.freeze(FREEZES.read(row)));
+  }
+  for await (const row of pagesOf(session, READ_PASSKEYS, 'credential_id')) {
+    showRow(see, ['passkey', String(row.credential_id)], () => see.passkey(passkeyOf(row)));
   }
 }
 
@@ -191,6 +196,12 @@ const READ_REQUESTS: Statement = {
 const READ_GRANTS: Statement = {
   name: 'ledger_grants',
   text: `SELECT ${GRANTS.list()} FROM grants WHERE grant_id > $1 ORDER BY grant_id LIMIT $2`,
+};
+
+const READ_PASSKEYS: Statement = {
+  name: 'ledger_passkeys',
+  text: `SELECT ${PASSKEYS.list()}, last_used_at, removed_at FROM passkeys
+    WHERE credential_id > $1 ORDER BY credential_id LIMIT $2`,
 };
 
 const READ_FREEZES: Statement = {

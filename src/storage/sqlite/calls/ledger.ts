@@ -19,6 +19,7 @@ import type { Row } from '../../tables/table.ts';
 import { loadApproval } from '../approvals.ts';
 import type { Connection } from '../connection.ts';
 import { scanEntries } from '../log/reader.ts';
+import { readPasskey } from '../passkeys.ts';
 import { DEBTS, FREEZES } from '../rows.ts';
 import { readHeld } from '../token-rows.ts';
 import { readGrant } from './admission.ts';
@@ -44,6 +45,9 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
   }
   for (const row of connection.all<FreezeRow>('SELECT * FROM freezes')) {
     showRow(see, ['freeze', freezeKey(row)], () => see.freeze(FREEZES.read(row)));
+  }
+  for (const id of idsOf(connection, 'passkeys', 'credential_id')) {
+    showRow(see, ['passkey', id], () => see.passkey(readPasskey(connection, id) ?? gone()));
   }
 }
 

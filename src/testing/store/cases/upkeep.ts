@@ -202,6 +202,7 @@ const BLIND: LedgerSight = {
     request: ignore,
     grant: ignore,
     freeze: ignore,
+    passkey: ignore,
     unreadable: ignore,
   },
 };
