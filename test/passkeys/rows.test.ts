@@ -11,6 +11,29 @@ import { SQL_PLACES } from '../sql-places.ts';
 import { BOB, CAROL, openDesk } from './desk.ts';
 
 for (const { name, open } of SQL_PLACES) {
+  test(`a passkey whose row was edited confirms nothing, and the next one waits, on ${name}`, async () => {
+    const place = await open();
+    const desk = await openDesk({ store: place.url });
+    const bob = await desk.at(BOB);
+    const { key, passkey: edited } = await bob.enrol();
+    const id = await desk.asked('pay');
+    await place.alter("UPDATE passkeys SET label = 'edited'");
+
+    const approved = await bob.approve(id, key);
+    const { counts, exclude } = await bob.answer('passkeys.begin');
+    const { passkey: next } = await bob.enrol();
+
+    assert.equal(approved.body.failure?.type, 'approver_not_authorized', approved.text);
+    assert.deepEqual({ counts, exclude }, { counts: 'later', exclude: [] });
+    assert.ok(next.usable_from > next.created_at);
+    const listed = (await bob.answer('passkeys.list')).passkeys;
+    assert.deepEqual(
+      listed.map(({ credential_id }) => credential_id),
+      [next.credential_id],
+    );
+    assert.notEqual(next.credential_id, edited.credential_id);
+  });
+
   test(`checkStore() names every passkey that is not what the log says, on ${name}`, async () => {
     const place = await open();
     const desk = await openDesk({ store: place.url });

@@ -24,6 +24,7 @@ import type {
   Overrun,
   Settlement,
 } from '../../storage/port/invocation-store.ts';
+import type { StoredPasskey } from '../../storage/port/passkey-store.ts';
 import type { BindingRecord, IntentRecord } from '../../storage/port/records.ts';
 import { type RowKind, type RowOf, rowText } from '../../storage/port/row-forms.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
@@ -292,15 +293,24 @@ function consentRows(store: Store, rows: RowSealing, check: RowCheck): Partial<S
   };
 }
 
-/** A passkey that does not match counts as absent. It can still be removed. */
+/**
+ * A passkey that does not match counts as one that was removed: it confirms nothing, nothing that it says is shown,
+ * and the next passkey of its person waits.
+ */
 function passkeyRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
   return {
     insertPasskey: (passkey, ...rest) =>
       store.insertPasskey(rows.sealed('passkey', passkey), ...rest),
     async listPasskeys(...query) {
-      return (await store.listPasskeys(...query)).filter(check.isPasskey);
+      const found = await store.listPasskeys(...query);
+      return found.map((each) => (check.isPasskey(each) ? each : removedOf(each)));
     },
   };
+}
+
+function removedOf({ passkey }: StoredPasskey): StoredPasskey {
+  const { credential_id } = passkey;
+  return { passkey: { ...passkey, label: credential_id }, removed_at: new Date(0) };
 }
 
 /**
