@@ -20,25 +20,31 @@ export default defineConfig(({ mode }) => {
     base: './',
     resolve: { conditions: ['writ-source', 'browser', 'module', 'import', 'default'] },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-    plugins: [withoutJsonSchema(), ...(isVerifier ? [inOneFile('verify.html')] : [])],
+    plugins: [onlyParsing(), ...(isVerifier ? [inOneFile('verify.html')] : [])],
     build: {
       outDir: pathOf('../dist/src/console-page/'),
       emptyOutDir: isVerifier,
       target: 'es2022',
       modulePreload: false,
+      cssCodeSplit: false,
       rolldownOptions: {
         input: pathOf(`../src/console/${isVerifier ? 'verify' : 'index'}.html`),
-        output: { codeSplitting: isVerifier ? false : { groups: [SHARED] } },
+        output: { codeSplitting: isVerifier ? false : { groups: GROUPS } },
       },
     },
   };
 });
 
-/** What most views use is one file: many small ones are larger together. */
-const SHARED = {
-  name: 'shared',
-  test: /\/node_modules\/@?preact\/|\/src\/console\/(?:parts\/|[\w-]+\.tsx?$)|\/src\/domain\/wire\//,
-};
+/** What views share, and views that share much, are one file: many small ones are larger together. */
+const GROUPS = [
+  {
+    name: 'shared',
+    test: /\/node_modules\/@?preact\/|\/src\/console\/(?:parts\/|[\w-]+\.tsx?$)|\/src\/domain\/wire\//,
+  },
+  { name: 'deciding', test: /\/src\/console\/views\/(?:approvals|decision|passkeys)/ },
+  { name: 'governing', test: /\/src\/console\/views\/(?:agents|operations|freez)/ },
+  { name: 'looking', test: /\/src\/console\/views\/(?:activity|invocation|capabilities)/ },
+];
 
 function pathOf(relative: string): string {
   return fileURLToPath(new URL(relative, import.meta.url));
@@ -47,12 +53,16 @@ function pathOf(relative: string): string {
 /** The files of zod that make JSON Schemas. */
 const JSON_SCHEMA = /\/zod\/v4\/core\/(?:to-json-schema|json-schema-processors)\.js$/;
 
-/** The pages only parse. Every schema of zod refers to the code that describes it, a fifth of its size. */
-function withoutJsonSchema(): Plugin {
+/** The words of zod for what does not fit. */
+const WORDS = /\/zod\/v4\/locales\/en\.js$/;
+
+/** The pages only ask zod whether something fits, and say in words of their own what does not. */
+function onlyParsing(): Plugin {
   return {
-    name: 'writ-without-json-schema',
+    name: 'writ-only-parsing',
     enforce: 'pre',
     transform(code, id) {
+      if (WORDS.test(id)) return 'export default () => ({ localeError: () => undefined });';
       if (!JSON_SCHEMA.test(id)) return undefined;
       const names = [...code.matchAll(/^export (?:const|function|class) (\w+)/gm)];
       return names.map(([, name]) => `export const ${name} = () => undefined;`).join('\n');

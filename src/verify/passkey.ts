@@ -73,7 +73,7 @@ export async function verifyPasskeyDecision(
   return { ...reportOf([content, ...checks], PASSKEY_LIMITS), ...found };
 }
 
-export const PASSKEY_LIMITS = [
+const PASSKEY_LIMITS = [
   'whether the device that signed was in the hands of its owner, and whether the page showed what it signed',
   'whether the passkey had been removed by an entry that was not given',
 ] as const;

@@ -9,8 +9,6 @@
 
 import { isMark, piecesOf } from './hidden.ts';
 
-export { type Hidden, hiddenIn } from './hidden.ts';
-
 export function Shown({ text }: { readonly text: string }) {
   return <bdi>{piecesOf(text).map((piece) => (isMark(piece) ? <Mark of={piece} /> : piece))}</bdi>;
 }

@@ -13,8 +13,6 @@ import { type MoneyInputs, numberWords } from './number.ts';
 import { Shown } from './shown.tsx';
 import { exact } from './time.tsx';
 
-export { type HiddenField, hiddenFields, hiddenWords, namesOf } from './hidden.ts';
-
 /** In characters: a shorter value stands on one line. */
 const LINE_MAX = 60;
 

@@ -28,13 +28,13 @@ export interface Step {
   readonly text?: string | undefined;
 }
 
-export interface ShownHash {
+interface ShownHash {
   readonly label: 'given' | 'joined' | 'hash' | 'root';
   readonly hex: string;
 }
 
 /** `agrees`: every step that the result needs holds. `incomplete`: one of them could not be checked. */
-export type ProofVerdict = 'agrees' | 'failed' | 'incomplete';
+type ProofVerdict = 'agrees' | 'failed' | 'incomplete';
 
 export interface Proof {
   readonly verdict: ProofVerdict;

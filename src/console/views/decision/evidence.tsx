@@ -7,11 +7,12 @@
 import type { Decision } from '../../../protocol/console/views.ts';
 import type { JsonObject } from '../../../protocol/primitives.ts';
 import { now } from '../../live.ts';
+import { namesOf } from '../../parts/hidden.ts';
 import { Empty } from '../../parts/loaded.tsx';
 import { personOf } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { shortOf } from '../../parts/time.tsx';
-import { countOf, Formatted, moneyIn, namesOf, Parameters, Value } from '../../parts/value.tsx';
+import { countOf, Formatted, moneyIn, Parameters, Value } from '../../parts/value.tsx';
 import { hiddenTexts, moneyInputs } from './claims.ts';
 import { Part } from './part.tsx';
 import { undoSentence } from './words.tsx';
