@@ -11,7 +11,7 @@ import { verifyPasskeyDecision } from '../../src/verify/passkey.ts';
 import { emptyStore } from '../empty-store.ts';
 import { temporaryFolder } from '../ends.ts';
 import { STORES } from '../world.ts';
-import { BOB, CAROL, openDesk, proofOf, RP, TERMS } from './desk.ts';
+import { ANN, BOB, CAROL, openDesk, proofOf, RP, TERMS } from './desk.ts';
 
 for (const { name, open } of STORES) {
   test(`an approval counts with the passkey of its approver and not without it, on ${name}`, async () => {
@@ -282,6 +282,21 @@ test('an agent of a person does not decide with the passkey of the person', asyn
   });
 
   assert.match(body.failure?.detail, /in person/);
+});
+
+test('decision.challenge asks a frozen person for no approval, and still for a denial', async () => {
+  const desk = await openDesk();
+  const [ann, bob] = [await desk.at(ANN), await desk.at(BOB)];
+  const asked = { approval_request_id: await desk.asked('pay'), ...TERMS };
+  const freeze = { what: 'root_principal', target: 'human:bob', reason: 'a lost device' };
+  const frozen = await ann.reply('operator.freeze', freeze);
+
+  const approve = await bob.reply('decision.challenge', { ...asked, decision: 'approve' });
+  const deny = await bob.reply('decision.challenge', { ...asked, decision: 'deny' });
+
+  assert.equal(frozen.status, 200, frozen.text);
+  assert.match(approve.body.failure?.detail ?? '', /frozen/, approve.text);
+  assert.equal(deny.status, 200, deny.text);
 });
 
 test('decision.challenge refuses who may not decide, and terms that the policy does not allow', async () => {

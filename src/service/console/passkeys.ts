@@ -9,6 +9,7 @@ import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import type { ConsoleRequest } from '../../protocol/console/methods.ts';
 import type { Challenge } from '../../protocol/console/views.ts';
 import { addressedRequest, closedRequest, notApprover } from '../approval/approvers.ts';
+import { frozenFor } from '../authority/freeze.ts';
 import type { Caller } from '../core/caller.ts';
 import { decisionQuestion } from '../passkey/decision.ts';
 import type { ConsoleParts } from './parts.ts';
@@ -24,6 +25,7 @@ export async function challengeFor(
   refuse(closedRequest(request, parts.store.now()));
   const approver = caller.root_principal;
   if (asked.decision === 'deny') return decisionQuestion(parts, { request, approver, terms: null });
+  refuse(await frozenFor(parts, caller.root_principal));
   const { grant_type } = asked;
   if (!grant_type) {
     const detail = 'Cannot ask for a signature: an approval needs a grant_type';
