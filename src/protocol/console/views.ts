@@ -262,6 +262,8 @@ export interface Agent {
   readonly revoked_at: string | null;
   /** From the newest entries. Null also where the person may not read the entries of the root principal. */
   readonly last_act: Act | null;
+  /** False where older entries were not read or may not be: then nothing found is not nothing done. */
+  readonly acts_are_whole: boolean;
   readonly refused_today: number;
   /** A pending approval request of this token. */
   readonly waits_for: string | null;
@@ -297,6 +299,8 @@ export interface Ending {
   readonly running: number;
   /** Pending approval requests that can no longer be used; those that the newest 2,000 entries name. */
   readonly requests: number;
+  /** False where older entries were not read. */
+  readonly requests_are_whole: boolean;
   /** Of the token; where it has none, of some of the tokens below. */
   readonly budgets: readonly BudgetView[];
 }

@@ -30,18 +30,25 @@ export interface Acts {
   of(tokenId: string): AgentActs;
   /** Pending approval requests under a token and the tokens below it, as far as entries were read. */
   pendingBelow(tokenId: string): number;
+  /** Whether all entries of calls were read, and all requests that they name were looked up. */
+  readonly isWhole: boolean;
 }
 
 interface AgentActs {
+  readonly acts_are_whole: boolean;
   readonly last_act: Act | null;
   readonly refused_today: number;
   readonly waits_for: string | null;
 }
 
-const NONE: AgentActs = { last_act: null, refused_today: 0, waits_for: null };
+const NONE = { last_act: null, refused_today: 0, waits_for: null };
 
 /** For a caller who may not read the entries of the root principal. */
-export const NO_ACTS: Acts = { of: () => NONE, pendingBelow: () => 0 };
+export const NO_ACTS: Acts = {
+  of: () => ({ ...NONE, acts_are_whole: false }),
+  pendingBelow: () => 0,
+  isWhole: false,
+};
 
 export async function actsOf(
   parts: Pick<ServiceParts, 'store'>,
@@ -66,12 +73,15 @@ export async function actsOf(
   }
   const { found, asked } = tally;
   const pending = await pendingOf(parts, slices, asked.keys());
+  const isWhole = before === undefined && asked.size < REQUESTS_MAX;
+  const acts_are_whole = isWhole;
   return {
+    isWhole,
     of(tokenId) {
       const acts = found.get(tokenId);
-      if (!acts) return NONE;
+      if (!acts) return { ...NONE, acts_are_whole };
       const waits_for = acts.asked.find((id) => pending.has(id)) ?? null;
-      return { last_act: acts.last, refused_today: acts.refused, waits_for };
+      return { acts_are_whole, last_act: acts.last, refused_today: acts.refused, waits_for };
     },
     pendingBelow: (tokenId) =>
       [...pending].filter((id) => asked.get(id)?.lineage.includes(tokenId)).length,

@@ -146,6 +146,7 @@ export async function endingOf(
       principals: [...new Set(isAlive ? [subject, ...some.names] : [])],
       running: await runningBelow(parts, slices, { token_id, root_principal }),
       requests: isAlive ? acts.pendingBelow(token_id) : 0,
+      requests_are_whole: acts.isWhole,
       budgets: own ? [own] : some.budgets,
     };
   });

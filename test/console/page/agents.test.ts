@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import {
   livingIn,
+  noActWords,
   outcomeWords,
+  refusedWords,
+  requestWords,
   spendingWords,
   stateWords,
 } from '../../../src/console/views/agents/words.ts';
@@ -17,6 +20,7 @@ function agent(more: Partial<Agent> = {}): Agent {
     is_frozen: false,
     waits_for: null,
     last_act: null,
+    acts_are_whole: true,
     children: [],
     children_count: 0,
     ...more,
@@ -49,12 +53,26 @@ const STATES: readonly [name: string, more: Partial<Agent>, words: string][] = [
     'Idle',
   ],
   ['calls an agent without acts idle', {}, 'Idle'],
+  ['does not call an agent idle whose acts are not known', { acts_are_whole: false }, 'Active'],
 ];
 for (const [name, more, words] of STATES) {
   test(`stateWords() ${name}`, () => {
     assert.equal(stateWords(agent(more), NOW).words, words);
   });
 }
+
+test('what an agent did is not denied where older entries were not read', () => {
+  const some = { acts_are_whole: false };
+
+  assert.equal(refusedWords(agent({ refused_today: 0 })), 'None today');
+  assert.match(refusedWords(agent({ ...some, refused_today: 0 })), /among the newest/);
+  assert.match(refusedWords(agent({ ...some, refused_today: 3 })), /^At least 3/);
+  assert.equal(noActWords(agent()), 'None');
+  assert.match(noActWords(agent(some)), /among the newest/);
+  assert.equal(requestWords(0, true), 'No approval is waited for');
+  assert.match(requestWords(0, false), /among the newest/);
+  assert.match(requestWords(1, false), /^At least 1 approval request/);
+});
 
 test('livingIn() counts living agents of every level', () => {
   const child = agent({ children: [agent(), agent({ state: 'revoked' })], children_count: 2 });

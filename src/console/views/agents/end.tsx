@@ -12,7 +12,7 @@ import { Amount } from '../../parts/money.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import type { Done } from '../outcome.tsx';
 import { AgentName } from './node.tsx';
-import { counted, shortName } from './words.ts';
+import { counted, requestWords, shortName } from './words.ts';
 
 /** What a dialog says of an agent. */
 export type Named = Pick<Agent, 'token_id' | 'subject' | 'client_name'> & {
@@ -105,9 +105,10 @@ export function Consequences({ of }: { readonly of: readonly EndingOf[] }) {
       <dd>{running === 0 ? 'No call runs' : counted(running, 'call finishes', 'calls finish')}</dd>
       <dt>Waiting</dt>
       <dd>
-        {requests === 0
-          ? 'No approval is waited for'
-          : `${counted(requests, 'approval request')} can no longer be used`}
+        {requestWords(
+          requests,
+          of.every(({ ending }) => ending.requests_are_whole),
+        )}
       </dd>
       <dt>Stays</dt>
       <dd>

@@ -14,7 +14,15 @@ import { Pill } from '../../parts/pill.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
-import { isLiving, outcomeWords, shortName, spendingWords, stateWords } from './words.ts';
+import {
+  isLiving,
+  noActWords,
+  outcomeWords,
+  refusedWords,
+  shortName,
+  spendingWords,
+  stateWords,
+} from './words.ts';
 
 /** What the person may do and know of the agents shown. */
 export interface NodeRights {
@@ -80,7 +88,7 @@ function Acts({ agent }: { readonly agent: Agent }) {
         <LastAct agent={agent} />
       </dd>
       <dt>Refused</dt>
-      <dd>{agent.refused_today === 0 ? 'None today' : `${agent.refused_today} today`}</dd>
+      <dd>{refusedWords(agent)}</dd>
     </>
   );
 }
@@ -162,8 +170,9 @@ function Spending({ agent, above }: { readonly agent: Agent; readonly above: Abo
   );
 }
 
-export function LastAct({ agent: { last_act } }: { readonly agent: Agent }) {
-  if (!last_act) return <>None</>;
+export function LastAct({ agent }: { readonly agent: Agent }) {
+  const { last_act } = agent;
+  if (!last_act) return <>{noActWords(agent)}</>;
   const { capability, invocation_id, cost, timestamp } = last_act;
   const what = capability === null ? 'A call' : titleOf(capability);
   return (

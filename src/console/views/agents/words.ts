@@ -41,11 +41,32 @@ export function stateWords(agent: Agent, now: number): StateWords {
   if (last_act && now - Date.parse(last_act.timestamp) < JUST_NOW_MS) {
     return { state: 'good', words: 'Just acted' };
   }
-  return { state: undefined, words: 'Idle' };
+  // Without all entries, an agent without a known act may have acted just now.
+  return { state: undefined, words: last_act || agent.acts_are_whole ? 'Idle' : 'Active' };
 }
 
 export function isLiving(agent: Agent, now: number): boolean {
   return agent.state === 'active' && Date.parse(agent.expires_at) > now;
+}
+
+/** "2 today". Others may have acted so often that only the newest calls were read. */
+export function refusedWords({ refused_today: count, acts_are_whole }: Agent): string {
+  if (acts_are_whole) return count === 0 ? 'None today' : `${count} today`;
+  return count === 0 ? 'None today among the newest calls' : `At least ${count} today`;
+}
+
+/** What an agent did last, where no act is known. */
+export function noActWords({ acts_are_whole }: Agent): string {
+  return acts_are_whole ? 'None' : 'None among the newest calls';
+}
+
+/** What is withdrawn when agents end. */
+export function requestWords(requests: number, isWhole: boolean): string {
+  if (requests > 0) {
+    const words = `${counted(requests, 'approval request')} can no longer be used`;
+    return isWhole ? words : `At least ${words}`;
+  }
+  return isWhole ? 'No approval is waited for' : 'No approval request among the newest calls';
 }
 
 /** "Searched flights" is for a person to say: the name of the capability, and how it went. */
