@@ -225,8 +225,8 @@ describe('everything is shown', { timeout: SLOW }, () => {
     ]) {
       assert.ok(page.includes(mark), mark);
     }
-    assert.match(page, /6 hidden characters in /);
-    assert.equal(await ticks.count(), 5);
+    assert.match(page, /7 hidden characters in /);
+    assert.equal(await ticks.count(), 6);
     for (const tick of await ticks.all()) {
       assert.equal(await approve.count(), 0);
       await tick.check();
