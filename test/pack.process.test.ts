@@ -94,7 +94,7 @@ test('npm pack ships the compiled sources and the pages of the console, and no t
   );
 
   assert.deepEqual(odd.sort(), ['LICENSE', 'README.md', 'package.json']);
-  const assets = /^dist\/src\/console-page\/assets\/\w+-[\w-]{8}\.(js|css)$/;
+  const assets = /^dist\/src\/console-page\/assets\/[\w-]+-[\w-]{8}\.(js|css)$/;
   assert.deepEqual(pages.filter((path) => !assets.test(path)).sort(), [
     'dist/src/console-page/index.html',
     'dist/src/console-page/verify.html',
