@@ -68,7 +68,7 @@ export function Terms({ of, terms, choose }: TermsOf) {
           : null}
       </p>
       {choose && !isFixed ? <Editor request={request} terms={terms} choose={choose} /> : null}
-      {approvals.length === 0 ? <p class="small muted">Nobody has approved it yet.</p> : null}
+      {approvals.length === 0 ? <p class="small muted">No approver has approved it yet.</p> : null}
       <dl class="facts wide votes">
         {votes.map((vote) => (
           <VoteRow key={vote.approver} of={vote} />

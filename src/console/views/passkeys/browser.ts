@@ -85,7 +85,7 @@ function descriptor(id: string): PublicKeyCredentialDescriptor {
 
 /** Why a browser gives no key, by the name of its error. */
 const REASONS: Readonly<Record<string, string>> = {
-  NotAllowedError: 'the question was closed, or nobody answered it in time',
+  NotAllowedError: 'the question was closed, or was not answered in time',
   InvalidStateError: 'this device already has a passkey for you here',
   SecurityError: 'the address of this page cannot have passkeys',
   NotSupportedError: 'this device has no passkey of a kind that is accepted',
