@@ -116,11 +116,12 @@ export async function visit(
   return { page, complaints };
 }
 
-/** One line for each rule of accessibility that is broken. */
-export async function faultsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
+/** One line for each rule of accessibility that is broken, of all or of these. */
+export async function faultsOf(page: Page, rules?: readonly string[]): Promise<string[]> {
+  if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source);
+  const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
   const { violations } = await page.evaluate<axe.AxeResults>(
-    `axe.run(document, { resultTypes: ['violations'] })`,
+    `axe.run(document, ${JSON.stringify(options)})`,
   );
   return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`);
 }
