@@ -59,9 +59,22 @@ const dialogBy = (button: string, confirm: string) => async (page: Page) => {
   await page.getByRole('dialog').getByRole('button', { name: confirm, exact: true }).waitFor();
 };
 
+/** Opens a dialog. */
+const dialogOf = (button: string | RegExp) => async (page: Page) => {
+  await page.getByRole('button', { name: button }).first().click();
+  await page.getByRole('dialog').waitFor();
+};
+
 const VIEWS: readonly Shown[] = [
   { name: 'inbox', key: BOB, path: 'approvals', ready: text(/charter/i) },
   { name: 'decision', key: BOB, path: `approvals/${pending}`, ready: text('SEA-SFO') },
+  {
+    name: 'approve dialog',
+    key: BOB,
+    path: `approvals/${pending}`,
+    ready: dialogOf(/^Approve .*…$/),
+  },
+  { name: 'deny dialog', key: BOB, path: `approvals/${pending}`, ready: dialogOf('Deny…') },
   { name: 'decided', key: BOB, path: `approvals/${denied}`, ready: text('Take the train') },
   { name: 'no such request', key: BOB, path: 'approvals/apr_none', ready: heading(/./) },
   { name: 'passkeys', key: BOB, path: 'passkeys', ready: heading(/passkeys/i) },
