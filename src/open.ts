@@ -7,6 +7,7 @@
  */
 
 import { type Config, type GivenSettings, loadConfig, unsafeMark } from './config/config.ts';
+import { storeKind } from './domain/values/store-kind.ts';
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
 import { packageManifest } from './package.ts';
@@ -100,11 +101,6 @@ export function tellMark({ trust }: ServiceDefinition, { config, log }: OpenReso
       'no mark of the log: the service cannot notice a restored database; set WRIT_MARK',
     );
   }
-}
-
-/** Never the whole address: it may carry a password. */
-export function storeKind(store: string): string {
-  return store.split(':', 1)[0] as string;
 }
 
 /** In milliseconds, after the grace of running calls: what still runs is stuck. */

@@ -8,6 +8,7 @@ import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { isLoopback, pagesUrl } from '../domain/values/host.ts';
+import { storeKind } from '../domain/values/store-kind.ts';
 import type { Logger } from '../log.ts';
 import {
   type OpenResources,
@@ -16,7 +17,6 @@ import {
   readSettings,
   type ServeOptions,
   stopOnSignals,
-  storeKind,
   tellMark,
 } from '../open.ts';
 import { type Platform, pause } from '../platform.ts';

@@ -9,6 +9,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import type { Config } from '../config/config.ts';
+import { storeKind } from '../domain/values/store-kind.ts';
 import type { Logger } from '../log.ts';
 import {
   type OpenResources,
@@ -16,7 +17,6 @@ import {
   readSettings,
   type ServeOptions,
   stopOnSignals,
-  storeKind,
   tellMark,
 } from '../open.ts';
 import type { ServiceDefinition } from '../service/author/definition.ts';

@@ -11,7 +11,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { whyOf } from './loaded.tsx';
-import { Shown } from './shown.tsx';
+import { Why } from './why.tsx';
 
 interface ConfirmOf {
   readonly open: boolean;
@@ -72,13 +72,7 @@ function Inside(props: ConfirmOf & { readonly titleId: string }) {
     <form onSubmit={act}>
       <h2 id={props.titleId}>{props.title}</h2>
       {props.children}
-      <div role="alert">
-        {why.value === undefined ? null : (
-          <p class="notice bad">
-            <Shown text={why.value} />
-          </p>
-        )}
-      </div>
+      <Why of={why.value} />
       <div class="row">
         <button type="button" onClick={props.onClose}>
           {props.back ?? 'Go back'}

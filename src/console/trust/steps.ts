@@ -68,7 +68,7 @@ export interface Path {
 export interface PageGround extends CheckpointGround {
   /** Whether the reader gave thumbprints or keys of another source. */
   readonly isNoted: boolean;
-  /** Whether the keys came with the file that is verified: then whoever made the file may have made them. */
+  /** Whether the keys came with the file that is verified: then the maker of the file may have made them. */
   readonly isOfFile?: boolean | undefined;
 }
 

@@ -16,6 +16,7 @@ import { Pill } from '../parts/pill.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Ago, exact } from '../parts/time.tsx';
 import { isWaiting } from '../parts/waiting-key.ts';
+import { Why } from '../parts/why.tsx';
 import { hasPasskeys, makePasskey, signWithPasskey } from './passkeys/browser.ts';
 
 export function PasskeysView() {
@@ -187,13 +188,7 @@ function Add({ keys, changed }: KeysOf) {
             />
           </p>
           <Confirmation keys={keys} />
-          <div role="alert">
-            {why.value === undefined ? null : (
-              <p class="notice bad">
-                <Shown text={why.value} />
-              </p>
-            )}
-          </div>
+          <Why of={why.value} />
           <div class="row">
             <button type="submit" class="act" aria-disabled={isBusy.value}>
               Add this passkey

@@ -8,6 +8,7 @@
  */
 
 import type { Config } from '../../config/config.ts';
+import { storeKind } from '../../domain/values/store-kind.ts';
 import type { Logger } from '../../log.ts';
 import {
   type OpenResources,
@@ -15,7 +16,6 @@ import {
   type ReadSettings,
   readSettings,
   type ServeOptions,
-  storeKind,
   tellMark,
 } from '../../open.ts';
 import type { ServiceDefinition } from '../../service/author/definition.ts';

@@ -22,10 +22,11 @@ import { unknownToken } from '../authority/tokens.ts';
 import { inLane } from '../core/audited.ts';
 import { type Caller, holds } from '../core/caller.ts';
 import type { ServiceParts } from '../core/parts.ts';
+import { rememberedTokens } from '../core/remembered-tokens.ts';
 import type { Slices } from '../pace/slices.ts';
-import { actView, createTokens } from './acts.ts';
-import type { Asking } from './agents.ts';
+import { actView } from './acts.ts';
 import { handsOf } from './hands.ts';
+import type { Asking } from './parts.ts';
 
 /** Entries in one read: about a millisecond of an embedded store. */
 const READ_MAX = 32;
@@ -79,7 +80,7 @@ async function readDays(
   const today = Math.floor(store.now().getTime() / DAY_MS) * DAY_MS;
   const first = today - (DAYS - 1) * DAY_MS;
   const since = new Date(first - 1);
-  const tokens = createTokens(parts);
+  const tokens = rememberedTokens(parts);
   const days = new Map<string, Tally>();
   for (let at = first; at <= today; at += DAY_MS) days.set(dayOf(new Date(at)), newTally());
   let read = 0;

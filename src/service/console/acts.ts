@@ -11,9 +11,9 @@
 import { entryView } from '../../domain/log/entry.ts';
 import type { AuditEntry } from '../../protocol/audit.ts';
 import type { Act } from '../../protocol/console/views.ts';
-import type { TokenRecord } from '../../storage/port/records.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import type { ServiceParts } from '../core/parts.ts';
+import { type RememberedToken, rememberedTokens } from '../core/remembered-tokens.ts';
 import type { Slices } from '../pace/slices.ts';
 
 /** Entries in one read: about a millisecond of an embedded store. */
@@ -57,7 +57,7 @@ export async function actsOf(
 ): Promise<Acts> {
   const { store } = parts;
   const tally = createTally(store.now());
-  const tokens = createTokens(parts);
+  const tokens = rememberedTokens(parts);
   const consents = createConsents(parts);
   let before: number | undefined;
   for (let looked = 0; looked < ENTRIES_MAX; looked += READ_MAX) {
@@ -93,11 +93,11 @@ function createTally(now: Date) {
   const today = now.toISOString().slice(0, 10);
   const found = new Map<string, { last: Act; refused: number; asked: string[] }>();
   /** The tokens that asked for approval, by request. */
-  const asked = new Map<string, TokenRecord>();
+  const asked = new Map<string, RememberedToken>();
   return {
     found,
     asked,
-    add(entry: AuditEntry, token: TokenRecord, holder: string): void {
+    add(entry: AuditEntry, token: RememberedToken, holder: string): void {
       const acts = found.get(holder) ?? { last: actView(entry), refused: 0, asked: [] };
       found.set(holder, acts);
       if (entry.state === 'refused' && entry.timestamp.startsWith(today)) acts.refused += 1;
@@ -112,7 +112,7 @@ function createTally(now: Date) {
 /** The agent that a token belongs to: an access token belongs to the root token of its consent. */
 async function holderOf(
   consents: (rootId: string) => Promise<ConsentRecord | undefined>,
-  { token_id, lineage, subject }: TokenRecord,
+  { token_id, lineage, subject }: RememberedToken,
 ): Promise<string> {
   const [root = token_id] = lineage;
   if (lineage.length !== 2) return token_id;
@@ -131,16 +131,6 @@ async function pendingOf(
     if (state?.status === 'pending' && state.expires_at > store.now()) pending.add(id);
   }
   return pending;
-}
-
-/** Reads tokens by id. Most entries of a page have the same few tokens. */
-export function createTokens({ store }: Pick<ServiceParts, 'store'>) {
-  const known = new Map<string, TokenRecord | undefined>();
-  return async (tokenId: string | null): Promise<TokenRecord | undefined> => {
-    if (tokenId === null) return undefined;
-    if (!known.has(tokenId)) known.set(tokenId, (await store.load({ tokenId })).token);
-    return known.get(tokenId);
-  };
 }
 
 /** Reads consents by the ids of their root tokens. */

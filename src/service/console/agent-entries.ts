@@ -8,36 +8,20 @@
  */
 
 import { entryView } from '../../domain/log/entry.ts';
-import type { Caller } from '../core/caller.ts';
-import { type Answer, type Ask, consoleRequestOf } from '../core/operations.ts';
+import { type Answer, consoleRequestOf } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
+import { rememberedTokens } from '../core/remembered-tokens.ts';
 import { entriesFor } from '../log/audit.ts';
-import type { Slices } from '../pace/slices.ts';
+import type { Asking } from './parts.ts';
 
 /** A person sees the own entries, so a token of another person has none here. */
-export function agentEntries(
-  parts: ServiceParts,
-  asking: { readonly caller: Caller; readonly ask: Ask },
-): Promise<Answer> {
-  const { token_id, ...query } = consoleRequestOf('activity.entries', asking.ask);
-  const isBelow = createBelow(parts, token_id);
-  return entriesFor(parts, asking, query, (entry, slices) =>
-    isBelow(entryView(entry).token_id, slices),
-  );
-}
-
-/** Whether a token is below the given one, or is it. Most entries of a page have the same few tokens. */
-function createBelow({ store }: Pick<ServiceParts, 'store'>, above: string) {
-  const known = new Map<string, boolean>();
-  return async (tokenId: string | null, slices: Slices): Promise<boolean> => {
-    if (tokenId === null) return false;
-    const remembered = known.get(tokenId);
-    if (remembered !== undefined) return remembered;
+export function agentEntries(parts: ServiceParts, asking: Asking): Promise<Answer> {
+  const { token_id: above, ...query } = consoleRequestOf('activity.entries', asking.ask);
+  const tokens = rememberedTokens(parts);
+  return entriesFor(parts, asking, query, async (entry, slices) => {
+    const { token_id } = entryView(entry);
+    if (token_id === above) return true;
     await slices.turn();
-    const isBelow =
-      tokenId === above ||
-      ((await store.load({ tokenId })).token?.lineage.includes(above) ?? false);
-    known.set(tokenId, isBelow);
-    return isBelow;
-  };
+    return (await tokens(token_id))?.lineage.includes(above) ?? false;
+  });
 }

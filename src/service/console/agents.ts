@@ -19,13 +19,14 @@ import { notOperator } from '../authority/freeze.ts';
 import { standingOf, visibleToken } from '../authority/tokens.ts';
 import { inLane } from '../core/audited.ts';
 import { type Caller, holds } from '../core/caller.ts';
-import type { Ask } from '../core/operations.ts';
 import { PAGE_BYTES_MAX, placeOf } from '../core/page.ts';
 import type { ServiceParts } from '../core/parts.ts';
+import { rememberedTokens } from '../core/remembered-tokens.ts';
 import type { Slices } from '../pace/slices.ts';
 import { budgetOf, capabilitiesOf } from '../sign-in/agents.ts';
-import { type Acts, actsOf, createTokens, NO_ACTS } from './acts.ts';
+import { type Acts, actsOf, NO_ACTS } from './acts.ts';
 import { branchesOf, countBranches, FIRST, type Stem } from './branches.ts';
+import type { Asking } from './parts.ts';
 
 /** Root tokens in one read. */
 const READ_MAX = 64;
@@ -45,12 +46,6 @@ const PRINCIPALS_MAX = 20;
 
 /** Running calls that are looked at. */
 const RUNNING_MAX = 1_000;
-
-/** Who asks, and how. */
-export interface Asking {
-  readonly caller: Caller;
-  readonly ask: Ask;
-}
 
 interface Reading {
   readonly parts: ServiceParts;
@@ -305,7 +300,7 @@ async function runningBelow(
   slices: Slices,
   { token_id, root_principal }: { token_id: string; root_principal: string },
 ): Promise<number> {
-  const tokens = createTokens(parts);
+  const tokens = rememberedTokens(parts);
   let running = 0;
   for (const intent of await parts.store.openIntents(root_principal, RUNNING_MAX)) {
     await slices.turn();

@@ -26,21 +26,12 @@ import { needsPasskey } from '../approval/confirmation.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { inLane } from '../core/audited.ts';
 import { type Caller, holds } from '../core/caller.ts';
-import type { Ask } from '../core/operations.ts';
 import { placeOf } from '../core/page.ts';
 import type { Slices } from '../pace/slices.ts';
-
 import { passkeyLabel, usableViews } from '../passkey/keys.ts';
 import { requestHands } from './hands.ts';
-
 import { historyOf, similarTo } from './history.ts';
-import type { ConsoleParts } from './parts.ts';
-
-/** A person who asks, and the request by which the person asks. */
-interface Asking {
-  readonly caller: Caller;
-  readonly ask: Ask;
-}
+import type { Asking, ConsoleParts } from './parts.ts';
 
 /** Requests in one read. Each may have parameters of 256 KiB. */
 const READ_MAX = 4;
@@ -78,7 +69,7 @@ export async function inboxOf(
 }
 
 /** The capabilities whose requests the person may decide. */
-function decidable({ definition }: ConsoleParts, caller: Caller): string[] {
+export function decidable({ definition }: ConsoleParts, caller: Caller): string[] {
   return [...definition.catalog.capabilities.values()]
     .filter(({ name, approval }) => approval && holds(caller, approverScope(name)))
     .map(({ name }) => name);

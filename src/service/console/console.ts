@@ -8,28 +8,28 @@
  * @module
  */
 
+import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import type { ConsoleMethodName } from '../../protocol/console/methods.ts';
 import type { ConsoleAnswers } from '../../protocol/console/views.ts';
 import { answered, audited } from '../core/audited.ts';
 import { type Caller, callerOf } from '../core/caller.ts';
 import { type Ask, consoleRequestOf, type Method } from '../core/operations.ts';
 import { addPasskey, passkeyOptions, passkeysOf, removePasskey } from '../passkey/keys.ts';
-import { entitlementOf } from '../sign-in/accounts.ts';
-import { type Session, sessionOf } from '../sign-in/sessions.ts';
+import { entitledSession, type Session } from '../sign-in/sessions.ts';
 import { daysOf, invocationOf } from './activity.ts';
 import { agentEntries } from './agent-entries.ts';
 import { agentChildren, agentTrees, endingOf } from './agents.ts';
 import { decisionOf, inboxOf } from './approvals.ts';
 import { meOf, pulseOf, trustOf } from './me.ts';
 import { endAnySession, identitiesOf, operationsOf, sessionsOf } from './operations.ts';
-import type { ConsoleParts } from './parts.ts';
+import type { Asking, ConsoleParts } from './parts.ts';
 import { challengeFor } from './passkeys.ts';
 import { tryCapability } from './try.ts';
 
 export interface Console {
   readonly methods: Readonly<Partial<Record<ConsoleMethodName, ConsoleMethod>>>;
   /** What the person of a session is entitled to now; undefined once the session is over. */
-  entitlement(secret: string): ReturnType<typeof entitlementOf>;
+  entitlement(secret: string): Promise<Entitlement | undefined>;
 }
 
 type ConsoleMethod = (ask: ConsoleAsk) => ReturnType<Method>;
@@ -89,23 +89,17 @@ export function createConsole(parts: ConsoleParts): Console {
           agentEntries(parts, { caller, ask }),
         ),
     },
-    async entitlement(secret) {
-      const session = await sessionOf(parts, secret);
-      return session && entitlementOf(parts, session.record);
-    },
+    entitlement: async (secret) => (await entitledSession(parts, secret))?.entitlement,
   };
 }
 
-/** Who asks a method. */
-interface Asking {
-  readonly caller: Caller;
+interface PersonAsking extends Asking {
   readonly session: Session;
-  readonly ask: ConsoleAsk;
 }
 
 type Answering<Name extends ConsoleMethodName> = (
   request: ReturnType<typeof consoleRequestOf<Name>>,
-  asking: Asking,
+  asking: PersonAsking,
 ) => Promise<ConsoleAnswers[Name]>;
 
 /** A method that changes what the person has. A refusal leaves an entry. */
@@ -115,10 +109,7 @@ function act<Name extends ConsoleMethodName>(
   answer: Answering<Name>,
 ): ConsoleMethod {
   return async (ask) =>
-    audited(parts, await callerOf(parts, ask), 'session', async (caller) => {
-      const request = consoleRequestOf(name, ask);
-      return { body: await answer(request, { caller, session: ask.session, ask }) };
-    });
+    audited(parts, await callerOf(parts, ask), 'session', answering(name, ask, answer));
 }
 
 /** A method that changes nothing. */
@@ -127,9 +118,16 @@ function read<Name extends ConsoleMethodName>(
   name: Name,
   answer: Answering<Name>,
 ): ConsoleMethod {
-  return async (ask) =>
-    answered(parts, await callerOf(parts, ask), async (caller) => {
-      const request = consoleRequestOf(name, ask);
-      return { body: await answer(request, { caller, session: ask.session, ask }) };
-    });
+  return async (ask) => answered(parts, await callerOf(parts, ask), answering(name, ask, answer));
+}
+
+/** Reads the request once the person is known, and answers it. */
+function answering<Name extends ConsoleMethodName>(
+  name: Name,
+  ask: ConsoleAsk,
+  answer: Answering<Name>,
+) {
+  return async (caller: Caller) => ({
+    body: await answer(consoleRequestOf(name, ask), { caller, session: ask.session, ask }),
+  });
 }

@@ -11,11 +11,10 @@ import {
   type Pulse,
   type TrustGround,
 } from '../../protocol/console/views.ts';
-import { approverScope } from '../author/approval-policy.ts';
 import { type Caller, holds } from '../core/caller.ts';
 import { passkeysOf } from '../passkey/keys.ts';
 import type { Session } from '../sign-in/sessions.ts';
-import { countPending } from './approvals.ts';
+import { countPending, decidable } from './approvals.ts';
 import type { ConsoleParts } from './parts.ts';
 
 export async function meOf(
@@ -24,17 +23,14 @@ export async function meOf(
   { record: { session_id, expires_at } }: Session,
 ): Promise<Me> {
   const { definition, store } = parts;
-  const approvable = [...definition.catalog.capabilities.values()].filter((each) => each.approval);
   return {
     principal: caller.principal,
     service: definition.id,
     now: store.now().toISOString(),
     session: { session_id, expires_at: expires_at.toISOString() },
-    approves: approvable
-      .map(({ name }) => name)
-      .filter((name) => holds(caller, approverScope(name))),
+    approves: decidable(parts, caller),
     operates: OPERATOR_RIGHTS.filter((right) => holds(caller, `operator:${right}`)),
-    has_approvals: approvable.length > 0,
+    has_approvals: [...definition.catalog.capabilities.values()].some((each) => each.approval),
     is_anchored: parts.sealing() !== undefined,
     passkeys: await passkeysOf(parts, caller.principal),
   };
@@ -45,20 +41,25 @@ const PENDING_MAX = 100;
 
 export async function pulseOf(parts: ConsoleParts, caller: Caller): Promise<Pulse> {
   const { store } = parts;
-  const [{ size }, checkpoint, pending] = await Promise.all([
-    store.treeHead(),
-    store.lastCheckpoint(),
+  const [head, pending] = await Promise.all([
+    logHead(parts),
     countPending(parts, caller, PENDING_MAX),
   ]);
   return {
     now: store.now().toISOString(),
     pending,
     pending_max: PENDING_MAX,
-    entries: size,
-    checkpoint: checkpoint
-      ? { sequence: checkpoint.sequence, created_at: checkpoint.created_at.toISOString() }
-      : null,
+    ...head,
   };
+}
+
+/** How long the log is, and its last checkpoint. */
+export async function logHead({
+  store,
+}: ConsoleParts): Promise<Pick<Pulse, 'entries' | 'checkpoint'>> {
+  const [{ size }, last] = await Promise.all([store.treeHead(), store.lastCheckpoint()]);
+  const checkpoint = last && { sequence: last.sequence, created_at: last.created_at.toISOString() };
+  return { entries: size, checkpoint: checkpoint ?? null };
 }
 
 /** Public by nature: a witness publishes its key, and its address is not part of it. */

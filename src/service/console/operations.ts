@@ -9,6 +9,7 @@
 
 import { refuse } from '../../domain/failure.ts';
 import { readVkey } from '../../domain/log/note-key.ts';
+import { storeKind } from '../../domain/values/store-kind.ts';
 import { packageManifest } from '../../package.ts';
 import type { ConsoleRequest } from '../../protocol/console/methods.ts';
 import type {
@@ -25,8 +26,8 @@ import { type Ask, consoleRequestOf } from '../core/operations.ts';
 import { placeOf } from '../core/page.ts';
 import { endSessionAs } from '../sign-in/entries.ts';
 import type { Session } from '../sign-in/sessions.ts';
-import type { Asking } from './agents.ts';
-import type { ConsoleParts } from './parts.ts';
+import { logHead } from './me.ts';
+import type { Asking, ConsoleParts } from './parts.ts';
 
 /** Reads for one page of sessions. A read may find only ended ones. */
 const READS_MAX = 32;
@@ -35,23 +36,19 @@ export async function operationsOf(parts: ConsoleParts, caller: Caller): Promise
   refuse(notOperator(caller, 'read'));
   const { store, config, keyring } = parts;
   const unready = await parts.unready();
-  const [{ size }, checkpoint] = await Promise.all([store.treeHead(), store.lastCheckpoint()]);
   const sealing = parts.sealing();
   return {
     now: store.now().toISOString(),
     version: packageManifest().version,
     node: process.versions.node,
-    store: kindOf(config.store),
+    store: storeKind(config.store),
     unready,
     started_at: parts.startedAt.toISOString(),
     log: {
-      entries: size,
+      ...(await logHead(parts)),
       waiting: store.backlog().waiting,
       is_anchored: sealing !== undefined,
       refused: sealing?.refused ?? null,
-      checkpoint: checkpoint
-        ? { sequence: checkpoint.sequence, created_at: checkpoint.created_at.toISOString() }
-        : null,
       witnesses: config.witnesses.map(({ vkey }) => readVkey(vkey)?.name ?? ''),
     },
     keys: [...keyring.states(), ...keyring.rows.states()].map(
@@ -63,11 +60,6 @@ export async function operationsOf(parts: ConsoleParts, caller: Caller): Promise
     ),
     settings: settingsOf(parts),
   };
-}
-
-/** The address of a store may contain a password. */
-function kindOf(store: string): string {
-  return /^[a-z]+/.exec(store)?.[0] ?? '';
 }
 
 /** Each setting is named here, so that a new one is never shown by accident. */

@@ -13,7 +13,8 @@
  * 5. `call.ts` holds one invocation and makes its answer. `stream.ts` sends it as events. `page.ts`
  *    bounds the answer of a list.
  *
- * `trust.ts` and `documents.ts` answer discovery, manifest, keys and graph. `foreign.ts` calls
+ * `trust.ts` and `documents.ts` answer discovery, manifest, keys and graph. `remembered-tokens.ts` reads each
+ * token of an answer once. `foreign.ts` calls
  * author code, `alarms.ts` reports tampering, `tracing.ts` measures steps, and `random.ts` makes
  * ids.
  *

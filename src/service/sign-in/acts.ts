@@ -10,6 +10,7 @@
 
 import { entryView } from '../../domain/log/entry.ts';
 import type { AuditEntry } from '../../protocol/audit.ts';
+import { rememberedTokens } from '../core/remembered-tokens.ts';
 import type { SignInParts } from './parts.ts';
 
 /** Entries in one read: about a millisecond of an embedded store. */
@@ -40,7 +41,7 @@ export async function actsOf(
   rootPrincipal: string,
 ): Promise<(rootTokenId: string) => Acts> {
   const tally = createTally(store.now());
-  const rootOf = createRoots(store);
+  const tokens = rememberedTokens({ store });
   const slices = lane.slices();
   let looked = 0;
   let before: number | undefined;
@@ -48,7 +49,9 @@ export async function actsOf(
     await slices.turn();
     const query = { rootPrincipal, entryType: 'invocation' as const, limit: READ_MAX, before };
     const page = await store.queryEntries(query);
-    for (const entry of page.entries.map(entryView)) tally.add(entry, await rootOf(entry.token_id));
+    for (const entry of page.entries.map(entryView)) {
+      tally.add(entry, (await tokens(entry.token_id))?.lineage[0]);
+    }
     looked += READ_MAX;
     before = page.next;
   } while (before !== undefined && looked < ENTRIES_MAX);
@@ -77,19 +80,6 @@ function createTally(now: Date) {
       isWholeDay: isBeforeToday || isWhole,
       isWhole,
     }),
-  };
-}
-
-/** Finds the root token above a token. Most entries of a page have the same few tokens. */
-function createRoots(store: SignInParts['store']) {
-  const known = new Map<string, string | undefined>();
-  return async (tokenId: string | null): Promise<string | undefined> => {
-    if (tokenId === null) return undefined;
-    if (!known.has(tokenId)) {
-      const { token } = await store.load({ tokenId });
-      known.set(tokenId, token?.lineage[0]);
-    }
-    return known.get(tokenId);
   };
 }
 

@@ -8,6 +8,7 @@
  * @module
  */
 
+import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { SKEW_SECONDS } from '../../domain/authority/external-identity.ts';
 import { parsePrincipal } from '../../domain/authority/principal.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
@@ -199,6 +200,14 @@ export async function sessionOf(
   parts: SignInParts,
   secret: string | undefined,
 ): Promise<Session | undefined> {
+  return (await entitledSession(parts, secret))?.session;
+}
+
+/** The same, with what the person is entitled to now. */
+export async function entitledSession(
+  parts: SignInParts,
+  secret: string | undefined,
+): Promise<{ readonly session: Session; readonly entitlement: Entitlement } | undefined> {
   const { store, config } = parts;
   const hash = secret === undefined ? undefined : secretHash(secret);
   if (secret === undefined || hash === undefined) return undefined;
@@ -208,9 +217,10 @@ export async function sessionOf(
   const idleMs = now.getTime() - found.seen_at.getTime();
   if (found.session.expires_at <= now) return undefined;
   if (idleMs > config.sign_in.idle_minutes * 60_000) return undefined;
-  if (!(await entitlementOf(parts, found.session))) return undefined;
+  const entitlement = await entitlementOf(parts, found.session);
+  if (!entitlement) return undefined;
   if (idleMs > SEEN_STEP_MS) await store.touchSession(found.session.session_id, now);
-  return { record: found.session, secret };
+  return { session: { record: found.session, secret }, entitlement };
 }
 
 /** Ends this session, or all sessions of the person. */

@@ -10,9 +10,10 @@ import { Confirm } from '../../parts/dialog.tsx';
 import { Failed, type Loaded, Loading, useLoaded } from '../../parts/loaded.tsx';
 import { Amount } from '../../parts/money.tsx';
 import { Shown } from '../../parts/shown.tsx';
+import { counted } from '../counted.ts';
 import type { Done } from '../outcome.tsx';
 import { AgentName } from './node.tsx';
-import { counted, requestWords, shortName } from './words.ts';
+import { requestWords, shortName } from './words.ts';
 
 /** What a dialog says of an agent. */
 export type Named = Pick<Agent, 'token_id' | 'subject' | 'client_name'> & {

@@ -9,12 +9,11 @@ import { ask } from '../../api.ts';
 import { now } from '../../live.ts';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
 import { Amount } from '../../parts/money.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { hrefOf, place } from '../../router.ts';
 import { growth } from '../growth.ts';
 import { Ready } from '../ready.tsx';
-import { AgentName, AgentState, LastAct } from './node.tsx';
+import { AgentHead, LastAct } from './node.tsx';
 import { mayReadActs } from './words.ts';
 
 /** Ended agents on a page. */
@@ -66,17 +65,7 @@ function EndedList({ of, isFirst, mayRead }: EndedListOf) {
       {of.map((agent) => (
         <li key={agent.token_id} class="cols">
           <div>
-            <h3>
-              <a href={hrefOf('agents', agent.token_id)}>
-                <AgentName agent={agent} />
-              </a>{' '}
-              <AgentState agent={agent} />
-            </h3>
-            <p class="small">
-              <code>
-                <Shown text={agent.subject} />
-              </code>
-            </p>
+            <AgentHead agent={agent} />
           </div>
           <EndedFacts agent={agent} mayRead={mayRead} />
         </li>

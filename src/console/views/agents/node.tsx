@@ -44,17 +44,7 @@ export function AgentNode({ agent, above, onEnd, mayReadActs }: NodeOf) {
   return (
     <article class="node" aria-labelledby={heading}>
       <div>
-        <h3 id={heading}>
-          <a href={hrefOf('agents', agent.token_id)}>
-            <AgentName agent={agent} />
-          </a>{' '}
-          <AgentState agent={agent} />
-        </h3>
-        <p class="small">
-          <code>
-            <Shown text={agent.subject} />
-          </code>
-        </p>
+        <AgentHead agent={agent} id={heading} />
         <Powers agent={agent} />
       </div>
       <Spending agent={agent} above={above} />
@@ -94,13 +84,32 @@ function Acts({ agent }: { readonly agent: Agent }) {
 }
 
 /** The name that a client gave itself, or the name in the subject. */
+/** Name, state and principal of an agent, with the way to its page. */
+export function AgentHead({ agent, id }: { readonly agent: Agent; readonly id?: string }) {
+  return (
+    <>
+      <h3 id={id}>
+        <a href={hrefOf('agents', agent.token_id)}>
+          <AgentName agent={agent} />
+        </a>{' '}
+        <AgentState agent={agent} />
+      </h3>
+      <p class="small">
+        <code>
+          <Shown text={agent.subject} />
+        </code>
+      </p>
+    </>
+  );
+}
+
 export function AgentName({ agent }: { readonly agent: Pick<Agent, 'client_name' | 'subject'> }) {
   if (agent.client_name !== null) return <Claimed name={agent.client_name} />;
   return <Shown text={shortName(agent)} />;
 }
 
 /** Links to the decision that the agent waits for. */
-export function AgentState({ agent }: { readonly agent: Agent }) {
+function AgentState({ agent }: { readonly agent: Agent }) {
   const { state, words } = stateWords(agent, now.value);
   const pill = state ? <Pill state={state}>{words}</Pill> : <span class="pill">{words}</span>;
   const waits = agent.waits_for;

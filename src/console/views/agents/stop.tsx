@@ -10,10 +10,11 @@ import { ask } from '../../api.ts';
 import { now } from '../../live.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { useLoaded, whyOf } from '../../parts/loaded.tsx';
+import { counted } from '../counted.ts';
 import type { Done } from '../outcome.tsx';
 import { Ready } from '../ready.tsx';
 import { Consequences, type EndingOf, Finality } from './end.tsx';
-import { counted, isLiving } from './words.ts';
+import { isLiving } from './words.ts';
 
 /** Root agents in one question while all are ended. */
 const PAGE = 100;

@@ -7,8 +7,9 @@
 import type { Agent, BudgetView } from '../../../protocol/console/views.ts';
 import { Shown } from '../../parts/shown.tsx';
 import { hrefOf } from '../../router.ts';
+import { counted } from '../counted.ts';
 import { type Above, AgentNode, type NodeRights } from './node.tsx';
-import { counted, shortName } from './words.ts';
+import { shortName } from './words.ts';
 
 interface TreeProps extends NodeRights {
   readonly agents: readonly Agent[];

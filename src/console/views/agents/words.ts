@@ -5,15 +5,11 @@
  */
 
 import type { Act, Agent, BudgetView, Me } from '../../../protocol/console/views.ts';
+import { counted } from '../counted.ts';
 
 /** What agents did is read by their root principal and by operators with the right to the log. */
 export function mayReadActs({ principal, operates }: Me, root: string): boolean {
   return root === principal || operates.includes('audit');
-}
-
-/** "3 agents", "1 agent". */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
 /** The name of an agent without the class of its principal. */
