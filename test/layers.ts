@@ -19,6 +19,7 @@ const AUTHORS_SEE = [
   'verify',
   'witness',
   'client',
+  'guard',
 ];
 
 /**
@@ -46,6 +47,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   http: [...TRANSPORT_SEES, 'openapi'],
   stdio: TRANSPORT_SEES,
   mcp: TRANSPORT_SEES,
+  // Turns tools of others into capabilities, as an author would.
+  guard: ['protocol', 'domain', 'platform', 'log', 'service', 'package'],
   client: ['protocol', 'domain', 'verify'],
   console: ['protocol', 'domain', 'client', 'verify'],
   index: [...AUTHORS_SEE, 'testing', 'oldest-node'],
@@ -136,6 +139,8 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   jose: ['src/service/authority/issuers.ts'],
   // The protocol of MCP in all its versions. What the tools are is ours.
   '@modelcontextprotocol/server': ['src/mcp/'],
+  // The other side of it, for guarded servers. Loaded by the guard alone.
+  '@modelcontextprotocol/client': ['src/guard/'],
   // Spans: their common names, their resource, how they are made and how they travel. Optional.
   '@opentelemetry/api': ['src/telemetry.ts'],
   '@opentelemetry/exporter-trace-otlp-http': ['src/telemetry.ts'],
@@ -149,9 +154,9 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   // Structured log lines that do not slow down the calls they report.
   pino: ['src/log.ts'],
   // Configuration files that people write by hand.
-  yaml: ['src/config/file.ts'],
+  yaml: ['src/config/file.ts', 'src/guard/'],
   // One schema gives the type, the parser and the JSON Schema of what travels or is configured.
-  zod: ['src/protocol/', 'src/config/', 'src/openapi/schemas.ts'],
+  zod: ['src/protocol/', 'src/config/', 'src/openapi/schemas.ts', 'src/guard/'],
   // SHA-256 of Node or of the browser, by the `imports` of package.json.
   '#sha256': ['src/domain/'],
 };
