@@ -10,7 +10,7 @@ import { Refusal } from '../../src/domain/failure.ts';
 import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { openIssuers } from '../../src/service/authority/issuers.ts';
-import { callOut, type OutboundRequest } from '../../src/service/authority/outbound.ts';
+import { callOut, type OutboundRequest } from '../../src/service/outbound/outbound.ts';
 import { createProviders, type Provider } from '../../src/service/sign-in/provider.ts';
 import { AUDIENCE, REDIRECT_URI, WEB_CLIENT, WEB_SECRET } from './provider.ts';
 

@@ -16,9 +16,9 @@ import type { Delivery } from '../../protocol/operator.ts';
 import type { DeliveryRecord } from '../../storage/port/records.ts';
 import type { DeliveryResult } from '../../storage/port/store.ts';
 import { operatorList } from '../authority/freeze.ts';
-import { callOut, type OutboundRequest } from '../authority/outbound.ts';
 import type { Answer, Ask } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
+import { callOut, type OutboundRequest } from '../outbound/outbound.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 
 /**

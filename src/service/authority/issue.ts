@@ -13,7 +13,6 @@
  * - `permissions.ts` lists what a token may do.
  * - `freeze.ts` is the kill switch of operators.
  * - `identities.ts` and `oidc.ts` know bootstrap credentials and external identity tokens.
- * - `outbound.ts` sends requests to other services.
  *
  * @module
  */

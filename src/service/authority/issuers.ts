@@ -26,7 +26,7 @@ import { failure, Refusal } from '../../domain/failure.ts';
 import { bareHost } from '../../domain/values/host.ts';
 import { readJson } from '../../domain/wire/json.ts';
 import type { Logger } from '../../log.ts';
-import type { OutboundAnswer, OutboundRequest } from './outbound.ts';
+import type { OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts';
 
 /** In milliseconds: documents are fetched again after this, so that a withdrawn key is dropped. */
 const FRESH_MS = 600_000;

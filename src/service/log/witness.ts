@@ -19,7 +19,7 @@ import { isNoteClaim } from '../../keyring/note-signing.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
 import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
-import { callOut } from '../authority/outbound.ts';
+import { callOut } from '../outbound/outbound.ts';
 import { type SealGuard, SealingRefused } from './compare-log.ts';
 import { consistencyHashes } from './proofs.ts';
 

@@ -21,7 +21,7 @@ import {
 import { bareHost } from '../../domain/values/host.ts';
 import { createRecent } from '../../domain/values/recent.ts';
 import { readJson } from '../../domain/wire/json.ts';
-import { callOut } from '../authority/outbound.ts';
+import { callOut } from '../outbound/outbound.ts';
 import { OAuthError } from './oauth.ts';
 import type { SignInParts } from './parts.ts';
 

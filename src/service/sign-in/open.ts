@@ -8,8 +8,8 @@
 
 import { pagesUrl } from '../../domain/values/host.ts';
 import type { ExternalIdentities } from '../authority/oidc.ts';
-import { callOut } from '../authority/outbound.ts';
 import type { ServiceParts } from '../core/parts.ts';
+import { callOut } from '../outbound/outbound.ts';
 import type { SignInParts } from './parts.ts';
 import type { Providers } from './provider.ts';
 import { hasSignIn } from './sessions.ts';
