@@ -11,6 +11,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { policyJsonSchema } from '../src/guard/policy/schema.ts';
 import { openApiDocument } from '../src/openapi/openapi.ts';
 import { type OperationName, operations } from '../src/protocol/operations.ts';
 import { pageFile, pageParts } from './api-page.ts';
@@ -29,6 +30,7 @@ const gated = openApiDocument(every, { gated: every }, examples);
 const documents: Readonly<Record<string, string>> = {
   'docs/configuration.md': configurationPage(),
   'docs/failures.md': failuresPage(),
+  'docs/guard.schema.json': `${JSON.stringify(policyJsonSchema(), null, 2)}\n`,
   'docs/openapi.json': `${JSON.stringify(api, null, 2)}\n`,
   'src/openapi/examples.generated.ts': examplesFile(examples),
   'src/openapi/page.generated.ts': pageFile(pageParts(api, gated)),
