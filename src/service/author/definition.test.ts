@@ -180,6 +180,14 @@ describe('createService()', () => {
     assert.deepEqual(faultsOf({}), []);
   });
 
+  test('keeps why a capability is off, and declares nothing of it', () => {
+    const off = { pong: 'it is under review' };
+    const service = createService({ id: 'desk', capabilities: [ping], off });
+
+    assert.equal(service.off.get('pong'), 'it is under review');
+    assert.deepEqual([...service.catalog.capabilities.keys()], ['ping']);
+  });
+
   const rows: [name: string, options: Partial<ServiceOptions>, faults: RegExp[]][] = [
     [
       'a malformed id',
@@ -197,6 +205,21 @@ describe('createService()', () => {
       'a malformed name',
       { capabilities: [{ ...ping, name: 'a b' }] },
       [/^capability "a b": name is "a b", because another form is expected; write a letter, then/],
+    ],
+    [
+      'a capability that is declared and off',
+      { off: { ping: 'it is under review', pong: 'it is under review' } },
+      [/^service desk: off is an object, because "ping" is declared too; a capability is declared/],
+    ],
+    [
+      'off without a sentence, with a long one, with two lines, and under a name that no capability has',
+      { off: { a: ' ', b: 'x'.repeat(301), c: 'one\ntwo', 'd e': 'why', f: 'x'.repeat(300) } },
+      [/"a" needs a sentence of at most 300/, /"b" needs/, /"c" needs/, /"d e" is no name/],
+    ],
+    [
+      'off that is a list',
+      { off: ['ping'] as never },
+      [/^service desk: off .*; write sentences by capability name$/],
     ],
     [
       'an atomic capability without a handler',

@@ -19,6 +19,7 @@ import type { CapabilityMap, TypedService } from '../../protocol/typed.ts';
 import { approvalFaults } from './approval-policy.ts';
 import type { Authenticate, DefinedCapability } from './define.ts';
 import { faultReport } from './fault-report.ts';
+import { offFaults } from './off.ts';
 
 /** Long enough for a slow backend, short enough that a waiting person notices a stuck one. */
 const HANDLER_DEADLINE_DEFAULT_MS = 30_000;
@@ -36,6 +37,7 @@ const HANDLER_DEADLINE_MAX_MS = 86_400_000;
  *   id: 'demo',
  *   capabilities: [],
  *   trust: { level: 'anchored', anchoring: { cadence: 'PT1M' } },
+ *   off: { delete_all: 'an operator reviews it first' },
  * };
  */
 export interface ServiceOptions<
@@ -51,6 +53,11 @@ export interface ServiceOptions<
   readonly actorPolicy?: AuthorPolicy;
   /** How callers can check the log. Default: anchored, sealed every ten seconds. */
   readonly trust?: Trust;
+  /**
+   * Capabilities that exist and are switched off: by name, one sentence that says why. They are not declared, so
+   * no document lists them. A call is refused as that of an unknown capability, and its detail has the sentence.
+   */
+  readonly off?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -126,6 +133,8 @@ export interface ServiceDefinition {
   readonly resolvers: ReadonlyMap<string, Resolver>;
   readonly actorPolicy?: AuthorPolicy | undefined;
   readonly authenticate?: Authenticate | undefined;
+  /** Why a known capability is off, by its name. */
+  readonly off: ReadonlyMap<string, string>;
 }
 
 /**
@@ -208,6 +217,7 @@ export function createService<const Capabilities extends readonly DefinedCapabil
   const resolvers = new Map(Object.entries(options.resolvers ?? {}));
   const faults: Fault[] = [
     ...serviceFaults(options),
+    ...offFaults(options.id, options.off ?? {}, options.capabilities),
     ...('faults' in checked ? checked.faults : []),
     ...options.capabilities.flatMap((capability) => resolutionFaults(capability, resolvers)),
     ...options.capabilities.flatMap((capability) => capability.faults ?? []),
@@ -227,6 +237,7 @@ export function createService<const Capabilities extends readonly DefinedCapabil
     resolvers,
     actorPolicy: options.actorPolicy,
     authenticate: options.authenticate,
+    off: new Map(Object.entries(options.off ?? {})),
     code: new Map(options.capabilities.map((capability) => [capability.name, codeOf(capability)])),
   };
 }

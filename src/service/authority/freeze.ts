@@ -23,6 +23,7 @@ import {
 import type { FreezeRecord } from '../../storage/port/records.ts';
 import type { FreezePlace } from '../../storage/port/store.ts';
 import { capabilityOf } from '../author/definition.ts';
+import { absenceOf } from '../author/off.ts';
 import { answered, audited, inLane } from '../core/audited.ts';
 import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
@@ -174,7 +175,7 @@ function unusableTarget(
 ): Failure | undefined {
   const { what, target = '', root_principal, until } = request;
   if (what === 'capability' && !capabilityOf(parts.definition, target)) {
-    const detail = `Cannot freeze "${target}": the service has no such capability`;
+    const detail = `Cannot freeze "${target}": ${absenceOf(parts.definition, target)}`;
     return failure('unknown_capability', detail);
   }
   const principal = what === 'root_principal' ? target : root_principal;

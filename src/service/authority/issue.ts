@@ -44,6 +44,7 @@ import { ARTEFACTS } from '../../keyring/wire.ts';
 import { type IssueAnswer, type IssueRequest, TTL_HOURS_DEFAULT } from '../../protocol/token.ts';
 import type { LineageLink, TokenRecord } from '../../storage/port/records.ts';
 import { capabilityOf } from '../author/definition.ts';
+import { absenceOf } from '../author/off.ts';
 import { audited } from '../core/audited.ts';
 import { type Caller, callerOf, type IdentityCaller } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
@@ -277,7 +278,8 @@ export function unknownBinding(
   { capability }: Pick<IssueRequest, 'capability'>,
 ) {
   if (capability === undefined || capabilityOf(definition, capability)) return undefined;
-  const detail = `Cannot bind a token to "${capability}": the service has no such capability`;
+  const why = absenceOf(definition, capability);
+  const detail = `Cannot bind a token to "${capability}": ${why}`;
   return failure('unknown_capability', detail);
 }
 

@@ -36,6 +36,7 @@ import type { FreezeRecord } from '../../storage/port/records.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { requestApproval } from '../approval/request.ts';
 import { capabilityOf } from '../author/definition.ts';
+import { absenceOf } from '../author/off.ts';
 import { beginCall, budgetsOf, type Call, type CheckedCall } from '../core/call.ts';
 import { presentedToken, type TokenCaller, tokenCaller } from '../core/caller.ts';
 import { type Answer, type Ask, failureOf, requestOf } from '../core/operations.ts';
@@ -243,7 +244,8 @@ function knownCapability(parts: InvokeParts, call: Call, request: InvokeRequest)
   const capability = capabilityOf(parts.definition, request.capability);
   call.capability = capability;
   if (capability) return capability;
-  const detail = `Cannot invoke "${request.capability}": the service has no such capability`;
+  const why = absenceOf(parts.definition, request.capability);
+  const detail = `Cannot invoke "${request.capability}": ${why}`;
   throw new Refusal(failure('unknown_capability', detail));
 }
 
