@@ -18,11 +18,10 @@ import { isDocument, type Method, perform } from '../service/core/operations.ts'
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
 import { answerOf, JSON_TYPE, refusalOf } from './answer.ts';
-import { createAddresses } from './bounds/address.ts';
 import type { Load } from './bounds/shed.ts';
 import { METRICS_TYPE } from './bounds/tally.ts';
 import { createTurns } from './bounds/turn.ts';
-import { createVisits, type Visits } from './bounds/visits.ts';
+import type { Visits } from './bounds/visits.ts';
 import {
   type AddedRoute,
   type Exchange,
@@ -46,12 +45,13 @@ export interface HttpCore {
   started(): void;
   /** Every path that the service has; those with a field up to the field. */
   paths(): string[];
-  /** Closes the load and the surfaces. Called when no request is in work. */
+  /** Closes the surfaces. Called when no request is in work. */
   close(): Promise<void>;
 }
 
 export interface CoreOptions {
   readonly load: Load;
+  readonly visits: Visits | undefined;
   readonly metrics: Metrics;
   readonly surfaces: readonly Surface[];
   /** Whether the metrics ask for no credential. */
@@ -63,19 +63,16 @@ export interface CoreOptions {
 interface Core extends CoreOptions {
   readonly runtime: Runtime;
   readonly platform: Platform;
-  readonly visits: Visits | undefined;
   readonly cors: Cors | undefined;
   readonly routes: Router<Route>;
 }
 
 export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
   const { config, platform } = runtime;
-  const rate = config.rate_limits === 'on' ? config.address_rate : undefined;
   const core: Core = {
     ...options,
     runtime,
     platform,
-    visits: createVisits(rate, createAddresses(config.trusted_proxies), runtime),
     cors: createCors(config.cors_origins),
     routes: createRouter(),
   };
@@ -98,7 +95,6 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
     async close() {
       for (const cancel of cancels) cancel();
       for (const surface of options.surfaces) await surface.close();
-      options.load.close();
     },
   };
 }

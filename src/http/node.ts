@@ -33,23 +33,23 @@ export function nodeAsk(
   };
 }
 
-/** `isLast`: the connection closes after this answer. */
+/** Resolves when the answer is written, whether or not it is read. `isLast`: the connection closes after it. */
 export function sendAnswer(
   { status, headers, body }: HttpAnswer,
   request: IncomingMessage,
   response: ServerResponse,
   isLast: boolean,
-): void {
+): Promise<void> | undefined {
   // What is left of an oversized body is not read, so the next request could not be found.
   if (isLast || (status === TOO_LARGE && !request.complete)) headers.connection = 'close';
   if (typeof body === 'function') {
     response.writeHead(status, headers);
-    void body(response);
-    return;
+    return body(response);
   }
   if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
   response.writeHead(status, headers);
   response.end(body);
+  return undefined;
 }
 
 const TOO_LARGE = 413;

@@ -21,9 +21,12 @@ import {
 } from '../open.ts';
 import { type Platform, pause } from '../platform.ts';
 import type { ServiceDefinition } from '../service/author/definition.ts';
+import type { OwnAct } from '../service/core/own-act.ts';
+import { createPrincipalPacer } from '../service/core/rate.ts';
 import { createRuntime } from '../service/runtime.ts';
 import { isOwed } from './bounds/connection.ts';
 import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './bounds/limits.ts';
+import { createReloading } from './reload.ts';
 import { createHttpServer } from './server.ts';
 import type { OpenSurface } from './surface.ts';
 import { endWorker, isWorker, startWorkers, watchesWorkers } from './workers.ts';
@@ -32,10 +35,10 @@ import { endWorker, isWorker, startWorkers, watchesWorkers } from './workers.ts'
  * A service that listens.
  *
  * @example
- * import type { RunningService } from 'writ';
+ * import { createService, type RunningService } from 'writ';
  *
- * async function stop(running: RunningService) {
- *   await running.close();
+ * async function offerNothing(running: RunningService) {
+ *   await running.reload(createService({ id: 'demo', capabilities: [] }));
  *   return running.url;
  * }
  */
@@ -47,8 +50,20 @@ export interface RunningService {
   readonly log: Logger;
   /** One of several processes: another watches over it, and says where the service is. */
   readonly isWorker: boolean;
+  /**
+   * Another definition of the same service takes over without a restart. Resolves when new requests go to it; those
+   * in work are finished by the definition before it. Rejects, and changes nothing, when the definition has another
+   * id or trust level, or cannot start. Concerns this process alone: each of several workers reloads by itself.
+   */
+  reload(definition: ServiceDefinition): Promise<void>;
   /** Takes no new request, finishes those in work, closes the store. */
   close(): Promise<void>;
+}
+
+/** A service that listens, as other layers of this package use it. */
+export interface ServedService extends RunningService {
+  /** Appends the entry of an act of the service itself. */
+  record(act: OwnAct): Promise<void>;
 }
 
 /** Runs a service over HTTP. Rejects, with nothing left open, when it cannot. */
@@ -56,7 +71,7 @@ export async function serve(
   definition: ServiceDefinition,
   options: ServeOptions = {},
   surfaces: readonly OpenSurface[] = [],
-): Promise<RunningService> {
+): Promise<ServedService> {
   const read = await readSettings(options);
   if (watchesWorkers(read.config)) return serveByWorkers(read, options);
   try {
@@ -74,7 +89,7 @@ async function open(
   definition: ServiceDefinition,
   read: ReadSettings,
   surfaces: readonly OpenSurface[],
-): Promise<RunningService> {
+): Promise<ServedService> {
   const opened = { ...(await openResources(definition, read)), surfaces };
   try {
     return await listen(definition, opened);
@@ -87,37 +102,51 @@ async function open(
 async function serveByWorkers(
   { config, log, platform }: ReadSettings,
   { signals = true }: ServeOptions,
-): Promise<RunningService> {
+): Promise<ServedService> {
   const failed = () => {
     log.fatal({}, 'workers keep exiting; see their log lines');
     void running.close().finally(() => process.exit(1));
   };
   const workers = await startWorkers(config, log, failed);
   const url = urlOf(config.host, workers.port);
-  const running: RunningService = {
+  const running: ServedService = {
     url,
     pagesUrl: pagesUrl(config.public_url ?? url),
     config,
     log,
     isWorker: false,
+    reload: async () => ofWorkers('reload'),
+    record: async () => ofWorkers('record an act'),
     close: workers.close,
   };
   if (signals) stopOnSignals(running, { log, platform });
   return running;
 }
 
+/** This process has no runtime: its workers have. */
+function ofWorkers(what: string): never {
+  throw new Error(`Cannot ${what} here: this process only watches its workers`);
+}
+
 async function listen(
   definition: ServiceDefinition,
   { surfaces, ...parts }: OpenResources & { readonly surfaces: readonly OpenSurface[] },
-): Promise<RunningService> {
+): Promise<ServedService> {
   const { config, log, platform } = parts;
   // The manifest names the address, and a free port is known only once the server listens.
   let baseUrl = config.public_url ?? urlOf(config.host, config.port);
-  const runtime = await createRuntime({ ...parts, definition, baseUrl: () => baseUrl });
+  const pacer = createPrincipalPacer(config);
+  const openRuntime = (each: ServiceDefinition) =>
+    createRuntime({ ...parts, definition: each, pacer, baseUrl: () => baseUrl });
+  const runtime = await openRuntime(definition);
   const opened = surfaces.map((open) => open(runtime));
   const app = createHttpServer(runtime, undefined, opened);
   const graceMs = config.stop_grace_seconds * 1_000;
   const drain = drainOf(app.server, platform, graceMs);
+  const reloading = createReloading({
+    ...{ app, definition, runtime, surfaces, graceMs, log },
+    open: openRuntime,
+  });
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (cause) {
@@ -137,9 +166,10 @@ async function listen(
   let closed: Promise<void> | undefined;
   const close = async () => {
     const begun = platform.monotonic();
+    reloading.stop();
     await app.close(drain);
     // One grace period: what closing the connections took is not given to other calls again.
-    await runtime.close(Math.max(0, graceMs - (platform.monotonic() - begun)));
+    await reloading.close(Math.max(0, graceMs - (platform.monotonic() - begun)));
     await parts.close();
     log.info({ service: definition.id }, 'stopped');
   };
@@ -149,6 +179,8 @@ async function listen(
     config,
     log,
     isWorker: isWorker(),
+    reload: reloading.reload,
+    record: (act) => reloading.current().record(act),
     close() {
       closed ??= close();
       return closed;

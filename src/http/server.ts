@@ -18,6 +18,7 @@ import {
 import type { Handler } from './bounds/held.ts';
 import * as limits from './bounds/limits.ts';
 import { type Load, watchLoad } from './bounds/shed.ts';
+import { createVisits } from './bounds/visits.ts';
 import {
   answerClientError,
   answerConnect,
@@ -26,7 +27,7 @@ import {
   framingFault,
 } from './client-error.ts';
 import { consoleRoutes } from './console/routes.ts';
-import { createCore } from './core.ts';
+import { type CoreOptions, createCore, type HttpCore } from './core.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { nodeAsk, sendAnswer } from './node.ts';
 import { signInRoutes } from './sign-in/routes.ts';
@@ -38,6 +39,12 @@ export interface HttpServer {
   readonly listener: Handler;
   /** Resolves with the address of the service. */
   listen(where: { readonly host: string; readonly port: number }): Promise<string>;
+  /**
+   * Passes every request that comes from now on to another runtime, and ends the waiting callers of the one before.
+   * Resolves when the one before has written its last answer. Throws, and changes nothing, when the other runtime
+   * cannot answer.
+   */
+  replace(next: Runtime, surfaces: readonly Surface[]): Promise<void>;
   /**
    * Ends waiting callers, closes the port and resolves when every connection is closed. With `drain` every
    * further answer closes its connection, and `drain` may end connections first.
@@ -52,42 +59,107 @@ export function createHttpServer(
   surfaces: readonly Surface[] = [],
   bounds: Partial<ConnectionBounds> = {},
 ): HttpServer {
-  const metrics = createMetrics(load, runtime.sealing);
-  runtime.watch(metrics);
-  runtime.watchAlarms(metrics.alarmed);
-  // Metrics are for operators. Only a service that other machines cannot reach asks for no credential.
-  const hasOpenMetrics = isReachedHereOnly(runtime.config);
-  const added = [...signInRoutes(runtime), ...consoleRoutes(runtime)];
-  const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics, added });
+  const { log } = runtime;
+  let serving: Serving;
+  let current = runtime;
+  const metrics = createMetrics(load, () => current.sealing());
+  // Shared by all runtimes: numbers and limits do not begin again with another one.
+  const shared = { load, metrics, visits: createVisits(runtime) };
+  serving = servingOf(runtime, { ...shared, surfaces });
+  const retired = new Set<Serving>();
+  let isListening = false;
   let isStopping = false;
   const listener: Handler = (request, response) => {
+    // A request ends where it began, whatever comes after it.
+    const { core, begin, end } = serving;
+    begin();
     core
       .answer(nodeAsk(request, response))
       .then((answer) => sendAnswer(answer, request, response, isStopping))
-      .catch((error: unknown) => {
-        runtime.log.error({ err: error }, 'defect');
+      .then(end, (error: unknown) => {
+        log.error({ err: error }, 'defect');
         response.destroy();
+        end();
       });
   };
   const server = boundServer(listener, connectionOptions(runtime, metrics, bounds));
   let closed: Promise<void> | undefined;
   const close = async (drain?: () => Promise<void>) => {
-    runtime.release();
+    current.release();
     isStopping = drain !== undefined;
     await drain?.();
     await new Promise<void>((resolve) => void server.close(() => resolve()));
-    await core.close();
+    for (const each of [...retired, serving]) await each.close();
+    load.close();
   };
   return {
     server,
     listener,
     async listen(where) {
       const { port } = await listening(server, where);
-      core.started();
+      isListening = true;
+      serving.core.started();
       return `http://${where.host}:${port}`;
+    },
+    replace(next, nextSurfaces) {
+      const [before, last] = [serving, current];
+      serving = servingOf(next, { ...shared, surfaces: nextSurfaces });
+      current = next;
+      if (isListening) serving.core.started();
+      retired.add(before);
+      last.release();
+      return before.answered().then(() => {
+        retired.delete(before);
+        return before.close();
+      });
     },
     close(drain) {
       closed ??= close(drain);
+      return closed;
+    },
+  };
+}
+
+/** The core of one runtime, and how many requests it has in work. */
+interface Serving {
+  readonly core: HttpCore;
+  begin(): void;
+  end(): void;
+  /** Resolves when no request is in work. Called when none can begin any more. */
+  answered(): Promise<void>;
+  close(): Promise<void>;
+}
+
+function servingOf(
+  runtime: Runtime,
+  given: Omit<CoreOptions, 'hasOpenMetrics' | 'added'>,
+): Serving {
+  // Metrics are for operators. Only a service that other machines cannot reach asks for no credential.
+  const hasOpenMetrics = isReachedHereOnly(runtime.config);
+  const added = [...signInRoutes(runtime), ...consoleRoutes(runtime)];
+  const core = createCore(runtime, { ...given, hasOpenMetrics, added });
+  runtime.watch(given.metrics);
+  runtime.watchAlarms(given.metrics.alarmed);
+  let inWork = 0;
+  let onLast: (() => void) | undefined;
+  let closed: Promise<void> | undefined;
+  return {
+    core,
+    begin() {
+      inWork += 1;
+    },
+    end() {
+      inWork -= 1;
+      if (inWork === 0) onLast?.();
+    },
+    async answered() {
+      if (inWork === 0) return;
+      await new Promise<void>((resolve) => {
+        onLast = resolve;
+      });
+    },
+    close() {
+      closed ??= core.close();
       return closed;
     },
   };

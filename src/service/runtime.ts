@@ -9,6 +9,7 @@
  */
 
 import { refuse } from '../domain/failure.ts';
+import type { Pacer } from '../domain/invocation/rate.ts';
 import { originOf } from '../domain/log/checkpoint.ts';
 import { vkeyText } from '../domain/log/note-key.ts';
 import { relyingPartyOf } from '../domain/passkey/relying-party.ts';
@@ -39,8 +40,9 @@ import { answered } from './core/audited.ts';
 import { callerOf, createTokenReader } from './core/caller.ts';
 import { createDocuments } from './core/documents.ts';
 import { type Ask, failureOf, type Method, type Methods } from './core/operations.ts';
+import { type OwnAct, recordOwnAct } from './core/own-act.ts';
 import type { ServiceParts, Watcher } from './core/parts.ts';
-import { createRateLimiter } from './core/rate.ts';
+import { createPrincipalPacer, createRateLimiter } from './core/rate.ts';
 import { NO_TRACER, type Tracer, tracedStore } from './core/tracing.ts';
 import { GATED, type Gate, trustMethods } from './core/trust.ts';
 import { guardedStore } from './core/withheld.ts';
@@ -90,6 +92,8 @@ export interface RuntimeOptions
   /** The path before all paths of a service that is mounted in an app; empty by default. */
   readonly basePath?: string | undefined;
   readonly tracer?: Tracer | undefined;
+  /** Counts the calls of each root principal, for runtimes that follow each other in one process. */
+  readonly pacer?: Pacer | undefined;
   /** Stores the last signed checkpoint outside of the store. */
   readonly mark?: MarkStore | undefined;
   /** Cuts long work into slices; by default with the clock of this process. */
@@ -134,6 +138,8 @@ export interface Runtime {
    * Adds another protocol at this address to discovery. Called before the first fetch of discovery.
    */
   announce(protocol: string, path: string): void;
+  /** Appends the entry of an act of the service itself. */
+  record(act: OwnAct): Promise<void>;
   /** Ends the wait of callers that only wait, so that a transport can close. */
   release(): void;
   /**
@@ -164,6 +170,7 @@ export async function createRuntime({
   retention: erasing,
   slicer,
   mark,
+  pacer,
   ...given
 }: RuntimeOptions): Promise<Runtime> {
   const { definition, config, keyring, log, platform } = given;
@@ -185,7 +192,7 @@ export async function createRuntime({
     identities: createIdentities(config, platform, definition.authenticate, external),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, platform, log),
-    rates: createRateLimiter(store, platform, paceOf(config)),
+    rates: createRateLimiter(store, platform, pacer ?? createPrincipalPacer(config)),
     lane: createLane(platform, slicer ?? createSlicer(platform)),
     work: createWorkInProgress(platform),
     waits: createWaits(platform),
@@ -228,6 +235,7 @@ export async function createRuntime({
     announce: (protocol, path) => void surfaces.set(protocol, path),
     watch: (watcher) => void watchers.add(watcher),
     watchAlarms: alarms.watch,
+    record: (act) => recordOwnAct(parts, act),
     release: () => parts.waits.stop(),
     async close(graceMs = config.stop_grace_seconds * 1_000) {
       const left = await parts.work.finish(graceMs);
@@ -282,10 +290,6 @@ function recovering(parts: ServiceParts, timing: RuntimeOptions['recovery']) {
       log.warn({ closed: closed.length, failed: failed.length }, 'closed abandoned calls'),
     onError: (error) => log.error({ err: error }, 'recovery failed'),
   });
-}
-
-function paceOf({ rate_limits, principal_rate }: ServiceParts['config']) {
-  return rate_limits === 'on' ? principal_rate : undefined;
 }
 
 /** Starts the sealer of a service whose trust level is `anchored`. */

@@ -7,6 +7,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { SignInFacts } from '../../src/http/answer.ts';
+import { createVisits } from '../../src/http/bounds/visits.ts';
 import { createCore, type HttpCore } from '../../src/http/core.ts';
 import type { AddedRoute, Route } from '../../src/http/exchange.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
@@ -32,7 +33,9 @@ export async function openSite(
   const load = patientLoad();
   const metrics = createMetrics(load, runtime.sealing);
   const surfaces = [mcpSurface(runtime)];
-  const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics: true, added });
+  const visits = createVisits(runtime);
+  const given = { load, visits, metrics, surfaces, hasOpenMetrics: true, added };
+  const core = createCore(runtime, given);
   const server = createServer((request, response) => {
     void core
       .answer(nodeAsk(request, response))
@@ -43,6 +46,7 @@ export async function openSite(
     server.closeAllConnections();
     await new Promise((resolve) => void server.close(resolve));
     await core.close();
+    load.close();
   });
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, core, service };

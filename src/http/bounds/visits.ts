@@ -12,10 +12,9 @@
 
 import { createPacer } from '../../domain/invocation/rate.ts';
 import { createRecent } from '../../domain/values/recent.ts';
-import type { RateLimit } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { Runtime } from '../../service/runtime.ts';
-import type { Addresses } from './address.ts';
+import { createAddresses } from './address.ts';
 
 /** Characters of all credentials that are remembered, at about one byte each. */
 const REMEMBERED_LENGTH_MAX = 8 * 1_048_576;
@@ -45,14 +44,15 @@ export interface Visits {
   end(visit: Visit, status: number): void;
 }
 
-/** `rate` is that of each network; without it strangers are not limited. */
-export function createVisits(
-  rate: RateLimit | undefined,
-  { clientOf }: Addresses,
-  { isConfigured, platform }: Pick<Runtime, 'isConfigured' | 'platform'>,
-): Visits | undefined {
-  if (!rate) return undefined;
-  const pacer = createPacer('the address', rate);
+/** `undefined` where the configuration does not limit strangers. */
+export function createVisits({
+  config,
+  isConfigured,
+  platform,
+}: Pick<Runtime, 'config' | 'isConfigured' | 'platform'>): Visits | undefined {
+  if (config.rate_limits !== 'on') return undefined;
+  const pacer = createPacer('the address', config.address_rate);
+  const { clientOf } = createAddresses(config.trusted_proxies);
   const good = createRecent<string, boolean>(REMEMBERED_LENGTH_MAX, ({ length }) => length);
   const isGood = (authorization: string) =>
     good.get(authorization) === true || isConfigured(authorization.replace(/^Bearer /i, ''));

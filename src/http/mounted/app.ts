@@ -15,6 +15,7 @@ import { beforeLate } from '../../service/pace/deadline.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { refusalOf } from '../answer.ts';
 import { type Load, watchLoad } from '../bounds/shed.ts';
+import { createVisits } from '../bounds/visits.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import { createCore, type HttpCore } from '../core.ts';
 import type { AskedHeaders, HttpAnswer, HttpAsk } from '../exchange.ts';
@@ -93,7 +94,9 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
   const metrics = createMetrics(load, runtime.sealing);
   // The app decides who reaches it, so metrics always ask for a credential.
   const added = [...signInRoutes(runtime), ...consoleRoutes(runtime)];
-  const core = createCore(runtime, { load, metrics, surfaces, hasOpenMetrics: false, added });
+  const visits = createVisits(runtime);
+  const given = { load, visits, metrics, surfaces, hasOpenMetrics: false, added };
+  const core = createCore(runtime, given);
   try {
     refuseOwnPath(place.prefix, core.paths());
   } catch (error) {
@@ -113,6 +116,7 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
       runtime.release();
       await running.ended(graceMs);
       await core.close();
+      load.close();
     },
   };
 }

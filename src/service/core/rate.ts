@@ -9,9 +9,11 @@
  * @module
  */
 
+import type { Config } from '../../config/config.ts';
 import { Refusal } from '../../domain/failure.ts';
 import {
   createPacer,
+  type Pacer,
   type RatePolicy,
   type RateState,
   rateLimited,
@@ -59,13 +61,20 @@ interface Held {
   asking?: Promise<void> | undefined;
 }
 
-/** `pace` limits each root principal. Without it there is no such limit. */
+/** Counts the calls of each root principal in this process. `undefined` where they are not limited. */
+export function createPrincipalPacer({
+  rate_limits,
+  principal_rate,
+}: Pick<Config, 'rate_limits' | 'principal_rate'>): Pacer | undefined {
+  return rate_limits === 'on' ? createPacer('the root principal', principal_rate) : undefined;
+}
+
+/** `pacer` limits each root principal. Without it there is no such limit. */
 export function createRateLimiter(
   store: Store,
   { monotonic }: Pick<Platform, 'monotonic'>,
-  pace?: RateLimit,
+  pacer?: Pacer,
 ): RateLimiter {
-  const pacer = pace && createPacer('the root principal', pace);
   const held = createRecent<string, Held>(KEYS_MAX);
 
   function heldOf(key: string, start: number, limit: number): Held {

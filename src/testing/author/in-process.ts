@@ -5,6 +5,7 @@
  */
 
 import { watchLoad } from '../../http/bounds/shed.ts';
+import { createVisits } from '../../http/bounds/visits.ts';
 import { createCore } from '../../http/core.ts';
 import { createMetrics } from '../../http/metrics.ts';
 import { webExchange } from '../../http/mounted/web.ts';
@@ -21,7 +22,7 @@ export function inProcessService(runtime: Runtime): InProcess {
   const load = watchLoad(platform, { loopDelayMaxMs: Number.POSITIVE_INFINITY });
   const metrics = createMetrics(load, runtime.sealing);
   const core = createCore(runtime, {
-    ...{ load, metrics, surfaces: [], added: [] },
+    ...{ load, metrics, visits: createVisits(runtime), surfaces: [], added: [] },
     hasOpenMetrics: true,
   });
   core.started();
@@ -33,6 +34,9 @@ export function inProcessService(runtime: Runtime): InProcess {
       const { ask, respond } = webExchange(request, arrival);
       return respond(await core.answer(ask));
     },
-    close: () => core.close(),
+    async close() {
+      await core.close();
+      load.close();
+    },
   };
 }
