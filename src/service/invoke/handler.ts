@@ -35,7 +35,7 @@ import { contextOf, type HandledCall, type Notes, type Work } from './context.ts
  * Bounds a result, which is held in memory and may be stored. Larger data belongs behind a link.
  * Clients read up to twice the depth and ten times the keys, so each of them can read it.
  */
-const RESULT_LIMITS: JsonLimits = { bytes: 1_048_576, depth: 32, keys: 100_000 };
+export const RESULT_LIMITS: JsonLimits = { bytes: 1_048_576, depth: 32, keys: 100_000 };
 
 /** What a handler did, as far as it is known. */
 export interface Done {

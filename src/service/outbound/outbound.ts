@@ -29,7 +29,7 @@ export interface OutboundRequest {
 }
 
 /** The part of `dns.lookup` that is used. */
-type Resolve = (
+export type Resolve = (
   hostname: string,
   options: LookupAllOptions,
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
@@ -120,13 +120,15 @@ function shown(text: string): string {
 }
 const SHOWN_LENGTH_MAX = 200;
 
-function guardedLookup(allowed: boolean, resolve: Resolve): LookupFunction {
+/** Resolves a name, and fails with the code INSIDE_ADDRESS where that leads inside and may not. */
+export function guardedLookup(allowed: boolean, resolve: Resolve): LookupFunction {
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, '', 0);
       const inside = addresses.find(({ address }) => isInside(address));
       if (inside && !allowed) {
-        return done(new Error(`"${hostname}" resolves to an inside address`), '', 0);
+        const refused = new Error(`"${hostname}" resolves to an inside address`);
+        return done(Object.assign(refused, { code: 'INSIDE_ADDRESS' }), '', 0);
       }
       const [first] = addresses;
       if (options.all) return done(null, addresses);

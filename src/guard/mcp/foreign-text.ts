@@ -1,0 +1,82 @@
+/**
+ * Text of an upstream on its way to a person, a log or a caller: bounded, visible, and without the secrets that
+ * the upstream was given.
+ *
+ * An upstream may repeat a credential in an error, on standard error or in a result. Values that were passed to it
+ * are replaced before anything is cut, because half a credential would not be recognised.
+ *
+ * @module
+ */
+
+import { visibleText } from '../../domain/wire/visible-text.ts';
+
+/** Replaces the secrets that one upstream was given. */
+export interface Secrets {
+  /** For messages: replaces every value that has at least four characters. */
+  inText(text: string): string;
+  /** For results: replaces what looks like a secret, so that ordinary settings do not change data. */
+  inValue<Value>(value: Value): Value;
+}
+
+const SECRET = '[secret]';
+
+/** Characters. A shorter value is found in ordinary words. */
+const VALUE_LENGTH_MIN = 4;
+
+/** Characters. Credentials are longer. */
+const SECRET_LENGTH_MIN = 8;
+
+/** Short words of letters, paths, and addresses without a password: settings, not credentials. */
+const SETTING = /^(?:[A-Za-z]{1,15}|[~.]{0,2}\/[^\s]*|https?:\/\/[^\s@?]*)$/;
+
+export function secretsOf(values: readonly string[]): Secrets {
+  // "Bearer abc" is two parts, and an upstream repeats the second one alone.
+  const parts = [...new Set(values.flatMap((value) => [value, ...value.split(/\s+/)]))]
+    .filter((part) => part.length >= VALUE_LENGTH_MIN && !/^(bearer|basic)$/i.test(part))
+    .sort((one, other) => other.length - one.length);
+  const likely = parts.filter((part) => part.length >= SECRET_LENGTH_MIN && !SETTING.test(part));
+  return {
+    inText: (text) => without(text, parts),
+    inValue: (value) => (likely.length === 0 ? value : valueWithout(value, likely)),
+  };
+}
+
+/** Replaces the secrets of both. */
+export function bothSecrets(one: Secrets, other: Secrets): Secrets {
+  return {
+    inText: (text) => one.inText(other.inText(text)),
+    inValue: (value) => one.inValue(other.inValue(value)),
+  };
+}
+
+function without(text: string, parts: readonly string[]): string {
+  let shown = text;
+  for (const part of parts) if (shown.includes(part)) shown = shown.replaceAll(part, SECRET);
+  return shown;
+}
+
+/** Only for what was read as JSON with a bounded depth. */
+function valueWithout<Value>(value: Value, parts: readonly string[]): Value {
+  if (typeof value === 'string') return without(value, parts) as Value;
+  if (Array.isArray(value)) return value.map((item) => valueWithout(item, parts)) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [
+    without(name, parts),
+    valueWithout(member, parts),
+  ]);
+  return Object.fromEntries(members) as Value;
+}
+
+/** UTF-16 units that are looked at for each one that is shown: white space is drawn together first. */
+const LOOKED_AT_FACTOR = 4;
+
+/** One line of at most `lengthMax` characters, without characters that a person cannot see. */
+export function shownLine(text: string, lengthMax: number): string {
+  const line = text
+    .slice(0, lengthMax * LOOKED_AT_FACTOR)
+    .replace(/\s+/g, ' ')
+    .trim();
+  const characters = [...line];
+  const isCut = characters.length > lengthMax || text.length > lengthMax * LOOKED_AT_FACTOR;
+  return visibleText(characters.slice(0, lengthMax).join('')) + (isCut ? '…' : '');
+}

@@ -1,0 +1,137 @@
+/**
+ * How a call of a tool ended: its result as ours, or the failure that says whether something may have happened.
+ *
+ * Only text that a tool wrote as its own error is passed on, bounded, visible and without secrets. Messages of
+ * libraries and bodies of answers stay out.
+ *
+ * @module
+ */
+
+import {
+  type CallToolResult,
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+} from '@modelcontextprotocol/client';
+import { readForeignObject } from '../../domain/wire/foreign.ts';
+import { isObject } from '../../domain/wire/json.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { HandlerFailure, NoEffect } from '../../service/author/handler.ts';
+import { RESULT_LIMITS } from '../../service/invoke/handler.ts';
+import { faultIn, UpstreamFault } from './fault.ts';
+import { type Secrets, shownLine } from './foreign-text.ts';
+
+/** Declared as a failure type by every guarded capability. */
+export const UPSTREAM_FAILED = 'upstream_failed';
+
+/** Characters of the text of an upstream in a failure. */
+const TEXT_LENGTH_MAX = 500;
+const NAME_LENGTH_MAX = 128;
+
+/** Returns the result of a tool as the result of a capability. Throws the failure where the tool reports an error. */
+export function resultOf(name: string, result: CallToolResult, secrets: Secrets): JsonObject {
+  const tool = shownLine(name, NAME_LENGTH_MAX);
+  if (result.isError) {
+    const text = shownLine(secrets.inText(textOf(result)), TEXT_LENGTH_MAX);
+    throw new HandlerFailure(
+      `Cannot complete "${tool}": the tool reports an error${text && `: ${text}`}`,
+      UPSTREAM_FAILED,
+    );
+  }
+  const reading = readForeignObject(contentOf(result), RESULT_LIMITS);
+  if ('value' in reading) return secrets.inValue(reading.value);
+  throw new HandlerFailure(
+    `Cannot answer with the result of "${tool}": ${reading.fault}. The tool ran: do not repeat the call`,
+    UPSTREAM_FAILED,
+  );
+}
+
+function contentOf({ content, structuredContent }: CallToolResult): unknown {
+  if (structuredContent === undefined) return { content };
+  return isObject(structuredContent) ? structuredContent : { result: structuredContent };
+}
+
+/** The texts of a result, as much of them as a failure can show. */
+function textOf({ content }: CallToolResult): string {
+  return content
+    .slice(0, TEXT_LENGTH_MAX)
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join(' ');
+}
+
+/** What is known about a call that failed. */
+export interface FailedCall {
+  readonly name: string;
+  readonly isRead: boolean;
+  readonly deadlineMs: number;
+  readonly secrets: Secrets;
+  /** Why the connection ended, if it did. */
+  readonly why?: string | undefined;
+}
+
+/** The failure for what a call of the client threw. */
+export function callFailure(error: unknown, call: FailedCall): NoEffect | HandlerFailure {
+  const tool = shownLine(call.name, NAME_LENGTH_MAX);
+  if (error instanceof ProtocolError) return refused(tool, error, call.secrets);
+  const fault = faultOf(error, call);
+  const detail = `Cannot complete "${tool}": ${fault.message}`;
+  if (fault.isAnswered) {
+    return new HandlerFailure(`${detail}. The tool ran: do not repeat the call`, UPSTREAM_FAILED);
+  }
+  if (!fault.mayHaveActed || call.isRead) return new NoEffect(detail, 'service_unavailable');
+  return new HandlerFailure(`${detail}. The tool may have acted`, 'outcome_unknown');
+}
+
+/** Codes of JSON-RPC by which a server says that it did not run the request. */
+const NOT_RUN: ReadonlySet<number> = new Set([-32_700, -32_600, -32_601, -32_602]);
+
+/** An answer of the protocol instead of a result. */
+function refused(tool: string, error: ProtocolError, secrets: Secrets): NoEffect | HandlerFailure {
+  const text = shownLine(secrets.inText(error.message), TEXT_LENGTH_MAX);
+  const detail = `Cannot complete "${tool}": the upstream refuses with code ${error.code}: ${text}`;
+  return NOT_RUN.has(error.code)
+    ? new NoEffect(detail, UPSTREAM_FAILED)
+    : new HandlerFailure(detail, UPSTREAM_FAILED);
+}
+
+/** What went wrong, in our own words. */
+export function faultOf(
+  error: unknown,
+  call: Pick<FailedCall, 'deadlineMs' | 'why'>,
+): UpstreamFault {
+  const own = faultIn(error);
+  if (own) return own;
+  if (error instanceof SdkHttpError) return statusFault(error.status);
+  if (error instanceof InsufficientScopeError) return statusFault(403);
+  if (error instanceof ProtocolError) {
+    return new UpstreamFault(`it refuses with code ${error.code}`, { mayHaveActed: true });
+  }
+  const code = error instanceof SdkError ? error.code : undefined;
+  if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected) {
+    const mayHaveActed = code === SdkErrorCode.ConnectionClosed;
+    return new UpstreamFault(call.why ?? 'the connection ended', { mayHaveActed, isLost: true });
+  }
+  if (code === SdkErrorCode.RequestTimeout) {
+    return new UpstreamFault(`no answer in ${call.deadlineMs} ms`, { mayHaveActed: true });
+  }
+  if (code === SdkErrorCode.UnsupportedResultType) {
+    return new UpstreamFault('the tool asks for more input, which a guard does not give', {
+      mayHaveActed: true,
+      isAnswered: true,
+    });
+  }
+  return new UpstreamFault('it answered with something that is not MCP', { mayHaveActed: true });
+}
+
+/** Statuses by which a server says that it has forgotten the session. */
+const SESSION_GONE: ReadonlySet<number> = new Set([400, 404, 410]);
+
+function statusFault(status: number): UpstreamFault {
+  // Below 500 the server refused the request. Above, a proxy may have passed it on.
+  return new UpstreamFault(`it answered with HTTP status ${status}`, {
+    mayHaveActed: status >= 500 || status === 408,
+    isLost: SESSION_GONE.has(status),
+  });
+}

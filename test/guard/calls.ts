@@ -1,0 +1,43 @@
+/**
+ * What the tests of upstreams share: a call of a tool, its failure, and a credential that must appear nowhere.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import type { UpstreamCall } from '../../src/guard/upstream.ts';
+import { createLog, type Logger } from '../../src/log.ts';
+import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
+
+/** A credential of an upstream. */
+export const CANARY = 'canary-7f3a91c2d4';
+
+/** A log that keeps its lines. */
+export function keptLog(): { readonly log: Logger; text(): string } {
+  const lines: string[] = [];
+  const log = createLog('debug', { write: (line) => void lines.push(line) });
+  return { log, text: () => lines.join('') };
+}
+
+/** A write, unless the test says otherwise. */
+export function calling(name: string, given: Partial<UpstreamCall> = {}): UpstreamCall {
+  const tool = { name, description: '', inputSchema: { type: 'object' } };
+  const signal = new AbortController().signal;
+  return { tool, parameters: {}, invocationId: 'inv_1', isRead: false, signal, ...given };
+}
+
+/** What a call throws, which never contains the credential. */
+export async function failureOf(promise: Promise<unknown>): Promise<NoEffect | HandlerFailure> {
+  const thrown = await promise.then(
+    () => assert.fail('expected a failure'),
+    (error: unknown) => error,
+  );
+  assert.ok(NoEffect.is(thrown) || HandlerFailure.is(thrown), String(thrown));
+  assert.ok(!`${thrown.stack}${JSON.stringify(thrown)}${thrown.cause}`.includes(CANARY));
+  return thrown;
+}
+
+/** Resolves when a condition holds. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
