@@ -18,7 +18,7 @@ import { CapabilityName, FieldName, type JsonObject, Scope } from '../../protoco
 import { refuse, Upstream } from './upstream-schema.ts';
 
 /** Characters. Tool names of real servers are far shorter. */
-const TOOL_NAME_LENGTH_MAX = 256;
+export const TOOL_NAME_LENGTH_MAX = 256;
 
 /** Bounds the votes that one request stores. */
 const PEOPLE_MAX = 16;
