@@ -14,6 +14,7 @@ import type { Refused } from '../client/reply.ts';
 import { UnsendableCall } from '../client/request.ts';
 import { failure } from '../domain/failure.ts';
 import { type Gateway, isFailure } from '../mcp/gateway.ts';
+import type { ToolList } from '../mcp/pair.ts';
 import { serveMcpOverPipes } from '../mcp/stdio.ts';
 import { system } from '../platform.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
@@ -39,6 +40,8 @@ start their tools as a command; other agents connect to <url>/mcp.
                        else that of "writ login")
   --gated-manifest     send the token to fetch the manifest too, for a service that
                        requires a credential there
+  --tools search       list two tools, one that searches and one that calls, for a
+                       service with very many (default: all)
   --help               this text
 
 Exit status: 0 the input ended, 2 it could not run.
@@ -53,6 +56,7 @@ export async function mcp(args: readonly string[], io: Io): Promise<number> {
     }
     if (values.service === undefined) throw new Error('no service is named; give --service');
     if (io.pipes === undefined) throw new Error('standard input or output is not open');
+    const tools = toolListOf(values.tools);
     const { service: url, 'token-file': file } = values;
     const credential = oneAtATime(() => credentialFor(url, file, io));
     const client = createClient({
@@ -64,8 +68,8 @@ export async function mcp(args: readonly string[], io: Io): Promise<number> {
     // A login is renewed while the bridge runs.
     const gateway = remoteGateway(async () => client.withCredential(await credential()));
     await checkAccess(gateway);
-    const tell = ({ message }: Error) => io.err(`${printable(message)}\n`);
-    const server = serveMcpOverPipes(gateway, io.pipes, system, tell);
+    const onError = ({ message }: Error) => io.err(`${printable(message)}\n`);
+    const server = serveMcpOverPipes(gateway, io.pipes, { platform: system, tools, onError });
     await Promise.race([server.ended, io.untilStopped?.() ?? server.ended]);
     await server.close();
     return EXIT_OK;
@@ -81,8 +85,14 @@ const options = {
   pin: { type: 'string', multiple: true },
   'token-file': { type: 'string' },
   'gated-manifest': { type: 'boolean' },
+  tools: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
+
+function toolListOf(given = 'all'): ToolList {
+  if (given === 'all' || given === 'search') return given;
+  throw new Error(`--tools is "${given}", expected "all" or "search"`);
+}
 
 /** Calls at the same time share one renewal. */
 function oneAtATime<Made>(make: () => Promise<Made>): () => Promise<Made> {

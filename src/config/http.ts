@@ -1,5 +1,5 @@
 /**
- * Settings of HTTP: rate limits, connections and trusted proxies.
+ * Settings of HTTP: rate limits, connections, trusted proxies, and the tools that MCP lists.
  *
  * @module
  */
@@ -84,6 +84,12 @@ export const HttpSettings = {
   max_connections_per_address: Connections.default(1_000).describe(
     'How many of them may come from one address (IPv6: one /64) that is not a trusted proxy',
   ),
+  mcp_tools: z
+    .enum(['all', 'search'])
+    .default('all')
+    .describe(
+      'The tools that MCP lists: `all` capabilities of a token, or with `search` one tool that searches them and one that calls what was found',
+    ),
 };
 
 export const HTTP_ENVIRONMENT = {
@@ -94,6 +100,7 @@ export const HTTP_ENVIRONMENT = {
   cors_origins: 'WRIT_CORS_ORIGINS',
   max_connections: 'WRIT_MAX_CONNECTIONS',
   max_connections_per_address: 'WRIT_MAX_CONNECTIONS_PER_ADDRESS',
+  mcp_tools: 'WRIT_MCP_TOOLS',
 } as const;
 
 export function unlimitedFault(

@@ -58,13 +58,19 @@ export async function askSurface(
   { ask, body, place, visit }: Exchange,
   { visits, cors }: { readonly visits: Visits | undefined; readonly cors: Cors | undefined },
 ): Promise<HttpAnswer | Failure> {
+  // A request of a surface may ask for several operations; they share one signal.
+  let closed: AbortSignal | undefined;
+  const gone = () => {
+    closed ??= closedOf(ask);
+    return closed;
+  };
   try {
     return await surface.answer({
       headers: ask.headers,
       localAddress: ask.localAddress,
       isAdmitted: cors?.isAdmitted(originIn(ask.headers)) ?? false,
       bearer: () => bearerOf(ask),
-      gone: () => closedOf(ask),
+      gone,
       proved: (issued) => visits?.prove(visit, issued),
       trace: traceOf(ask.headers.traceparent),
       body,

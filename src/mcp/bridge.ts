@@ -21,8 +21,9 @@ export interface Bridge {
 }
 
 export function createBridge(runtime: Runtime): Bridge {
+  const options = { platform: runtime.platform, tools: runtime.config.mcp_tools };
   const handler = createMcpHandler(
-    ({ authInfo }) => createMcpServer(authInfo?.extra?.gateway as Gateway, runtime.platform),
+    ({ authInfo }) => createMcpServer(authInfo?.extra?.gateway as Gateway, options),
     {
       onerror: (error) => runtime.log.debug({ err: error }, 'mcp'),
       // The service has no subscriptions, and an open stream would only hold a connection.

@@ -3,7 +3,8 @@
  * its bearer.
  *
  * Authenticates the caller before it reads a message, except for a tool call: the
- * invocation checks the token itself, and its refusal leaves an entry and is the tool's error.
+ * invocation checks the token itself, and its refusal leaves an entry and is the tool's error. A search for
+ * capabilities is no invocation.
  *
  * Loads the MCP package after the start, because loading takes a fifth of the start time.
  *
@@ -12,13 +13,14 @@
 
 import { failure } from '../domain/failure.ts';
 import { type Arrival, foreignArrival } from '../domain/values/arrival.ts';
-import { readJson } from '../domain/wire/json.ts';
+import { isObject, readJson } from '../domain/wire/json.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../protocol/json-rpc.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { Bridge, McpAnswer, McpRequest } from './bridge.ts';
 import { isFailure, localGateway } from './gateway.ts';
 import { metaFault } from './meta.ts';
+import { SEARCH_TOOL, type ToolList } from './pair.ts';
 
 const MCP_PATH = '/mcp';
 
@@ -44,7 +46,7 @@ export function mcpSurface(runtime: Runtime) {
     if (request.bearer() === undefined) return noBearer();
     const reading = readJson(request.body);
     const message = 'value' in reading ? reading.value : undefined;
-    if (!isToolCall(message)) {
+    if (!isInvocation(message, runtime.config.mcp_tools)) {
       const known = await localGateway(runtime, request).ask('permissions', {});
       if (isFailure(known)) return known.failure;
       request.done();
@@ -76,10 +78,10 @@ function messageFault(message: unknown): string | undefined {
     : metaFault(message);
 }
 
-function isToolCall(message: unknown): boolean {
-  return typeof message === 'object' && message !== null && 'method' in message
-    ? message.method === 'tools/call'
-    : false;
+function isInvocation(message: unknown, tools: ToolList): boolean {
+  if (!isObject(message) || message.method !== 'tools/call') return false;
+  const name = isObject(message.params) ? message.params.name : undefined;
+  return tools === 'all' || name !== SEARCH_TOOL.name;
 }
 
 function noBearer(): Failure {

@@ -1,7 +1,7 @@
 /**
  * The MCP server of one caller: lists its tools and calls them. Translates; the service decides.
  *
- * Lists the capabilities that the service reports as available to the token. Moves reserved parameters
+ * Lists the capabilities that the service reports as available to the token, or the pair that searches and calls them. Moves reserved parameters
  * out of the arguments, and `svc/` fields out of `_meta`; any other name with one of these prefixes
  * stays a parameter, which the service refuses.
  *
@@ -14,17 +14,25 @@ import {
   Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
+import { isObject } from '../domain/wire/json.ts';
 import type { Platform } from '../platform.ts';
-import type { CapabilityDeclaration } from '../protocol/capability.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { InputOf } from '../protocol/operations.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
-import { type Manifest, PROTOCOL_VERSION } from '../protocol/trust.ts';
-import { createSlicer } from '../service/pace/slices.ts';
+import { PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { continuation, elicitation } from './approval.ts';
+import { declaredIn, eachAvailable } from './available.ts';
 import { type Gateway, isFailure } from './gateway.ts';
 import { type SortedMeta, sortedMeta } from './meta.ts';
+import {
+  CALL_TOOL,
+  carriedCall,
+  SEARCH_TOOL,
+  type SentCall,
+  searchCapabilities,
+  type ToolList,
+} from './pair.ts';
 import { progressSink } from './progress.ts';
 import { toolResultOf } from './result.ts';
 import { type CapabilityTool, GRANT_PARAMETER, KEY_PARAMETER, toolOf } from './tool.ts';
@@ -32,36 +40,52 @@ import { type CapabilityTool, GRANT_PARAMETER, KEY_PARAMETER, toolOf } from './t
 const INSTRUCTIONS =
   'Every tool is a governed capability: a call is checked against the authority of the token, and may need the approval of a person. A failed call says what to do next; follow it, and do not work around it.';
 
-export async function createMcpServer(gateway: Gateway, platform: Platform): Promise<Server> {
+const SEARCH_INSTRUCTIONS =
+  'Find what you can do with search_capabilities, and do it with call_capability.';
+
+export interface McpServerOptions {
+  readonly platform: Platform;
+  readonly tools: ToolList;
+}
+
+export async function createMcpServer(
+  gateway: Gateway,
+  { platform, tools }: McpServerOptions,
+): Promise<Server> {
   const manifest = await gateway.manifest();
   if (isFailure(manifest)) throw protocolError(manifest);
   const info = { name: manifest.service_identity.id, version: PROTOCOL_VERSION };
-  const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
+  const isPair = tools === 'search';
+  const instructions = isPair ? `${SEARCH_INSTRUCTIONS} ${INSTRUCTIONS}` : INSTRUCTIONS;
+  const server = new Server(info, { capabilities: { tools: {} }, instructions });
   server.setRequestHandler('tools/list', async () => ({
-    tools: await listTools(gateway, platform),
+    tools: isPair ? await listPair(gateway) : await listTools(gateway, platform),
   }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const { name, arguments: sent = {} } = params;
+    // In this mode the names of the pair are taken: a capability with one of them is called through the pair.
+    if (isPair && name === SEARCH_TOOL.name) return searchCapabilities(gateway, platform, sent);
     const meta = sortedMeta(context.mcpReq._meta ?? {});
-    const call = callOf(params.name, params.arguments ?? {}, meta);
+    const isCarried = isPair && name === CALL_TOOL.name;
+    const call = callOf(isCarried ? carriedCall(sent) : { name, arguments: sent }, meta);
     return callTool({ gateway, server, context, faultyMeta: meta.faulty }, call);
   });
   return server;
 }
 
-async function listTools(gateway: Gateway, platform: Platform): Promise<CapabilityTool[]> {
-  const [manifest, permissions] = await Promise.all([
-    gateway.manifest(),
-    gateway.ask('permissions', {}),
-  ]);
-  if (isFailure(manifest)) throw protocolError(manifest);
+/** The pair is the same for every caller, and is shown to known callers only. */
+async function listPair(gateway: Gateway): Promise<CapabilityTool[]> {
+  const permissions = await gateway.ask('permissions', {});
   if (isFailure(permissions)) throw protocolError(permissions);
+  return [SEARCH_TOOL, CALL_TOOL];
+}
+
+async function listTools(gateway: Gateway, platform: Platform): Promise<CapabilityTool[]> {
   const tools: CapabilityTool[] = [];
-  // A tool takes some microseconds to describe, and a catalog may have a thousand.
-  await createSlicer(platform)().each(permissions.available, ({ capability }) => {
-    const declared = declaredIn(manifest, capability);
-    if (declared) tools.push(toolOf(capability, declared));
-    return true;
+  const prevented = await eachAvailable(gateway, platform, (name, declared) => {
+    tools.push(toolOf(name, declared));
   });
+  if (prevented) throw protocolError(prevented);
   return tools;
 }
 
@@ -101,29 +125,24 @@ async function invoke(
   return { answer, fields: declared?.output_schema ? undefined : declared?.output.fields };
 }
 
-/** Own properties only: "constructor" is not a capability. */
-function declaredIn({ capabilities }: Manifest, name: string): CapabilityDeclaration | undefined {
-  return Object.hasOwn(capabilities, name) ? capabilities[name] : undefined;
-}
-
 /**
  * The input of `invoke`, with unchecked values: the schema of the operation finds what is
  * wrong with them. An unknown reserved name stays a parameter, which the service refuses.
  */
-function callOf(capability: string, sent: JsonObject, meta: SortedMeta): InputOf<'invoke'> {
+function callOf(call: SentCall, { fields, unknown }: SortedMeta): InputOf<'invoke'> {
+  const { name: capability, arguments: sent } = call;
   const {
     [GRANT_PARAMETER]: approval_grant,
     [KEY_PARAMETER]: idempotency_key,
     ...parameters
-  } = sent;
-  const { fields, unknown } = meta;
-  const given = { approval_grant, idempotency_key, ...fields };
-  return {
-    ...(given as Partial<InputOf<'invoke'>>),
+  }: JsonObject = isObject(sent) ? sent : {};
+  const given = {
+    ...{ approval_grant, idempotency_key, ...fields },
     capability,
-    parameters: { ...parameters, ...unknown },
+    parameters: isObject(sent) ? { ...parameters, ...unknown } : sent,
     continue_approved: true,
   };
+  return given as InputOf<'invoke'>;
 }
 
 function protocolError({ failure }: FailureAnswer): ProtocolError {

@@ -17,11 +17,10 @@ import {
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { BODY_LIMITS, readJson } from '../domain/wire/json.ts';
-import type { Platform } from '../platform.ts';
 import { createLineCutter, type Line } from '../service/pace/lines.ts';
 import type { Gateway } from './gateway.ts';
 import { metaFault } from './meta.ts';
-import { createMcpServer } from './server.ts';
+import { createMcpServer, type McpServerOptions } from './server.ts';
 import { createUnanswered, type Unanswered } from './unanswered.ts';
 
 /** In milliseconds. A longer call still ends at the service and is recorded there. */
@@ -38,11 +37,14 @@ export interface PipedServer {
   close(): Promise<void>;
 }
 
+export interface PipedServerOptions extends McpServerOptions {
+  onError(error: Error): void;
+}
+
 export function serveMcpOverPipes(
   gateway: Gateway,
   { input, output }: Pipes,
-  platform: Platform,
-  onError: (error: Error) => void,
+  { platform, tools, onError }: PipedServerOptions,
 ): PipedServer {
   let end = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -59,7 +61,7 @@ export function serveMcpOverPipes(
   const transport = new StdioServerTransport(lines, output);
   const send = transport.send.bind(transport);
   transport.send = (message) => send(message).finally(() => unanswered.answered(message));
-  const handle = serveStdio(() => createMcpServer(gateway, platform), {
+  const handle = serveStdio(() => createMcpServer(gateway, { platform, tools }), {
     transport,
     onerror: onError,
     maxSubscriptions: 0,

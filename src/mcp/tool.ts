@@ -53,7 +53,7 @@ const EFFECTS = {
   irreversible: 'Changes state for good: it cannot be undone.',
 } as const satisfies Record<SideEffectType, string>;
 
-function descriptionOf(capability: CapabilityDeclaration): string {
+export function descriptionOf(capability: CapabilityDeclaration): string {
   const { description, side_effect, requires = [], verify_via = [] } = capability;
   const { compensation, rollback_window } = side_effect;
   return [
@@ -98,24 +98,38 @@ function inputSchemaOf(capability: CapabilityDeclaration): CapabilityTool['input
 }
 
 function reservedProperties({ approval, side_effect }: CapabilityDeclaration): JsonObject {
-  const grant =
-    'Optional: the approval grant to use; without it, one that waits for this call is used';
-  const key = 'Optional: the same value on a repeated call keeps it from happening twice';
-  return {
-    ...(approval && { [GRANT_PARAMETER]: { type: 'string', description: grant } }),
-    ...(side_effect.type !== 'read' && { [KEY_PARAMETER]: { type: 'string', description: key } }),
-  };
+  return reservedSchema([
+    ...(approval ? [GRANT_PARAMETER] : []),
+    ...(side_effect.type !== 'read' ? [KEY_PARAMETER] : []),
+  ]);
+}
+
+const RESERVED: Readonly<Record<string, string>> = {
+  [GRANT_PARAMETER]:
+    'Optional: the approval grant to use; without it, one that waits for this call is used',
+  [KEY_PARAMETER]: 'Optional: the same value on a repeated call keeps it from happening twice',
+};
+
+/** The properties of reserved parameters. */
+export function reservedSchema(names: readonly string[]): JsonObject {
+  return Object.fromEntries(
+    names.map((name) => [name, { type: 'string', description: RESERVED[name] }]),
+  );
+}
+
+function outputSchemaOf(capability: CapabilityDeclaration): CapabilityTool['outputSchema'] {
+  return answerSchema(rebased(resultSchema(capability), '#/properties/result'));
 }
 
 /** Covers failures too, because clients of the first generation validate errors against it as well. */
-function outputSchemaOf(capability: CapabilityDeclaration): CapabilityTool['outputSchema'] {
+export function answerSchema(result: JsonObject): CapabilityTool['outputSchema'] {
   return {
     type: 'object',
     properties: {
       success: { type: 'boolean' },
       invocation_id: { type: 'string' },
-      result: rebased(resultSchema(capability), '#/properties/result'),
-      failure: FAILURE,
+      result,
+      failure: FAILURE_SCHEMA,
     },
     required: ['success'],
     oneOf: [
@@ -126,7 +140,7 @@ function outputSchemaOf(capability: CapabilityDeclaration): CapabilityTool['outp
 }
 
 /** The fields that a program acts on; the API description has all. */
-const FAILURE: JsonObject = {
+export const FAILURE_SCHEMA: JsonObject = {
   type: 'object',
   description: 'Why the call was refused or failed, and what to do next',
   properties: {

@@ -22,6 +22,7 @@ export interface ListedTool {
   readonly name: string;
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back.
   readonly outputSchema?: any;
+  readonly annotations?: { readonly destructiveHint?: boolean | undefined } | undefined;
 }
 
 interface Told {

@@ -29,7 +29,12 @@ const asked = { scope: ['travel.search'], subject: 'agent:planner' };
 const { token } = await desk.service.issue(ALICE, asked);
 
 /** Runs the command until its input ends; resolves with every message, and what it said beside. */
-async function conversed(lines: readonly string[], answers: number, env: object = {}) {
+async function conversed(
+  lines: readonly string[],
+  answers: number,
+  env: object = {},
+  options: readonly string[] = [],
+) {
   const [input, output] = [new PassThrough(), new PassThrough()];
   let told = '';
   let said = '';
@@ -43,7 +48,7 @@ async function conversed(lines: readonly string[], answers: number, env: object 
       if (told.split('\n').length > answers) resolve();
     });
   });
-  const ended = main(['mcp', '--service', desk.url], {
+  const ended = main(['mcp', '--service', desk.url, ...options], {
     out: hear,
     err: hear,
     env: { WRIT_CLIENT_CREDENTIAL: token, ...env },
@@ -68,6 +73,42 @@ test('writ mcp lists the capabilities that the token may use, until its input en
     ['search_flights'],
   );
   assert.equal(code, 0);
+});
+
+test('writ mcp --tools search lists the pair, searches, and calls what is found', async () => {
+  const tool = (id: string, name: string, args: object) => ({
+    ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+    params: { name, arguments: args },
+  });
+  const messages = [
+    INITIALIZE,
+    LIST,
+    tool('search', 'search_capabilities', { query: 'flights' }),
+    tool('call', 'call_capability', { name: 'search_flights', arguments: TRIP }),
+    tool('none', 'call_capability', { arguments: TRIP }),
+    tool('own', 'search_flights', TRIP),
+  ];
+  const lines = messages.map((message) => `${JSON.stringify(message)}\n`);
+
+  const told = await conversed(lines, messages.length, {}, ['--tools', 'search']);
+
+  const result = (wanted: string) => told.messages.find(({ id }) => id === wanted).result;
+  assert.deepEqual(
+    result('list').tools.map(({ name }: { name: string }) => name),
+    ['search_capabilities', 'call_capability'],
+  );
+  const { capabilities, more } = result('search').structuredContent;
+  assert.deepEqual([capabilities[0].name, capabilities.length, more], ['search_flights', 1, 0]);
+  assert.equal(result('call').structuredContent.success, true);
+  assert.equal(result('own').structuredContent.success, true);
+  assert.equal(result('none').structuredContent.failure.type, 'unknown_capability');
+});
+
+test('writ mcp refuses another list of tools', async () => {
+  const { code, said } = await conversed([], 0, {}, ['--tools', 'some']);
+
+  assert.equal(code, 2);
+  assert.equal(said, 'Cannot serve MCP: --tools is "some", expected "all" or "search"\n');
 });
 
 const UNREADABLE: [what: string, line: string, code: number][] = [
