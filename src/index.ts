@@ -46,6 +46,8 @@ export type {
   PriceContext,
 } from './service/author/handler.ts';
 export { HandlerFailure, NoEffect } from './service/author/handler.ts';
+export type { HttpCredential } from './service/author/http-call.ts';
+export { httpCapability } from './service/author/http-capability.ts';
 export type { Schema } from './service/author/typed.ts';
 export type { StdioOptions, StdioService } from './stdio/serve.ts';
 export { serveStdio } from './stdio/serve.ts';

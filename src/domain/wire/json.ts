@@ -26,6 +26,12 @@ export interface JsonLimits {
  */
 export const BODY_LIMITS: JsonLimits = { bytes: 256 * 1024, depth: 32, keys: 10_000 };
 
+/**
+ * A result of a handler, which is held in memory and may be stored. Larger data belongs behind a link.
+ * Clients read up to twice the depth and ten times the keys, so each of them can read it.
+ */
+export const RESULT_LIMITS: JsonLimits = { bytes: 1_048_576, depth: 32, keys: 100_000 };
+
 /** An object of JSON: neither null nor a list. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -19,7 +19,12 @@ import { Readable } from 'node:stream';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { bareHost } from '../../domain/values/host.ts';
 import type { Platform } from '../../platform.ts';
-import { guardedLookup, isInside, type Resolve } from '../../service/outbound/outbound.ts';
+import {
+  guardedLookup,
+  isInside,
+  REFUSED_ADDRESS,
+  type Resolve,
+} from '../../service/outbound/outbound.ts';
 import { codeOf, UpstreamFault } from './fault.ts';
 import { callInFlight } from './mcp-upstream.ts';
 
@@ -199,6 +204,6 @@ function lookupFor(url: URL, { inside, resolve = lookup }: FetchOptions): Lookup
 /** What a system error means. Its message stays out: it may repeat an address. */
 function wordsFor(error: unknown): string {
   const code = codeOf(error);
-  if (code === 'INSIDE_ADDRESS') return INSIDE;
+  if (code === REFUSED_ADDRESS) return INSIDE;
   return `the connection failed (${code ?? 'error'})`;
 }

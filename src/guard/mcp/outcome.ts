@@ -16,10 +16,9 @@ import {
   SdkHttpError,
 } from '@modelcontextprotocol/client';
 import { readForeignObject } from '../../domain/wire/foreign.ts';
-import { isObject } from '../../domain/wire/json.ts';
+import { isObject, RESULT_LIMITS } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { HandlerFailure, NoEffect } from '../../service/author/handler.ts';
-import { RESULT_LIMITS } from '../../service/invoke/handler.ts';
 import { faultIn, UpstreamFault } from './fault.ts';
 import { type Secrets, shownLine } from './foreign-text.ts';
 

@@ -17,7 +17,7 @@ import {
 import type { Charge } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { foreignMember, foreignText, readForeignObject } from '../../domain/wire/foreign.ts';
-import { copyOf, type JsonLimits } from '../../domain/wire/json.ts';
+import { copyOf, type JsonLimits, RESULT_LIMITS } from '../../domain/wire/json.ts';
 import { redactedText } from '../../domain/wire/redaction.ts';
 import type { Platform } from '../../platform.ts';
 import type { Failure, FailureDeclaration, FailureType } from '../../protocol/failure.ts';
@@ -30,12 +30,6 @@ import type { ServiceParts } from '../core/parts.ts';
 import { beforeLate, createDeadline, type Deadline, LATE } from '../pace/deadline.ts';
 import { validatedResult } from './author-schema.ts';
 import { contextOf, type HandledCall, type Notes, type Work } from './context.ts';
-
-/**
- * Bounds a result, which is held in memory and may be stored. Larger data belongs behind a link.
- * Clients read up to twice the depth and ten times the keys, so each of them can read it.
- */
-export const RESULT_LIMITS: JsonLimits = { bytes: 1_048_576, depth: 32, keys: 100_000 };
 
 /** What a handler did, as far as it is known. */
 export interface Done {

@@ -3,21 +3,26 @@
  *
  * The address is checked when the connection is made. So a name that resolves to an inside address
  * is refused, whatever it resolved to before. Redirects are not followed. Size and time are
- * bounded.
+ * bounded. The other files of this room are for APIs behind capabilities:
+ *
+ * - `route.ts` makes a request from parameters. Its origin and its path cannot be changed by them.
+ * - `places.ts` bounds how many requests to one origin run at once.
  *
  * @module
  */
 
 import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { bareHost, isLoopback } from '../../domain/values/host.ts';
 import type { Platform } from '../../platform.ts';
 
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
 export interface OutboundRequest {
   readonly url: string;
-  readonly method?: 'GET' | 'POST';
+  readonly method?: Method;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly timeoutMs: number;
@@ -37,61 +42,125 @@ export type Resolve = (
 
 export interface OutboundAnswer {
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+}
+
+/** A request that got no whole answer. The message never contains what the other side sent. */
+export class OutboundFault extends Error {
+  /** False when the connection was never ready, so that not one byte of the request was sent. */
+  readonly hasLeft: boolean;
+  /** The code of Node, such as `ECONNREFUSED`, or one of ours. */
+  readonly code: string;
+  /** Where the answer began. */
+  readonly status: number | undefined;
+
+  constructor(
+    message: string,
+    facts: Pick<OutboundFault, 'hasLeft' | 'code' | 'status'>,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.hasLeft = facts.hasLeft;
+    this.code = facts.code;
+    this.status = facts.status;
+  }
 }
 
 /** Rejects with a message about the fault, which never contains what the other side sent. */
 export async function callOut(
-  platform: Pick<Platform, 'after' | 'cancel'>,
+  { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
   call: OutboundRequest,
 ): Promise<OutboundAnswer> {
   if (!URL.canParse(call.url)) throw new Error(`Cannot call "${shown(call.url)}": it is not a URL`);
   const url = new URL(call.url);
   const refused = refusedAddress(url, call.insideHosts);
   if (refused) throw new Error(refused);
-  return exchange(platform, url, call);
+  const late = new AbortController();
+  const timer = after(call.timeoutMs, () => late.abort(`no answer in ${call.timeoutMs} ms`));
+  const isNamedInside = call.insideHosts.includes(bareHost(url));
+  return exchange(url, { ...call, isNamedInside, signal: late.signal }).finally(() =>
+    cancel(timer),
+  );
 }
 
-/** Sends one request. Resolves with the whole answer, or rejects at the first fault. */
-function exchange(
-  { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
-  url: URL,
-  call: OutboundRequest,
-): Promise<OutboundAnswer> {
+/** A request to an address that `refusedAddress` or `refusedOrigin` allows. */
+export interface Exchange
+  extends Pick<OutboundRequest, 'method' | 'headers' | 'body' | 'bytesMax' | 'resolve'> {
+  readonly isNamedInside: boolean;
+  /** Ends the request. A reason that is a text becomes the message. */
+  readonly signal: AbortSignal;
+}
+
+/** Sends one request. Resolves with the whole answer, or rejects with `OutboundFault` at the first fault. */
+export function exchange(url: URL, call: Exchange): Promise<OutboundAnswer> {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((settle, reject) => {
-    const fail = (why: string) => {
-      cancel(timer);
+    let hasLeft = false;
+    let status: number | undefined;
+    const end = (why: string, code: string, cause?: Error) => {
+      call.signal.removeEventListener('abort', abort);
       request.destroy();
-      reject(new Error(`Cannot call ${url.host}: ${why}`));
+      const facts = { hasLeft, code, status };
+      reject(new OutboundFault(`Cannot call ${url.host}: ${why}`, facts, cause && { cause }));
+    };
+    const abort = () => {
+      const { reason } = call.signal;
+      end(typeof reason === 'string' ? reason : 'no answer before the deadline', LATE_ANSWER);
     };
     const request = send(url, {
       method: call.method ?? 'GET',
       headers: { accept: 'application/json', 'user-agent': 'writ', ...call.headers },
-      lookup: guardedLookup(call.insideHosts.includes(bareHost(url)), call.resolve ?? lookup),
+      lookup: guardedLookup(call.isNamedInside, call.resolve ?? lookup, url.protocol === 'http:'),
       agent: false,
     });
-    const timer = after(call.timeoutMs, () => fail(`no answer in ${call.timeoutMs} ms`));
-    request.on('error', (error) => {
-      cancel(timer);
-      reject(new Error(`Cannot call ${url.host}: ${error.message}`, { cause: error }));
+    request.on('socket', (socket) => {
+      // Node writes nothing before this event, and it does not come when the certificate is refused.
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        hasLeft = true;
+      });
     });
+    const failed = (error: NodeJS.ErrnoException) => end(error.message, error.code ?? '', error);
+    request.on('error', failed);
     request.on('response', (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
+      status = response.statusCode;
+      const body = growingBuffer(call.bytesMax);
       response.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > call.bytesMax) fail(`it answered with more than ${call.bytesMax} bytes`);
-        else chunks.push(chunk);
+        if (!body.add(chunk)) end(`it answered with more than ${call.bytesMax} bytes`, LONG_ANSWER);
       });
-      response.on('error', (error) => fail(error.message));
+      response.on('error', failed);
       response.on('end', () => {
-        cancel(timer);
-        settle({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) });
+        call.signal.removeEventListener('abort', abort);
+        settle({ status: status ?? 0, headers: response.headers, body: body.whole() });
       });
     });
+    if (call.signal.aborted) return abort();
+    call.signal.addEventListener('abort', abort);
     request.end(call.body);
   });
+}
+
+export const LATE_ANSWER = 'LATE_ANSWER';
+export const LONG_ANSWER = 'LONG_ANSWER';
+
+/** One buffer instead of a list of chunks: an answer in pieces of one byte would need a hundred times its size. */
+function growingBuffer(bytesMax: number) {
+  let buffer = Buffer.alloc(0);
+  let size = 0;
+  return {
+    /** False, and nothing is added, when the chunk does not fit. */
+    add(chunk: Buffer): boolean {
+      if (size + chunk.length > bytesMax) return false;
+      if (size + chunk.length > buffer.length) {
+        const grown = Buffer.alloc(Math.min(bytesMax, 2 * (size + chunk.length)));
+        buffer.copy(grown, 0, 0, size);
+        buffer = grown;
+      }
+      size += chunk.copy(buffer, size);
+      return true;
+    },
+    whole: () => buffer.subarray(0, size),
+  };
 }
 
 /** Whether an address is on this machine, in its network or reserved. */
@@ -105,13 +174,30 @@ function refusedAddress(url: URL, insideHosts: readonly string[]): string | unde
   const host = bareHost(url);
   const allowed = insideHosts.includes(host);
   // Plain HTTP may not leave this machine: others on the path could change it.
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowed && isLoopback(host))) {
-    return `Cannot call ${url.host || `"${shown(url.href)}"`}: expected https`;
-  }
-  if (isIP(host) !== 0 && isInside(host) && !allowed) {
-    return `Cannot call ${url.host}: it is an inside address`;
-  }
-  return undefined;
+  const isPlainHere = url.protocol === 'http:' && allowed && isLoopback(host);
+  return refusedProtocol(url, isPlainHere) ?? refusedInside(url, allowed);
+}
+
+/**
+ * Why an API may not be called. Plain HTTP is for an inside address that its operator named; where it has a
+ * name, `exchange` refuses an address that is not inside.
+ */
+export function refusedOrigin(url: URL, isNamedInside: boolean): string | undefined {
+  const host = bareHost(url);
+  const mayBeInside = isIP(host) === 0 || isInside(host);
+  const isPlainInside = url.protocol === 'http:' && isNamedInside && mayBeInside;
+  return refusedProtocol(url, isPlainInside) ?? refusedInside(url, isNamedInside);
+}
+
+function refusedProtocol(url: URL, mayBePlain: boolean): string | undefined {
+  if (url.protocol === 'https:' || mayBePlain) return undefined;
+  return `Cannot call ${url.host || `"${shown(url.href)}"`}: expected https`;
+}
+
+function refusedInside(url: URL, isNamed: boolean): string | undefined {
+  const host = bareHost(url);
+  if (isNamed || isIP(host) === 0 || !isInside(host)) return undefined;
+  return `Cannot call ${url.host}: it is an inside address`;
 }
 
 /** Shortens text that the other side may have written, for a log line. */
@@ -120,22 +206,33 @@ function shown(text: string): string {
 }
 const SHOWN_LENGTH_MAX = 200;
 
-/** Resolves a name, and fails with the code INSIDE_ADDRESS where that leads inside and may not. */
-export function guardedLookup(allowed: boolean, resolve: Resolve): LookupFunction {
+/** Resolves a name and refuses its addresses: inside ones unless allowed, and outside ones for plain HTTP. */
+export function guardedLookup(allowed: boolean, resolve: Resolve, isPlain = false): LookupFunction {
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return done(error, '', 0);
-      const inside = addresses.find(({ address }) => isInside(address));
-      if (inside && !allowed) {
-        const refused = new Error(`"${hostname}" resolves to an inside address`);
-        return done(Object.assign(refused, { code: 'INSIDE_ADDRESS' }), '', 0);
-      }
+      const refused = error ?? misled(hostname, addresses, { allowed, isPlain });
+      if (refused) return done(refused, '', 0);
       const [first] = addresses;
       if (options.all) return done(null, addresses);
       return first ? done(null, first.address, first.family) : done(new Error('no address'), '', 0);
     });
   };
 }
+
+/** Why a name may not be called at its addresses: one of them is enough. */
+function misled(
+  hostname: string,
+  addresses: readonly LookupAddress[],
+  { allowed, isPlain }: { allowed: boolean; isPlain: boolean },
+): Error | undefined {
+  const inside = addresses.filter(({ address }) => isInside(address)).length;
+  const isRefusedInside = inside > 0 && !allowed;
+  if (!isRefusedInside && !(isPlain && inside < addresses.length)) return undefined;
+  const where = isRefusedInside ? 'an inside address' : 'an address outside, which needs https';
+  return Object.assign(new Error(`"${hostname}" resolves to ${where}`), { code: REFUSED_ADDRESS });
+}
+
+export const REFUSED_ADDRESS = 'REFUSED_ADDRESS';
 
 const INSIDE = insideRanges();
 
