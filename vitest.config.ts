@@ -2,6 +2,7 @@ import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const nodeConditions = defaultServerConditions.filter((name) => name !== 'module');
 
@@ -18,6 +19,32 @@ function temporaryFolder(): string {
   }
 }
 
+/**
+ * Files that take half a minute or more. They start first, so that the other workers have work until the
+ * last of them ends. A new checkout has no durations, and vitest would order its files by size, but some
+ * of these only call a long contract.
+ */
+export const LONGEST_FILES = [
+  'test/store.test.ts',
+  'test/log/recover.test.ts',
+  'test/surfaces/scenarios.test.ts',
+  'test/store-races.test.ts',
+  'src/storage/fsck/tampering.test.ts',
+  'test/invoke/hostile.test.ts',
+  'test/compose/ledger.test.ts',
+  'test/console/looks.process.test.ts',
+  'test/sign-in/pages.process.test.ts',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) =>
+      LONGEST_FILES.some((path) => moduleId.endsWith(`/${path}`));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 // biome-ignore lint/style/noDefaultExport: vitest reads the default export.
 export default defineConfig({
   // Our own packages' names mean the sources. Tests run on the server side of vite, which does not
@@ -29,14 +56,15 @@ export default defineConfig({
     // Only to end a test that hangs: a busy machine must not fail one that is merely slow.
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/**/*.process.test.ts'],
-          // None of these asks what a power failure leaves; the tests of processes stay on the disk.
+          exclude: ['test/**/*.{process,alone}.test.ts'],
+          // No test of this project or the next asks what a power failure leaves.
           env: { TMPDIR: temporaryFolder() },
           // Shared workers are ten times as fast; in return no test may keep state of the process.
           pool: 'threads',
@@ -50,7 +78,23 @@ export default defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.process.test.ts'],
-          // These start and kill processes, so each file has its own, and they take turns.
+          env: { TMPDIR: temporaryFolder() },
+          // These start a browser or programs and wait for them, so two files run at once. Each file has
+          // folders of its own, and the system chooses its ports.
+          pool: 'forks',
+          isolate: true,
+          maxWorkers: 2,
+          // Projects with another number of workers must not share a group.
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: ['test/**/*.alone.test.ts'],
+          // These kill processes, load or measure the machine, or take a port that they found free. They
+          // run last, one file at a time, and their folders are on the disk.
           pool: 'forks',
           isolate: true,
           fileParallelism: false,

@@ -7,10 +7,12 @@
  */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { posix } from 'node:path';
+import { posix, relative } from 'node:path';
 import { parseSync } from 'vite';
 import { test } from 'vitest';
+import { LONGEST_FILES } from '../vitest.config.ts';
 import { ASKS_NODE, EXAMPLE_PACKAGES, LAYERS, PACKAGES, ROOMS } from './layers.ts';
 
 /** Content by path from the root of the repository. */
@@ -199,6 +201,24 @@ test('"a folder of src has at most 20 files" counts sources without their tests'
   assert.deepEqual(rule(files), ['src/a: has 21 files']);
   files.delete('src/a/0.ts');
   assert.deepEqual(rule(files), []);
+});
+
+test('every test file is in exactly one project of vitest.config.ts', () => {
+  const args = ['node_modules/vitest/vitest.mjs', 'list', '--filesOnly', '--json'];
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH },
+  });
+  assert.match(stdout, /^\[/, stderr);
+  const listed = (JSON.parse(stdout) as { file: string }[])
+    .map(({ file }) => relative('.', file))
+    .sort();
+
+  assert.deepEqual(listed, pathsIn(repository, /\.test\.[^/]+$/));
+  assert.deepEqual(
+    LONGEST_FILES.filter((path) => !listed.includes(path)),
+    [],
+  );
 });
 
 interface Import {

@@ -2,7 +2,7 @@
  * One SQLite file under processes that are killed: what was acknowledged is kept, once, in order.
  *
  * A kill takes the process and leaves the machine, so a missing flush goes unnoticed here: that each
- * commit is flushed is shown by `flush-faults.process.test.ts`.
+ * commit is flushed is shown by `flush-faults.alone.test.ts`.
  *
  * @module
  */
