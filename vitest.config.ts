@@ -1,23 +1,12 @@
-import { statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { defaultServerConditions } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { memoryDisk } from './test/memory-disk.ts';
 
 const nodeConditions = defaultServerConditions.filter((name) => name !== 'module');
 
-/** In bytes. The files of a run take less; containers often have a memory disk that is smaller. */
-const MEMORY_MIN = 2 ** 30;
-
-/** A disk in memory where there is one: flushes and removals cost nothing there. */
-function temporaryFolder(): string {
-  try {
-    const { bavail, bsize } = statfsSync('/dev/shm');
-    return bavail * bsize >= MEMORY_MIN ? '/dev/shm' : tmpdir();
-  } catch {
-    return tmpdir();
-  }
-}
+const TMPDIR = memoryDisk() ?? tmpdir();
 
 /**
  * Files that take half a minute or more. They start first, so that the other workers have work until the
@@ -65,7 +54,7 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['test/**/*.{process,alone}.test.ts'],
           // No test of this project or the next asks what a power failure leaves.
-          env: { TMPDIR: temporaryFolder() },
+          env: { TMPDIR },
           // Shared workers are ten times as fast; in return no test may keep state of the process.
           pool: 'threads',
           isolate: false,
@@ -78,7 +67,7 @@ export default defineConfig({
         test: {
           name: 'process',
           include: ['test/**/*.process.test.ts'],
-          env: { TMPDIR: temporaryFolder() },
+          env: { TMPDIR },
           // These start a browser or programs and wait for them, so two files run at once. Each file has
           // folders of its own, and the system chooses its ports.
           pool: 'forks',

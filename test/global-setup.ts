@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { dropKept } from './empty-store.ts';
+import { memoryDisk } from './memory-disk.ts';
 import { startPostgres } from './postgres.ts';
 
 declare module 'vitest' {
@@ -40,7 +41,8 @@ async function database(project: TestProject): Promise<() => Promise<void>> {
     return () => dropKept(given);
   }
 
-  const postgres = await startPostgres();
+  // The tests on this server kill its clients, never the machine, so its data may lie in memory.
+  const postgres = await startPostgres(memoryDisk());
   project.provide('postgresUrl', postgres.url);
   return postgres.stop;
 }

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { inject, test } from 'vitest';
 import { runSql } from './postgres.ts';
 
-test('the suite runs on a real PostgreSQL server that flushes to disk', async () => {
+test('the suite runs on a real PostgreSQL server that flushes its commits', async () => {
   const sql = "SELECT version(), current_setting('fsync') AS fsync";
   const [row] = await runSql<{ version: string; fsync: string }>(inject('postgresUrl'), sql);
 

@@ -2,8 +2,8 @@
  * Real PostgreSQL for tests, from the binaries npm installed: nothing is downloaded, no container.
  *
  * The server flushes to disk as in production, since we test what survives a crash. It listens on
- * the loopback address only. Everything it writes lies in one temporary folder, and a guard process
- * stops the server and removes that folder when the run ends, however it ends.
+ * the loopback address only. Everything it writes lies in two temporary folders, one of them for its data, and a
+ * guard process stops the server and removes both when the run ends, however it ends.
  *
  * @module
  */
@@ -52,21 +52,23 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-/** Starts a server of its own data folder and port. Two of them do not meet. */
-export async function startPostgres(): Promise<Postgres> {
+/** Starts a server of its own data folder and port. Two of them do not meet. The data may lie on another disk. */
+export async function startPostgres(dataBase = temporaryFolder()): Promise<Postgres> {
   const base = temporaryFolder();
-  removeLeftovers(base);
+  for (const each of new Set([base, dataBase])) removeLeftovers(each);
 
   const folder = mkdtempSync(join(base, FOLDER_PREFIX));
+  const data = mkdtempSync(join(dataBase, FOLDER_PREFIX));
   const identity = isRoot() ? { uid: NO_INSTANCE, gid: NO_INSTANCE } : {};
-  const guard = startGuard(folder);
+  const guard = startGuard(folder, data);
   try {
     const native = binariesFor(folder);
-    if (isRoot()) giveAway(folder);
+    if (isRoot()) for (const each of [folder, data]) giveAway(each);
 
-    await initialise(native, folder, identity);
+    await initialise(native, data, identity);
     const port = await freePort();
-    const server = spawn(join(native, 'bin/postgres'), serverArguments(folder, port), {
+    const args = ['-D', data, ...settingsOf(folder, port)];
+    const server = spawn(join(native, 'bin/postgres'), args, {
       ...identity,
       // A session of its own: Ctrl-C in the terminal must reach the suite before its database.
       detached: true,
@@ -166,22 +168,22 @@ function removeLeftovers(base: string): void {
 
 /**
  * Waits for its input to close, which happens when we ask and when this process dies; then stops
- * the server at once, since its data go too, and removes the folder when it is gone. The bound is
+ * the server at once, since its data go too, and removes the folders when it is gone. The bound is
  * for a host where nobody collects an ended process, so that it seems to run for ever.
  */
 const GUARD = `
 cat > /dev/null
-pid=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null) && kill -QUIT "$pid" 2> /dev/null
+pid=$(head -n 1 "$2/postmaster.pid" 2> /dev/null) && kill -QUIT "$pid" 2> /dev/null
 tries=0
 while [ -n "$pid" ] && kill -0 "$pid" 2> /dev/null && [ "$tries" -lt 200 ]; do
   sleep 0.05
   tries=$((tries + 1))
 done
-rm -rf "$1"
+rm -rf "$1" "$2"
 `;
 
-function startGuard(folder: string): ChildProcess {
-  return spawn('sh', ['-c', GUARD, 'writ-postgres-guard', folder], {
+function startGuard(folder: string, data: string): ChildProcess {
+  return spawn('sh', ['-c', GUARD, 'writ-postgres-guard', folder, data], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
@@ -275,18 +277,18 @@ function giveAway(folder: string): void {
 
 type Identity = { uid?: number; gid?: number };
 
-async function initialise(native: string, folder: string, identity: Identity): Promise<void> {
-  const args = ['--pgdata', join(folder, 'data'), '--username', USER, '--auth', 'trust'];
+async function initialise(native: string, data: string, identity: Identity): Promise<void> {
+  const args = ['--pgdata', data, '--username', USER, '--auth', 'trust'];
   // Byte order and no locale, so that order and case do not depend on the machine. The new files
   // need not be flushed yet: they matter only while this run lasts.
   await promisify(execFile)(
     join(native, 'bin/initdb'),
     [...args, '--encoding=UTF8', '--locale=C', '--no-instructions', '--no-sync'],
-    { ...identity, cwd: folder },
+    { ...identity, cwd: data },
   );
 }
 
-function serverArguments(folder: string, port: number): string[] {
+function settingsOf(folder: string, port: number): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -295,8 +297,7 @@ function serverArguments(folder: string, port: number): string[] {
     // A pool per test file, and a few files at once.
     max_connections: '200',
   };
-  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  return ['-D', join(folder, 'data'), ...options];
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
 async function freePort(): Promise<number> {
