@@ -5,6 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { UpstreamCall } from '../../src/guard/upstream.ts';
 import { createLog, type Logger } from '../../src/log.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
@@ -35,6 +38,12 @@ export async function failureOf(promise: Promise<unknown>): Promise<NoEffect | H
   assert.ok(NoEffect.is(thrown) || HandlerFailure.is(thrown), String(thrown));
   assert.ok(!`${thrown.stack}${JSON.stringify(thrown)}${thrown.cause}`.includes(CANARY));
   return thrown;
+}
+
+/** A path in a folder of its own, which is removed. */
+export async function withFile(run: (path: string) => Promise<unknown>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-guard-'));
+  await run(join(folder, 'file')).finally(() => rmSync(folder, { recursive: true }));
 }
 
 /** Resolves when a condition holds. */

@@ -15,7 +15,7 @@ import { codeOf, UpstreamFault } from './fault.ts';
 import { type Secrets, shownLine } from './foreign-text.ts';
 
 /** Bytes of one line, which is one message. A result may have an eighth of it. */
-export const LINE_BYTES_MAX = 8 * 1024 * 1024;
+const LINE_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Bytes that wait for a child that does not read. */
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
@@ -31,9 +31,6 @@ const SIGKILL_AFTER_MS = 3_000;
 /** In milliseconds: how long the rest of the output may take after the exit. A grandchild may keep it open. */
 const REST_MS = 500;
 
-/** The reason of a child that the guard ended. */
-export const CLOSED = 'the guard has closed it';
-
 export interface ChildOptions {
   /** The program and its arguments. */
   readonly command: readonly string[];
@@ -46,11 +43,21 @@ export interface ChildOptions {
   onLine(line: Uint8Array): void;
 }
 
+/** How a connection ended. */
+export interface Ending {
+  readonly why: string;
+  /** Whether it was ended because of what the upstream sent. The same request would lead to the same end. */
+  readonly isRefused: boolean;
+}
+
+/** Of a connection that the guard closed. */
+export const CLOSED: Ending = { why: 'the guard has closed it', isRefused: false };
+
 export interface Child {
   /** Resolves when the child takes more. Rejects when it cannot. */
   write(line: string): Promise<void>;
-  /** Resolves with the reason when the process and its output have ended. Never rejects. */
-  readonly ended: Promise<string>;
+  /** Resolves when the process and its output have ended. Never rejects. */
+  readonly ended: Promise<Ending>;
   /** Ends the process group at once because of a fault, which is then the reason. */
   kill(why: string): void;
   /** Asks the process to end, then makes it end. Resolves when it has ended. */
@@ -61,9 +68,9 @@ export function startChild(options: ChildOptions): Child {
   const { command, env, cwd, platform } = options;
   const [program = '', ...rest] = command;
   const child = spawn(program, rest, { env, cwd, detached: true, stdio: 'pipe' });
-  let reason: string | undefined;
+  let ending: Ending | undefined;
   const kill = (why: string) => {
-    reason ??= why;
+    ending ??= { why, isRefused: true };
     signalGroup(child, 'SIGKILL');
   };
   const words = lastWords(child, options.secrets);
@@ -71,7 +78,7 @@ export function startChild(options: ChildOptions): Child {
   process.once('exit', killAtExit);
   const ended = endOf(child, platform).then((how) => {
     process.removeListener('exit', killAtExit);
-    return reason ?? [how, words()].filter(Boolean).join(': ');
+    return ending ?? { why: [how, words()].filter(Boolean).join(': '), isRefused: false };
   });
   readLines(child, options, kill);
   // A broken pipe is no news: the end of the process is reported anyway.
@@ -82,7 +89,7 @@ export function startChild(options: ChildOptions): Child {
     kill,
     write: (line) => write(child, line),
     async close() {
-      reason ??= CLOSED;
+      ending ??= CLOSED;
       child.stdin.end();
       const term = platform.after(SIGTERM_AFTER_MS, () => signalGroup(child, 'SIGTERM'));
       const last = platform.after(SIGKILL_AFTER_MS, () => signalGroup(child, 'SIGKILL'));

@@ -29,10 +29,15 @@ import { codeOf, UpstreamFault } from './fault.ts';
 import { callInFlight } from './mcp-upstream.ts';
 
 /** Bytes of one answer. A result may have an eighth of it. */
-export const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
-/** In milliseconds: a stream of notices ends after this time, and the client opens another. */
-const NOTICES_MS = 600_000;
+/** A stream of notices ends after this time and these bytes, and the client opens another after a pause. */
+const NOTICES: Bounds = { ms: 600_000, bytes: 262_144 };
+
+interface Bounds {
+  readonly ms: number;
+  readonly bytes: number;
+}
 
 /** In milliseconds: the end of a session is a courtesy. */
 const GOODBYE_MS = 2_000;
@@ -49,7 +54,7 @@ export interface FetchOptions {
 }
 
 /** Why no request may be sent to an address; `undefined` when one may. */
-export function refusedUrl(url: URL, inside: boolean): string | undefined {
+function refusedUrl(url: URL, inside: boolean): string | undefined {
   const host = bareHost(url);
   if (url.username !== '' || url.password !== '')
     return 'its address has a user name or a password';
@@ -78,7 +83,7 @@ function exchange(options: FetchOptions, url: URL, init: RequestInit): Promise<R
   const { platform } = options;
   const call = callInFlight.getStore();
   const headers = Object.fromEntries(new Headers(init.headers));
-  const ms = timeFor(options, init.method, headers['mcp-method']);
+  const bounds = boundsOf(options, init.method, headers['mcp-method']);
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     let wasConnected = false;
@@ -96,7 +101,7 @@ function exchange(options: FetchOptions, url: URL, init: RequestInit): Promise<R
       call?.fail(fault);
       return fault;
     };
-    const timer = platform.after(ms, () => end(`no answer in ${ms} ms`));
+    const timer = platform.after(bounds.ms, () => end(`no answer in ${bounds.ms} ms`));
     const signals = [init.signal, call?.signal].filter((signal) => signal && !signal.aborted);
     const leave = () => void end('the call was cancelled');
     for (const signal of signals) signal?.addEventListener('abort', leave, { once: true });
@@ -113,11 +118,11 @@ function exchange(options: FetchOptions, url: URL, init: RequestInit): Promise<R
     request.on('error', (error) => reject(connectionFault(error, wasConnected)));
     request.on('response', (response) => {
       const status = response.statusCode ?? 0;
-      if (status >= 200 && status < 300) return resolve(answer(response, status, end));
+      if (status >= 200 && status < 300) return resolve(answer(response, bounds, end));
       // A server that redirects has not run the request.
       wasConnected &&= status < 300 || status >= 400;
       if (status >= 300 && status < 400) end('it redirects, which a guard does not follow');
-      else if (status >= 400 && status < 600) resolve(answer(response, status, end));
+      else if (status >= 400 && status < 600) resolve(answer(response, bounds, end));
       else end('it answered with something that is not HTTP');
     });
     request.end(init.body ?? undefined);
@@ -125,13 +130,14 @@ function exchange(options: FetchOptions, url: URL, init: RequestInit): Promise<R
 }
 
 /** A stream of notices stays open; everything else ends with the deadline of a call. */
-function timeFor(
+function boundsOf(
   { deadlineMs }: FetchOptions,
   method: string | undefined,
   mcpMethod: string | undefined,
-): number {
-  if (method === 'GET' || mcpMethod === 'subscriptions/listen') return NOTICES_MS;
-  return method === 'DELETE' ? Math.min(GOODBYE_MS, deadlineMs) : deadlineMs;
+): Bounds {
+  if (method === 'GET' || mcpMethod === 'subscriptions/listen') return NOTICES;
+  const ms = method === 'DELETE' ? Math.min(GOODBYE_MS, deadlineMs) : deadlineMs;
+  return { ms, bytes: ANSWER_BYTES_MAX };
 }
 
 function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
@@ -140,8 +146,10 @@ function lowerCased(headers: Readonly<Record<string, string>>): Record<string, s
   );
 }
 
-function answer(response: IncomingMessage, status: number, end: End): Response {
-  return new Response(bodyOf(response, status, end), { status, headers: webHeaders(response) });
+function answer(response: IncomingMessage, bounds: Bounds, end: End): Response {
+  const status = response.statusCode ?? 0;
+  const headers = webHeaders(response);
+  return new Response(bodyOf(response, bounds, end), { status, headers });
 }
 
 function webHeaders({ headers }: IncomingMessage): Headers {
@@ -159,24 +167,28 @@ type End = (why: string, isAnswered?: boolean) => UpstreamFault;
 
 function bodyOf(
   response: IncomingMessage,
-  status: number,
+  bounds: Bounds,
   end: End,
 ): ReadableStream<Uint8Array> | null {
-  if (status === 204 || status === 205) {
+  if (response.statusCode === 204 || response.statusCode === 205) {
     response.resume();
     return null;
   }
-  return Readable.toWeb(Readable.from(bounded(response, end))) as ReadableStream<Uint8Array>;
+  return Readable.toWeb(
+    Readable.from(bounded(response, bounds, end)),
+  ) as ReadableStream<Uint8Array>;
 }
 
-async function* bounded(response: IncomingMessage, end: End): AsyncGenerator<Buffer> {
+async function* bounded(
+  response: IncomingMessage,
+  { bytes }: Bounds,
+  end: End,
+): AsyncGenerator<Buffer> {
   let size = 0;
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > ANSWER_BYTES_MAX) {
-        throw end(`it answered with more than ${ANSWER_BYTES_MAX} bytes`, true);
-      }
+      if (size > bytes) throw end(`it answered with more than ${bytes} bytes`, true);
       yield chunk;
     }
   } catch (error) {

@@ -12,6 +12,7 @@ import {
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
 import type { Upstream } from '../upstream.ts';
+import { CLOSED, type Ending } from './child.ts';
 import { type Connecting, connectClient } from './client.ts';
 import { createFetch, type FetchOptions } from './fetch.ts';
 import { secretsOf } from './foreign-text.ts';
@@ -32,9 +33,9 @@ export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
   const { platform, deadlineMs } = options;
   let prior: PriorDiscovery | undefined;
 
-  async function open(onToolsChanged: () => void): Promise<Connection> {
+  async function open(signal: AbortSignal, onToolsChanged: () => void): Promise<Connection> {
     const connecting = { platform, startMs: 2 * deadlineMs, onToolsChanged };
-    const connection = await connectHttp(options, connecting);
+    const connection = await connectHttp(options, connecting, signal);
     const discover = connection.client.getDiscoverResult();
     prior = discover ? { kind: 'modern', discover } : { kind: 'legacy' };
     return connection;
@@ -56,6 +57,7 @@ const AGAIN_MAX_MS = 60_000;
 async function connectHttp(
   options: HttpUpstreamOptions,
   connecting: Connecting,
+  signal?: AbortSignal,
 ): Promise<Connection> {
   const { platform, deadlineMs } = options;
   const transport = new StreamableHTTPClientTransport(new URL(options.url), {
@@ -66,25 +68,29 @@ async function connectHttp(
       return () => platform.cancel(timer);
     },
   });
-  let end: (why: string) => void = () => undefined;
-  const ended = new Promise<string>((resolve) => {
+  let end: (ending: Ending) => void = () => undefined;
+  const ended = new Promise<Ending>((resolve) => {
     end = resolve;
   });
-  const client = await connectClient(transport, connecting).catch((error: unknown) => {
-    void transport.close();
-    throw faultOf(error, { deadlineMs });
-  });
+  const leave = () => void transport.close();
+  signal?.addEventListener('abort', leave, { once: true });
+  const client = await connectClient(transport, connecting)
+    .catch((error: unknown) => {
+      leave();
+      throw faultOf(error, deadlineMs);
+    })
+    .finally(() => signal?.removeEventListener('abort', leave));
   async function close(): Promise<void> {
     await transport.terminateSession().catch(() => undefined);
     await client.close();
-    end('the guard has closed it');
+    end(CLOSED);
   }
   return {
     client,
     ended,
     close,
     lose(why) {
-      end(why);
+      end({ why, isRefused: false });
       void client.close();
     },
   };

@@ -9,12 +9,13 @@
 
 import type { Client } from '@modelcontextprotocol/client';
 import type { Platform } from '../../platform.ts';
+import { CLOSED, type Ending } from './child.ts';
 import { faultIn, UpstreamFault } from './fault.ts';
 
 export interface Connection {
   readonly client: Client;
-  /** Resolves with the reason when the connection has ended. Never rejects. */
-  readonly ended: Promise<string>;
+  /** Resolves when the connection has ended. Never rejects. */
+  readonly ended: Promise<Ending>;
   /** Ends the connection because it is of no more use. */
   lose(why: string): void;
   close(): Promise<void>;
@@ -37,14 +38,15 @@ const STEADY_MS = 10_000;
 
 export interface LinkOptions {
   readonly platform: Platform;
-  open(): Promise<Connection>;
+  /** Rejects soon after the signal aborts. */
+  open(signal: AbortSignal): Promise<Connection>;
   /** Called when the connection was opened, and when it ended. */
   onChange(): void;
 }
 
 export function createLink({ platform, open, onChange }: LinkOptions): Link {
   let failures = 0;
-  let isClosed = false;
+  const closing = new AbortController();
   /** Why there is no connection, during a pause. */
   let away: string | undefined;
   let next = begin();
@@ -57,20 +59,20 @@ export function createLink({ platform, open, onChange }: LinkOptions): Link {
   }
 
   async function tryToOpen(): Promise<Connection> {
-    const connection = await open().catch((error: unknown) => {
+    const connection = await open(closing.signal).catch((error: unknown) => {
       const why = faultIn(error)?.message ?? 'it does not speak MCP';
       pauseAfter(why);
       throw new UpstreamFault(why, { mayHaveActed: false });
     });
-    if (isClosed) {
+    if (closing.signal.aborted) {
       await connection.close();
       throw closedFault();
     }
     const began = platform.monotonic();
-    void connection.ended.then((why) => {
+    void connection.ended.then(({ why }) => {
       if (platform.monotonic() - began >= STEADY_MS) failures = 0;
       pauseAfter(why);
-      if (!isClosed) onChange();
+      if (!closing.signal.aborted) onChange();
     });
     if (failures > 0) onChange();
     return connection;
@@ -78,12 +80,12 @@ export function createLink({ platform, open, onChange }: LinkOptions): Link {
 
   /** The next try begins after the pause. A try of before may have failed or succeeded. */
   function pauseAfter(why: string): void {
-    if (isClosed) return;
+    if (closing.signal.aborted) return;
     away = why;
     const ms = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** failures);
     failures += 1;
     next = new Promise<void>((resolve) => platform.after(ms, resolve).unref()).then(() => {
-      if (isClosed) throw closedFault();
+      if (closing.signal.aborted) throw closedFault();
       away = undefined;
       return tryToOpen();
     });
@@ -92,13 +94,13 @@ export function createLink({ platform, open, onChange }: LinkOptions): Link {
 
   return {
     async ready() {
-      if (isClosed) throw closedFault();
+      if (closing.signal.aborted) throw closedFault();
       if (away !== undefined) throw new UpstreamFault(away, { mayHaveActed: false });
       return next;
     },
     again: () => next,
     async close() {
-      isClosed = true;
+      closing.abort();
       const open = away === undefined ? await next.catch(() => undefined) : undefined;
       await open?.close();
     },
@@ -106,5 +108,5 @@ export function createLink({ platform, open, onChange }: LinkOptions): Link {
 }
 
 function closedFault(): UpstreamFault {
-  return new UpstreamFault('the guard has closed it', { mayHaveActed: false });
+  return new UpstreamFault(CLOSED.why, { mayHaveActed: false });
 }

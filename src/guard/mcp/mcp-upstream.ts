@@ -32,7 +32,8 @@ export interface McpUpstreamOptions {
   readonly platform: Platform;
   readonly log: Logger;
   readonly secrets: Secrets;
-  open(onToolsChanged: () => void): Promise<Connection>;
+  /** Rejects soon after the signal aborts. */
+  open(signal: AbortSignal, onToolsChanged: () => void): Promise<Connection>;
   /** Opens a connection in the name of one person, for one call. Absent where there is no such thing. */
   openFor?(accessToken: string): Promise<Connection>;
 }
@@ -51,7 +52,7 @@ export function createMcpUpstream(options: McpUpstreamOptions): Upstream {
   const watching = createWatch(platform);
   const link = createLink({
     platform,
-    open: () => options.open(watching.changed),
+    open: (signal) => options.open(signal, watching.changed),
     onChange: watching.changed,
   });
 
@@ -63,7 +64,7 @@ export function createMcpUpstream(options: McpUpstreamOptions): Upstream {
         const { client } = await link.ready();
         return await listTools(client, { log, deadlineMs, signal: late.signal });
       } catch (error) {
-        throw listFailure(name, faultOf(error, options));
+        throw listFailure(name, faultOf(error, deadlineMs));
       } finally {
         platform.cancel(timer);
       }
@@ -173,9 +174,11 @@ async function explained(
   connection: Connection,
   deadlineMs: number,
 ): Promise<unknown> {
-  const isClosed = error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed;
-  const why = isClosed ? await connection.ended : undefined;
-  const fault = faultOf(error, { deadlineMs, why });
+  if (error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed) {
+    const { why, isRefused } = await connection.ended;
+    return new UpstreamFault(why, { mayHaveActed: true, isLost: !isRefused });
+  }
+  const fault = faultOf(error, deadlineMs);
   if (fault.isLost) connection.lose(fault.message);
   return fault.isLost ? fault : error;
 }

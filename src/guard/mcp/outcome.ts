@@ -23,7 +23,7 @@ import { faultIn, UpstreamFault } from './fault.ts';
 import { type Secrets, shownLine } from './foreign-text.ts';
 
 /** Declared as a failure type by every guarded capability. */
-export const UPSTREAM_FAILED = 'upstream_failed';
+const UPSTREAM_FAILED = 'upstream_failed';
 
 /** Characters of the text of an upstream in a failure. */
 const TEXT_LENGTH_MAX = 500;
@@ -66,15 +66,13 @@ export interface FailedCall {
   readonly isRead: boolean;
   readonly deadlineMs: number;
   readonly secrets: Secrets;
-  /** Why the connection ended, if it did. */
-  readonly why?: string | undefined;
 }
 
 /** The failure for what a call of the client threw. */
 export function callFailure(error: unknown, call: FailedCall): NoEffect | HandlerFailure {
   const tool = shownLine(call.name, NAME_LENGTH_MAX);
   if (error instanceof ProtocolError) return refused(tool, error, call.secrets);
-  const fault = faultOf(error, call);
+  const fault = faultOf(error, call.deadlineMs);
   const detail = `Cannot complete "${tool}": ${fault.message}`;
   if (fault.isAnswered) {
     return new HandlerFailure(`${detail}. The tool ran: do not repeat the call`, UPSTREAM_FAILED);
@@ -96,10 +94,7 @@ function refused(tool: string, error: ProtocolError, secrets: Secrets): NoEffect
 }
 
 /** What went wrong, in our own words. */
-export function faultOf(
-  error: unknown,
-  call: Pick<FailedCall, 'deadlineMs' | 'why'>,
-): UpstreamFault {
+export function faultOf(error: unknown, deadlineMs: number): UpstreamFault {
   const own = faultIn(error);
   if (own) return own;
   if (error instanceof SdkHttpError) return statusFault(error.status);
@@ -110,10 +105,10 @@ export function faultOf(
   const code = error instanceof SdkError ? error.code : undefined;
   if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected) {
     const mayHaveActed = code === SdkErrorCode.ConnectionClosed;
-    return new UpstreamFault(call.why ?? 'the connection ended', { mayHaveActed, isLost: true });
+    return new UpstreamFault('the connection ended', { mayHaveActed, isLost: true });
   }
   if (code === SdkErrorCode.RequestTimeout) {
-    return new UpstreamFault(`no answer in ${call.deadlineMs} ms`, { mayHaveActed: true });
+    return new UpstreamFault(`no answer in ${deadlineMs} ms`, { mayHaveActed: true });
   }
   if (code === SdkErrorCode.UnsupportedResultType) {
     return new UpstreamFault('the tool asks for more input, which a guard does not give', {

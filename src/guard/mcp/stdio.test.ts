@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'vitest';
-import { CANARY, calling, failureOf, keptLog, until } from '../../../test/guard/calls.ts';
+import { CANARY, calling, failureOf, keptLog, until, withFile } from '../../../test/guard/calls.ts';
 import { system } from '../../platform.ts';
 import { HandlerFailure, NoEffect } from '../../service/author/handler.ts';
 import type { Upstream } from '../upstream.ts';
@@ -40,12 +38,6 @@ async function withServer(
   return text();
 }
 
-/** A path in a folder of its own, which is removed. */
-async function withFile(run: (path: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-guard-'));
-  await run(join(folder, 'file')).finally(() => rmSync(folder, { recursive: true }));
-}
-
 const isAlive = (pid: number) => {
   try {
     return process.kill(pid, 0);
@@ -64,6 +56,22 @@ test('openStdioUpstream() lists and calls the tools of a server of 2025', async 
       content: [{ type: 'text', text: 'hi' }],
     });
   });
+});
+
+test('openStdioUpstream() lists and calls the tools of a server of 2026', async () => {
+  await withServer(
+    [],
+    async (upstream) => {
+      const [echo] = await upstream.tools();
+      assert.ok(echo);
+      const result = await upstream.call(
+        calling('echo', { tool: echo, parameters: { text: 'hi' } }),
+      );
+
+      assert.deepEqual(result, { content: [{ type: 'text', text: 'hi (2026-07-28)' }] });
+    },
+    { command: [process.execPath, 'test/guard/newer-server.mjs'] },
+  );
 });
 
 test('openStdioUpstream() lists and calls the tools of the reference server', async () => {
@@ -198,7 +206,7 @@ test('call() repeats a read once after a restart', async () => {
       assert.deepEqual(await upstream.call(calling('echo', { isRead: true })), {
         content: [{ type: 'text', text: 'after a restart' }],
       });
-    }).then(() => undefined),
+    }),
   );
 });
 
@@ -223,7 +231,7 @@ test('call() ends at the deadline of the call and cancels it upstream', async ()
 
       assert.equal(failure.type, 'outcome_unknown');
       await until(() => readFileSync(file, 'utf8') === 'cancelled');
-    }).then(() => undefined),
+    }),
   );
 });
 
@@ -357,6 +365,10 @@ test('watch() reports that the server went away and that it came back', async ()
 
     assert.equal((await upstream.tools()).length, 2);
   });
+});
+
+test('close() does not wait for a server that hangs at its start', async () => {
+  await withServer('hangs-at-start', async () => undefined, { startMs: 120_000 });
 });
 
 test('close() ends a child that ignores SIGTERM, and what it started', async () => {

@@ -47,11 +47,11 @@ export function openStdioUpstream(options: StdioUpstreamOptions): Upstream {
   const program = shownLine(basename(command[0] ?? ''), PROGRAM_LENGTH_MAX);
   let prior: PriorDiscovery | undefined;
 
-  async function open(onToolsChanged: () => void): Promise<Connection> {
+  async function open(signal: AbortSignal, onToolsChanged: () => void): Promise<Connection> {
     const childEnv = environmentOf(options);
     const missing = env.find((name) => childEnv[name] === undefined);
     if (missing !== undefined) throw started(`the variable ${missing} is not set`);
-    const spawned = { command, env: childEnv, cwd: options.cwd, platform, secrets };
+    const spawned = { signal, command, env: childEnv, cwd: options.cwd, platform, secrets };
     const connecting = { platform, startMs, onToolsChanged };
     const first = await attempt({ ...connecting, prior }, spawned);
     if ('client' in first) return first;
@@ -75,9 +75,12 @@ function started(why: string): UpstreamFault {
 /** Connects to a new child, or says why that failed. */
 async function attempt(
   connecting: Parameters<typeof connectClient>[1],
-  spawned: Parameters<typeof connectStdio>[0],
+  { signal, ...spawned }: Parameters<typeof connectStdio>[0] & { readonly signal: AbortSignal },
 ): Promise<Connection | { readonly why: string; readonly wasEnded: boolean }> {
   const { child, transport } = connectStdio(spawned);
+  const leave = () => child.kill(CLOSED.why);
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
   let isEnded = false;
   void child.ended.then(() => {
     isEnded = true;
@@ -97,9 +100,11 @@ async function attempt(
       : 'it speaks no known version of MCP';
     const wasEnded = isEnded;
     child.kill(refusal);
-    const why = await child.ended;
+    const ending = await child.ended;
     // The client may have begun to close it.
-    return why === CLOSED ? { why: refusal, wasEnded: false } : { why, wasEnded };
+    return ending === CLOSED ? { why: refusal, wasEnded: false } : { why: ending.why, wasEnded };
+  } finally {
+    signal.removeEventListener('abort', leave);
   }
 }
 

@@ -89,7 +89,7 @@ function readTools(listed: readonly unknown[], log: Logger): UpstreamTool[] {
 type ToolReading = { readonly tool: UpstreamTool } | { readonly fault: string };
 
 /** Reads one tool of a list. A fault is the end of a sentence. */
-export function readTool(value: unknown): ToolReading {
+function readTool(value: unknown): ToolReading {
   if (!isObject(value)) return { fault: 'expected an object' };
   const name = readForeignName(value.name, NAME_LENGTH_MAX);
   if ('fault' in name) return { fault: `name: ${name.fault}` };
