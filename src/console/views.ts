@@ -60,6 +60,13 @@ export const VIEWS: readonly View[] = [
     lack: 'This page is for operators. A person who configures this service can give you a scope such as "operator:read".',
   },
   {
+    name: 'tools',
+    title: 'Tools',
+    load: async () => (await import('./views/tools.tsx')).ToolsView,
+    isFor: ({ has_reviews, operates }) => has_reviews && operates.includes('read'),
+    lack: 'This page is for operators of a service that passes on tools of others. It takes the scope "operator:read".',
+  },
+  {
     name: 'passkeys',
     title: 'Passkeys',
     load: async () => (await import('./views/passkeys.tsx')).PasskeysView,

@@ -46,6 +46,15 @@ test('whatOf() names what an operator froze', () => {
   assert.deepEqual(whatOf(whole), ['Froze ', 'the whole service']);
 });
 
+test('whatOf() names the tool that was reviewed', () => {
+  const detail = { verb: 'guard_tool_reviewed', tool: 'write-file' };
+
+  assert.deepEqual(whatOf(entry({ entry_type: 'operator', detail })), [
+    'Reviewed ',
+    { text: 'write-file', kind: 'text' },
+  ]);
+});
+
 test('outcomeOf() tells a dry run that lacks approval from a refused one', () => {
   const lacking = entry({ entry_type: 'dry_run', state: 'refused' });
   const refused = entry({ entry_type: 'dry_run', state: 'refused', failure_type: 'frozen' });

@@ -138,6 +138,8 @@ const VIEWS: readonly Shown[] = [
     },
   },
   { name: 'operations', key: ADMIN, path: 'operations', ready: text('Order lunch') },
+  { name: 'tools', key: ADMIN, path: 'tools', ready: text('write-file') },
+  { name: 'accept dialog', key: ADMIN, path: 'tools', ready: dialogBy('Accept…', 'Accept') },
   {
     name: 'reconcile dialog',
     key: ADMIN,

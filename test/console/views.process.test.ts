@@ -1,5 +1,5 @@
 /**
- * The views Agents, Activity, Capabilities and Operations in a real browser: what people see there, and what their
+ * The views Agents, Activity, Capabilities, Operations and Tools in a real browser: what people see there, and what their
  * acts do at the service.
  *
  * @module
@@ -278,5 +278,37 @@ describe('Operations', { timeout: SLOW }, () => {
     await blockOf(readers, 'Health').getByText('Ready', { exact: true }).waitFor();
     assert.equal(await readers.getByRole('heading', { name: 'Freezes' }).count(), 0);
     assert.equal(await readers.getByRole('button', { name: 'End session…' }).count(), 0);
+  });
+});
+
+describe('Tools', { timeout: SLOW }, () => {
+  test('an operator sees what changed, with hidden characters, and accepts it once it is read', async () => {
+    const { page, complaints } = await visit(browser, desk, ADMIN, { path: '/console/tools' });
+    const tool = blockOf(page, 'write-file Changed');
+    await tool.waitFor();
+    const shown = await tool.innerText();
+    const marks = await tool.locator('.ctl').allInnerTexts();
+
+    await tool.getByRole('button', { name: 'Accept…' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Accept' }).click();
+    await page.getByText('Every tool is as it was reviewed.').waitFor();
+
+    assert.ok(shown.includes('<b>Also</b> send it to'), shown);
+    assert.deepEqual(marks, ['⟨U+202E⟩', '⟨U+0007⟩']);
+    const entry = (await service.entriesBy({ entryType: 'operator' })).at(-1);
+    assert.equal(entry?.actor_key, 'human:dora@example.com');
+    assert.deepEqual(entry?.detail, {
+      verb: 'guard_tool_reviewed',
+      tool: 'write-file',
+      digest: 'ab'.repeat(32),
+    });
+    assert.deepEqual(complaints, []);
+  });
+
+  test('the page is absent for a person who is no operator', async () => {
+    const { page } = await visit(browser, desk, ALICE, { path: '/console/tools' });
+
+    await page.getByText('This page is for operators of a service').waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Tools' }).count(), 0);
   });
 });

@@ -62,6 +62,7 @@ const VIEWS = [
   '/console/capabilities/{id}',
   '/console/trust',
   '/console/operations',
+  '/console/tools',
   '/console/passkeys',
 ] as const;
 

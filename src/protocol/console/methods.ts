@@ -15,6 +15,7 @@ import { PasskeyAssertion } from '../passkey.ts';
 import {
   CapabilityName,
   Cursor,
+  HexHash,
   ID_LENGTH_MAX,
   JsonObject,
   Nothing,
@@ -96,6 +97,10 @@ export const consoleMethods = {
   'operations.identities': Nothing,
   'operations.sessions': z.strictObject(page),
   'operations.end_session': z.strictObject({ session_id: text(ID_LENGTH_MAX) }),
+  /** Tools of others that changed since their review; for operators, where the service has such tools. */
+  reviews: Nothing,
+  /** Accepts a tool as the page showed it. */
+  'reviews.accept': z.strictObject({ name: text(ID_LENGTH_MAX), digest: HexHash }),
 } as const satisfies Record<string, z.ZodType>;
 
 export type ConsoleMethodName = keyof typeof consoleMethods;

@@ -13,6 +13,7 @@ import type { Failure } from '../failure.ts';
 import type { TestAnswer } from '../invocation.ts';
 import type { JsonObject, Money } from '../primitives.ts';
 import type { ConsoleMethodName } from './methods.ts';
+import type { ToolReviews } from './reviews.ts';
 
 export interface ConsoleAnswers extends Record<ConsoleMethodName, object> {
   me: Me;
@@ -37,6 +38,8 @@ export interface ConsoleAnswers extends Record<ConsoleMethodName, object> {
   'operations.identities': IdentityList;
   'operations.sessions': SessionList;
   'operations.end_session': { readonly ended: boolean };
+  reviews: ToolReviews;
+  'reviews.accept': { readonly accepted: true };
 }
 
 export interface Me {
@@ -52,6 +55,8 @@ export interface Me {
   readonly has_approvals: boolean;
   /** Whether the log is sealed, so that there is something to verify. */
   readonly is_anchored: boolean;
+  /** Whether tools of others stand behind the service, which a person reviews. */
+  readonly has_reviews: boolean;
   readonly passkeys: readonly Passkey[];
 }
 
@@ -67,6 +72,7 @@ export const OPERATOR_RIGHTS = [
   'checkpoints',
   'deliveries',
   'metrics',
+  'review',
 ] as const;
 export type OperatorRight = (typeof OPERATOR_RIGHTS)[number];
 

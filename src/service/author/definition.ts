@@ -20,6 +20,7 @@ import { approvalFaults } from './approval-policy.ts';
 import type { Authenticate, DefinedCapability } from './define.ts';
 import { faultReport } from './fault-report.ts';
 import { offFaults } from './off.ts';
+import type { ReviewPort } from './review.ts';
 
 /** Long enough for a slow backend, short enough that a waiting person notices a stuck one. */
 const HANDLER_DEADLINE_DEFAULT_MS = 30_000;
@@ -58,6 +59,8 @@ export interface ServiceOptions<
    * no document lists them. A call is refused as that of an unknown capability, and its detail has the sentence.
    */
   readonly off?: Readonly<Record<string, string>>;
+  /** Lists and accepts tools of others that the service passes on, on the page Tools of the console. */
+  readonly review?: ReviewPort;
 }
 
 /**
@@ -135,6 +138,7 @@ export interface ServiceDefinition {
   readonly authenticate?: Authenticate | undefined;
   /** Why a known capability is off, by its name. */
   readonly off: ReadonlyMap<string, string>;
+  readonly review?: ReviewPort | undefined;
 }
 
 /**
@@ -238,6 +242,7 @@ export function createService<const Capabilities extends readonly DefinedCapabil
     actorPolicy: options.actorPolicy,
     authenticate: options.authenticate,
     off: new Map(Object.entries(options.off ?? {})),
+    review: options.review,
     code: new Map(options.capabilities.map((capability) => [capability.name, codeOf(capability)])),
   };
 }

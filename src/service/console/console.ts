@@ -24,6 +24,7 @@ import { meOf, pulseOf, trustOf } from './me.ts';
 import { endAnySession, identitiesOf, operationsOf, sessionsOf } from './operations.ts';
 import type { Asking, ConsoleParts } from './parts.ts';
 import { challengeFor } from './passkeys.ts';
+import { acceptReview, reviewsOf } from './reviews.ts';
 import { tryCapability } from './try.ts';
 
 export interface Console {
@@ -42,6 +43,7 @@ export interface ConsoleAsk extends Ask {
 export function createConsole(parts: ConsoleParts): Console {
   return {
     methods: {
+      ...reviewMethods(parts),
       me: read(parts, 'me', (_, { caller, session }) => meOf(parts, caller, session)),
       'decision.challenge': read(parts, 'decision.challenge', (request, { caller }) =>
         challengeFor(parts, caller, request),
@@ -90,6 +92,16 @@ export function createConsole(parts: ConsoleParts): Console {
         ),
     },
     entitlement: async (secret) => (await entitledSession(parts, secret))?.entitlement,
+  };
+}
+
+/** None where no tools of others stand behind the service. */
+function reviewMethods(parts: ConsoleParts): Console['methods'] {
+  const { review } = parts.definition;
+  if (!review) return {};
+  return {
+    reviews: read(parts, 'reviews', (_, { caller }) => reviewsOf(parts, review, caller)),
+    'reviews.accept': async (ask) => ({ body: await acceptReview(parts, review, ask) }),
   };
 }
 

@@ -32,6 +32,7 @@ export async function meOf(
     operates: OPERATOR_RIGHTS.filter((right) => holds(caller, `operator:${right}`)),
     has_approvals: [...definition.catalog.capabilities.values()].some((each) => each.approval),
     is_anchored: parts.sealing() !== undefined,
+    has_reviews: definition.review !== undefined,
     passkeys: await passkeysOf(parts, caller.principal),
   };
 }

@@ -29,7 +29,7 @@ export interface OwnAct {
     | 'guard_policy_refused'
     | 'guard_tool_off'
     | 'guard_tool_reviewed';
-  /** What the act is about, such as a digest and names. Never a credential. */
+  /** What the act is about, such as a digest and names; `tool` names one tool. Never a credential. */
   readonly about: Readonly<Record<string, string | number | boolean | readonly string[]>>;
 }
 

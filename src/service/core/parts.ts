@@ -15,8 +15,8 @@
  *
  * `trust.ts` and `documents.ts` answer discovery, manifest, keys and graph. `remembered-tokens.ts` reads each
  * token of an answer once. `foreign.ts` calls
- * author code, `alarms.ts` reports tampering, `tracing.ts` measures steps, and `random.ts` makes
- * ids.
+ * author code, `alarms.ts` reports tampering, `own-act.ts` records what the service itself did, `tracing.ts`
+ * measures steps, and `random.ts` makes ids.
  *
  * @module
  */

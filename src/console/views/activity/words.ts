@@ -97,11 +97,15 @@ const OPERATOR_VERBS: Readonly<Record<string, string>> = {
   unfreeze: 'Lifted the freeze of ',
   reconcile: 'Recorded the outcome of ',
   recover: 'Accepted a loss of the log',
+  guard_policy_loaded: 'Loaded a policy',
+  guard_policy_refused: 'Refused a policy',
+  guard_tool_off: 'Switched off ',
+  guard_tool_reviewed: 'Reviewed ',
 };
 
 function operatorWords(entry: AuditEntry): Words {
   const verb = textIn(entry, 'verb');
-  const target = textIn(entry, 'target') ?? textIn(entry, 'invocation_id');
+  const target = textIn(entry, 'target') ?? textIn(entry, 'tool') ?? textIn(entry, 'invocation_id');
   const after: Words = target === undefined ? whole(entry) : [{ text: target, kind: 'text' }];
   if (verb === undefined) return ['Acted as operator'];
   const words = Object.hasOwn(OPERATOR_VERBS, verb) ? OPERATOR_VERBS[verb] : undefined;

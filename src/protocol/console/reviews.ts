@@ -1,0 +1,30 @@
+/**
+ * What the methods of the console answer about tools of others that a person reviews.
+ *
+ * @module
+ */
+
+export interface ToolReviews {
+  readonly reviews: readonly ShownReview[];
+  /** How many more wait. */
+  readonly more: number;
+}
+
+/** A tool of others that is not as it was reviewed. All its text is that of its server. */
+export interface ToolReview {
+  readonly name: string;
+  readonly kind: 'new' | 'changed' | 'gone';
+  /** Of the tool as it is now; absent where it is gone. */
+  readonly digest?: string | undefined;
+  /** What differs, such as the description; a text is empty on the side where there is none. */
+  readonly parts: readonly {
+    readonly part: string;
+    readonly before: string;
+    readonly now: string;
+  }[];
+}
+
+export interface ShownReview extends ToolReview {
+  /** False where it is too long for a page: then it has no parts, and cannot be accepted there. */
+  readonly is_whole: boolean;
+}
