@@ -13,6 +13,7 @@ import { settingsOf } from './postgres/options.ts';
 import * as postgres from './postgres/sign-in.ts';
 import { openPostgres } from './postgres/store.ts';
 import * as postgresTokens from './postgres/tokens.ts';
+import { FIND_CONNECTED, LIST_CONNECTED } from './sqlite/connected.ts';
 import { openConnection } from './sqlite/connection.ts';
 import { LIST_PASSKEYS as LIST_PASSKEYS_SQLITE } from './sqlite/passkeys.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
@@ -60,6 +61,8 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
   [sqlite.consentBy('token_id'), ['sqlite_autoindex_consents_2 (token_id=?)']],
   [sqlite.LIST_CONSENTS, ['consents_by_principal (principal=?)']],
   [LIST_PASSKEYS_SQLITE, ['passkeys_by_principal (principal=?)']],
+  [FIND_CONNECTED, ['sqlite_autoindex_connected_accounts_1 (principal=? AND account=?)']],
+  [LIST_CONNECTED, ['sqlite_autoindex_connected_accounts_1 ((principal,account)>(?,?))']],
   [
     sqlite.OLDER_CONSENTS,
     ['consents_by_principal (principal=? AND (created_at,consent_id)<(?,?))'],

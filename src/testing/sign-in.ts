@@ -1,11 +1,12 @@
 /**
- * Sessions, accounts, consents and passkeys for the store contract, with every field that a record can have.
+ * Sessions, accounts, consents, passkeys and connected accounts for the store contract, with every field that a record can have.
  *
  * @module
  */
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { EntryRecord } from '../domain/log/entry.ts';
+import type { ConnectedRecord } from '../storage/port/connected-store.ts';
 import type { PasskeyRecord } from '../storage/port/passkey-store.ts';
 import type { TokenRecord } from '../storage/port/records.ts';
 import type { AccountRecord, ConsentRecord, SessionRecord } from '../storage/port/sign-in-store.ts';
@@ -147,4 +148,29 @@ export async function added(store: Store, made: PasskeyRecord): Promise<PasskeyR
   const ids = seen.map((each) => each.passkey.credential_id);
   await store.insertPasskey(made, passkeyEntry(made), ids);
   return made;
+}
+
+export function connected(changed: Partial<ConnectedRecord> = {}): ConnectedRecord {
+  return {
+    principal: 'human:ann@example.com',
+    account: 'github',
+    connection_id: randomBytes(16).toString('hex'),
+    version: 1,
+    sealed: 'kid.encrypted',
+    scopes: ['repo', 'read:org'],
+    connected_at: at(0),
+    expires_at: at(HOUR),
+    renewing_until: at(SECOND),
+    ...changed,
+  };
+}
+
+export function connectedEntry(
+  { principal, account, scopes }: ConnectedRecord,
+  verb: 'account_connected' | 'account_disconnected' = 'account_connected',
+): EntryRecord {
+  return entry({
+    ...{ entry_type: 'session', actor_key: principal, root_principal: principal },
+    detail: { verb, account, scopes },
+  });
 }

@@ -71,6 +71,8 @@ const WHILE_WITHHELD = {
   renewConsent: 'refused',
   insertPasskey: 'refused',
   removePasskey: 'refused',
+  connect: 'refused',
+  endConnected: 'refused',
   voidPromises: 'refused',
   insertCheckpoint: 'refused',
   insertCosignature: 'refused',
@@ -92,6 +94,7 @@ const WHILE_WITHHELD = {
   describeToken: 'goes_on',
   erasures: 'goes_on',
   findAccount: 'goes_on',
+  findConnected: 'goes_on',
   findConsent: 'goes_on',
   findLeaf: 'goes_on',
   findSession: 'goes_on',
@@ -107,6 +110,7 @@ const WHILE_WITHHELD = {
   approvalsOf: 'goes_on',
   statesSince: 'goes_on',
   listCheckpoints: 'goes_on',
+  listConnected: 'goes_on',
   listConsents: 'goes_on',
   listPasskeys: 'goes_on',
   listDeliveries: 'goes_on',
@@ -130,6 +134,8 @@ const WHILE_WITHHELD = {
   renewLeases: 'goes_on',
   // The identity provider has already replaced the refresh token that this stores.
   replaceAccount: 'goes_on',
+  // Likewise.
+  replaceConnected: 'goes_on',
   returnComposition: 'goes_on',
   rollbackUntil: 'goes_on',
   rootsOf: 'goes_on',

@@ -43,6 +43,7 @@ export function authenticStore(store: Store, parts: AuthenticStoreOptions): Stor
     ...sessionRows(store, rows, check),
     ...consentRows(store, rows, check),
     ...passkeyRows(store, rows, check),
+    ...connectedRows(store, rows, check),
     freeze: (freeze, ...rest) => store.freeze(rows.sealed('freeze', freeze), ...rest),
     freezesUnder: async (keys) => check.inForce(await store.freezesUnder(keys), store.now()),
     async listFreezes(...query) {
@@ -311,6 +312,27 @@ function passkeyRows(store: Store, rows: RowSealing, check: RowCheck): Partial<S
 function removedOf({ passkey }: StoredPasskey): StoredPasskey {
   const { credential_id } = passkey;
   return { passkey: { ...passkey, label: credential_id }, removed_at: new Date(0) };
+}
+
+/**
+ * A connected account that does not match counts as absent, and a new login of the person replaces it. It can still
+ * be listed and end: its tokens open only for the person and the account that they were sealed for.
+ */
+function connectedRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
+  return {
+    async findConnected(place) {
+      const found = await store.findConnected(place);
+      return found && check.isConnected(found) ? found : undefined;
+    },
+    async connect(record, seen, entry) {
+      const found = await store.findConnected(record);
+      const isHidden = found !== undefined && seen === undefined && !check.isConnected(found);
+      const replaced = isHidden ? found.connection_id : seen;
+      return store.connect(rows.sealed('connected_account', record), replaced, entry);
+    },
+    replaceConnected: (next, seen) =>
+      store.replaceConnected(rows.sealed('connected_account', next), seen),
+  };
 }
 
 /**

@@ -15,6 +15,7 @@
 import { rowLabelOf } from '../../domain/log/origin.ts';
 import { isWritable } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
+import type { ConnectedRecord } from '../../storage/port/connected-store.ts';
 import type { Loaded } from '../../storage/port/invocation-store.ts';
 import type { StoredPasskey } from '../../storage/port/passkey-store.ts';
 import type {
@@ -56,6 +57,7 @@ export interface RowCheck {
   isAccount(account: AccountRecord): boolean;
   isConsent(consent: ConsentRecord): boolean;
   isPasskey(stored: StoredPasskey): boolean;
+  isConnected(record: ConnectedRecord): boolean;
   /** Freezes whose time has not passed, and those that do not match, which stay in force. */
   inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[];
 }
@@ -122,6 +124,10 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
       const isReadable = ![last_used_at, removed_at].some((at) => Number.isNaN(at?.getTime()));
       if (!isReadable && standing !== 'altered') altered('passkey', id);
       return isReadable && standing === 'valid';
+    },
+    isConnected: (record) => {
+      const id = `${record.account} ${record.principal}`;
+      return standingOf('connected_account', id, record) === 'valid';
     },
     isConsent: (consent) => standingOf('consent', consent.consent_id, consent) === 'valid',
     inForce: (freezes, now) =>

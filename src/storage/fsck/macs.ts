@@ -3,7 +3,7 @@
  *
  * Needs the row keys, so it is a separate check. Finds a row that was changed or inserted outside the
  * service. The comparison with the log finds a missing row, and a row restored to an older state with the MAC
- * of that state; of sessions, accounts and consents it finds neither, because no entry states what they contain.
+ * of that state; of sessions, accounts, connected accounts and consents it finds neither, because no entry states what they contain.
  *
  * @module
  */

@@ -14,7 +14,14 @@ import {
   rootToken,
   usd,
 } from '../../testing/fixtures.ts';
-import { accountOf, consentBeside, passkey, rotated, session } from '../../testing/sign-in.ts';
+import {
+  accountOf,
+  connected,
+  consentBeside,
+  passkey,
+  rotated,
+  session,
+} from '../../testing/sign-in.ts';
 import { type RowKind, type RowOf, rowText, votesOf } from './row-forms.ts';
 
 const rows = listedRowKeys(Buffer.alloc(32, 7).toString('base64'), () => new Date(0));
@@ -32,6 +39,7 @@ const UNCOVERED: Readonly<Record<RowKind, readonly string[]>> = {
   account: ['mac'],
   consent: ['mac'],
   passkey: ['mac'],
+  connected_account: ['mac'],
 };
 
 const token = childToken(rootToken(), {
@@ -78,6 +86,7 @@ const RECORDS: { readonly [Kind in RowKind]: RowOf<Kind> } = {
   account: accountOf(signedIn, { ended_at: at(HOUR), mac: 'kid.mac' }),
   consent: rotated(consentBeside(token, { mac: 'kid.mac' })),
   passkey: passkey({ mac: 'kid.mac' }),
+  connected_account: connected({ mac: 'kid.mac' }),
 };
 
 /** Another value of the same type, or none. */

@@ -2,8 +2,8 @@
  * Row forms: which fields of each kind of row a MAC covers, and in which form.
  *
  * One line a field. A MAC covers what never changes: what the row grants, to whom and until when. It does not
- * cover counters, states and answers: fsck recomputes those from the log. Accounts and consents get a new MAC
- * with each change. Holds no key; the text goes to `keyring/row-keys.ts`.
+ * cover counters, states and answers: fsck recomputes those from the log. Accounts, connected accounts and consents
+ * get a new MAC with each change. Holds no key; the text goes to `keyring/row-keys.ts`.
  *
  * Invariant: two rows of different kinds, or that differ in a covered field, have different texts.
  *
@@ -12,6 +12,7 @@
 
 import { fromMinor, isWritable, toMinor } from '../../domain/values/money.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
+import type { ConnectedRecord } from './connected-store.ts';
 import type { PasskeyRecord } from './passkey-store.ts';
 import type {
   ApprovalRecord,
@@ -158,7 +159,7 @@ const FORMS = {
     created_at: row.created_at,
     usable_from: row.usable_from,
   }),
-  // No entry states what these two contain, so their MACs cover what changes, too.
+  // No entry states what these three contain, so their MACs cover what changes, too.
   account: (row: AccountRecord) => ({
     account_id: row.account_id,
     principal: row.principal,
@@ -167,6 +168,17 @@ const FORMS = {
     upstream: row.upstream,
     checked_at: row.checked_at,
     ended_at: row.ended_at,
+  }),
+  connected_account: (row: ConnectedRecord) => ({
+    principal: row.principal,
+    account: row.account,
+    connection_id: row.connection_id,
+    version: row.version,
+    sealed: row.sealed,
+    scopes: row.scopes,
+    connected_at: row.connected_at,
+    expires_at: row.expires_at,
+    renewing_until: row.renewing_until,
   }),
   consent: (row: ConsentRecord) => ({
     consent_id: row.consent_id,

@@ -57,6 +57,7 @@ export const ROW_TABLES = [
   'accounts',
   'consents',
   'passkeys',
+  'connected_accounts',
 ] as const;
 export type RowTable = (typeof ROW_TABLES)[number];
 

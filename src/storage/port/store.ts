@@ -18,6 +18,7 @@ import type { GrantTerms } from '../../domain/authority/grant.ts';
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { CompositionStore } from './composition-store.ts';
+import type { ConnectedStore } from './connected-store.ts';
 import type { DeclarationStore } from './declaration-store.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
@@ -61,6 +62,7 @@ export interface Store
     OperatorStore,
     SignInStore,
     PasskeyStore,
+    ConnectedStore,
     DeclarationStore,
     RowStore,
     LogStore,

@@ -26,6 +26,7 @@ import {
   ACCOUNTS,
   approvalOf,
   BINDINGS,
+  CONNECTED,
   CONSENTS,
   FREEZES,
   fixedOf,
@@ -127,6 +128,10 @@ const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>>
     const passkey = PASSKEYS.read(row);
     return [{ kind: 'passkey', id, row: passkey, mac: passkey.mac }];
   },
+  connected_accounts(id, row) {
+    const connected = CONNECTED.read(row);
+    return [{ kind: 'connected_account', id, row: connected, mac: connected.mac }];
+  },
 };
 
 const LOCK: Statement = { name: 'row_seal_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
@@ -162,6 +167,7 @@ const SCAN: Readonly<Record<RowTable, Statement>> = {
   accounts: scan('accounts', 't.account_id', 't.*'),
   consents: scan('consents', 't.consent_id', 't.*'),
   passkeys: scan('passkeys', 't.credential_id', 't.*'),
+  connected_accounts: scan('connected_accounts', "(t.account || ' ' || t.principal)", 't.*'),
 };
 
 function macUpdate(kind: StoredRow['kind'], table: string, set: string, key: string): Statement {

@@ -80,6 +80,7 @@ export const SESSIONS = postgresTable(described.SESSIONS);
 export const ACCOUNTS = postgresTable(described.ACCOUNTS);
 export const CONSENTS = postgresTable(described.CONSENTS);
 export const PASSKEYS = postgresTable(described.PASSKEYS);
+export const CONNECTED = postgresTable(described.CONNECTED);
 
 /** A token's row with the currency and the ceiling of its budget. */
 export function tokenOf(row: Row): TokenRecord {

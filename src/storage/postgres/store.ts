@@ -21,6 +21,7 @@ import { createOverrunAppend } from './calls/overruns.ts';
 import { createPermits } from './calls/permits.ts';
 import { createSettlement } from './calls/settlement.ts';
 import { startClock } from './clock.ts';
+import { createConnected } from './connected.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createDeclarations } from './declarations.ts';
 import { createDeliveries } from './deliveries.ts';
@@ -99,6 +100,7 @@ function operationsOf(
     ...createOperators(database, now),
     ...createSignIn(database),
     ...createPasskeys(database),
+    ...createConnected(database),
     ...createRows(database),
     takePermits: createPermits(database),
     ...createLog(database, sequencer),
@@ -149,6 +151,8 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   renewConsent: (_, result) => (result === 'inserted' ? 1 : 0),
   insertPasskey: (_, result) => (result === 'inserted' ? 1 : 0),
   removePasskey: (_, result) => (result ? 1 : 0),
+  connect: (_, result) => (result ? 1 : 0),
+  endConnected: (_, result) => (result ? 1 : 0),
 };
 
 /** The entry of a freeze that follows an overrun. */

@@ -21,7 +21,7 @@ import type { Row } from '../tables/table.ts';
 import { loadApproval } from './approvals.ts';
 import { readGrant } from './calls/admission.ts';
 import type { Connection } from './connection.ts';
-import { ACCOUNTS, BINDINGS, CONSENTS, FREEZES, PASSKEYS, SESSIONS } from './rows.ts';
+import { ACCOUNTS, BINDINGS, CONNECTED, CONSENTS, FREEZES, PASSKEYS, SESSIONS } from './rows.ts';
 import { readHeld } from './token-rows.ts';
 
 export function sealRows(
@@ -75,6 +75,7 @@ const KEYS: Readonly<Record<RowTable, string>> = {
   accounts: 'account_id',
   consents: 'consent_id',
   passkeys: 'credential_id',
+  connected_accounts: "(account || ' ' || principal)",
 };
 
 const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) => StoredRow[]>> = {
@@ -119,6 +120,14 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
     const found = connection.all<Row>('SELECT * FROM passkeys WHERE credential_id = ?', key);
     const passkeys = found.map(PASSKEYS.read);
     return passkeys.map((row) => ({ kind: 'passkey', id: key, row, mac: row.mac }));
+  },
+  connected_accounts(connection, key) {
+    const found = connection.all<Row>(
+      "SELECT * FROM connected_accounts WHERE account || ' ' || principal = ?",
+      key,
+    );
+    const connected = found.map(CONNECTED.read);
+    return connected.map((row) => ({ kind: 'connected_account', id: key, row, mac: row.mac }));
   },
 };
 

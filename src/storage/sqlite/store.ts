@@ -22,6 +22,7 @@ import * as invocations from './calls/invocations.ts';
 import { readLedger } from './calls/ledger.ts';
 import { takePermits } from './calls/permits.ts';
 import * as settlement from './calls/settlement.ts';
+import * as connected from './connected.ts';
 import {
   BUSY_TIMEOUT_MS,
   type Connection,
@@ -150,6 +151,8 @@ const READS = {
   findConsent: signIn.findConsent,
   listConsents: signIn.listConsents,
   listPasskeys: passkeys.listPasskeys,
+  findConnected: connected.findConnected,
+  listConnected: connected.listConnected,
   findAccount: signIn.findAccount,
   scanRows,
   treeHead: readHead,
@@ -183,6 +186,7 @@ const WRITES = {
   keepDeclarations: declarations.keepDeclarations,
   touchSession: signIn.touchSession,
   replaceAccount: signIn.replaceAccount,
+  replaceConnected: connected.replaceConnected,
   sealRows,
   voidPromises: settlement.voidPromises,
   insertCheckpoint: checkpoints.insertCheckpoint,
@@ -209,6 +213,8 @@ const ENTERED = {
   renewConsent: signIn.renewConsent,
   insertPasskey: passkeys.insertPasskey,
   removePasskey: passkeys.removePasskey,
+  connect: connected.connect,
+  endConnected: connected.endConnected,
   beginOrigin,
 };
 

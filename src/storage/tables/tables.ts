@@ -11,6 +11,7 @@
  */
 
 import type { StepRecord } from '../port/composition-store.ts';
+import type { ConnectedRecord } from '../port/connected-store.ts';
 import type { DeclarationRecord } from '../port/declaration-store.ts';
 import type { Debt } from '../port/ledger-store.ts';
 import type { PasskeyRecord } from '../port/passkey-store.ts';
@@ -367,4 +368,20 @@ export const PASSKEYS: Description<PasskeyRecord> = {
     mac: 'text?',
   },
   beside: { both: { last_used_at: 'time?', removed_at: 'time?' } },
+};
+
+export const CONNECTED: Description<ConnectedRecord> = {
+  name: 'connected_accounts',
+  fields: {
+    principal: 'text',
+    account: 'text',
+    connection_id: 'text',
+    version: 'integer',
+    sealed: 'text',
+    scopes: 'list',
+    connected_at: 'time',
+    expires_at: 'time?',
+    renewing_until: 'time?',
+    mac: 'text?',
+  },
 };

@@ -26,6 +26,7 @@ import { PERMIT_CASES } from './cases/permits.ts';
 import { RETENTION_CASES } from './cases/retention.ts';
 import { ROW_CASES } from './cases/rows.ts';
 import { ONCE_CASES, OUTCOME_CASES, SETTLEMENT_CASES } from './cases/settlement.ts';
+import { CONNECTED_CASES } from './cases/sign-in/connected.ts';
 import { CONSENT_CASES, RENEWAL_CASES } from './cases/sign-in/consents.ts';
 import { CONSOLE_CASES } from './cases/sign-in/console.ts';
 import { PASSKEY_CASES } from './cases/sign-in/passkeys.ts';
@@ -93,6 +94,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
   console: CONSOLE_CASES,
   consents: { ...CONSENT_CASES, ...RENEWAL_CASES },
   passkeys: PASSKEY_CASES,
+  'connected accounts': CONNECTED_CASES,
   'rate limits': PERMIT_CASES,
   log: { ...LOG_CASES, ...QUERY_CASES, ...LONG_LOG_CASES, ...TREE_CASES, ...CHECKPOINT_CASES },
   origins: { ...ORIGIN_CASES, ...VOIDING_CASES },

@@ -16,6 +16,7 @@ import { AGENTS } from './agents.ts';
 import { ASKED_BY } from './asked.ts';
 import { CALL_FUNCTIONS } from './calls.ts';
 import { CHAINS } from './chains.ts';
+import { CONNECTED_ACCOUNTS } from './connected.ts';
 import { DEBTS } from './debts.ts';
 import { DECLARATIONS } from './declarations.ts';
 import { FREEZES_BY_AGE } from './freezes.ts';
@@ -59,6 +60,7 @@ export const MIGRATIONS: readonly string[] = [
   ASKED_BY,
   AGENTS,
   PASSKEYS,
+  CONNECTED_ACCOUNTS,
 ];
 
 /** Every named index, as the last step that makes it defines it. */

@@ -14,6 +14,7 @@ import { AGENTS } from './agents.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './approvals.ts';
 import { ASKED_BY } from './asked.ts';
 import { giveChains } from './chains.ts';
+import { CONNECTED_ACCOUNTS } from './connected.ts';
 import { DEBTS } from './debts.ts';
 import { DECLARATIONS } from './declarations.ts';
 import { BOUNDED_LISTS } from './lists.ts';
@@ -50,6 +51,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(ASKED_BY),
   (connection) => connection.script(AGENTS),
   (connection) => connection.script(PASSKEYS),
+  (connection) => connection.script(CONNECTED_ACCOUNTS),
 ];
 
 /** Milliseconds to wait for a migration step of another process, which takes long over a long log. */
