@@ -21,6 +21,7 @@ export type { MountedService, MountOptions } from './http/mounted/mount.ts';
 export type { RunningService } from './http/serve.ts';
 export type { ServeOptions } from './open.ts';
 export type { JsonObject, Money } from './protocol/primitives.ts';
+export type { AccountOptions } from './service/author/accounts.ts';
 export type {
   ApprovalPolicy,
   Authenticate,

@@ -86,6 +86,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     core: ['pace', 'author'],
     authority: ['core', 'pace', 'outbound', 'author'],
     'sign-in': ['core', 'pace', 'outbound', 'author', 'authority'],
+    accounts: ['core', 'pace', 'outbound', 'author', 'authority', 'sign-in'],
     log: ['core', 'pace', 'outbound', 'authority'],
     rows: ['core', 'log'],
     passkey: ['core', 'authority'],

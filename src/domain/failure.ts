@@ -126,6 +126,11 @@ export const GUIDANCE = {
     'the requested grant is outside the policy of the capability',
   ),
   input_denied: stop('check_manifest', 'the policy of an input refuses its value or its absence'),
+  // Neither a new token nor waiting helps: the person has to act first.
+  account_required: stop(
+    'revalidate_state',
+    'the person has not connected the account at another service that the call needs, or has to connect it again',
+  ),
   frozen: again(
     'wait_and_retry',
     'an operator has frozen the principal, the capability or the service',

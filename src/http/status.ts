@@ -33,6 +33,7 @@ export const STATUS = {
   approval_grant_invalid: 403,
   grant_policy_violation: 403,
   input_denied: 403,
+  account_required: 403,
   frozen: 403,
   unknown_capability: 404,
   not_found: 404,

@@ -110,6 +110,10 @@ const ADVICE_ON_TYPE: ReadonlyMap<string, string> = new Map<FailureType, string>
     'ask for a token that was delegated fewer times; other tools may still take this one',
   ],
   [
+    'account_required',
+    'tell the user to open the address and connect the account there; then call the tool again with the same arguments',
+  ],
+  [
     'approval_grant_invalid',
     'where you sent `svc_approval_grant`, call the tool again with the same arguments and without it; otherwise stop and tell the user why the approval does not fit this call',
   ],

@@ -40,6 +40,7 @@ export const FailureType = z.enum([
   'approval_grant_invalid',
   'grant_policy_violation',
   'input_denied',
+  'account_required',
   'frozen',
   'unknown_capability',
   'not_found',

@@ -20,12 +20,13 @@ import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { MarkStore } from '../storage/port/mark.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
+import { type Accounts, openAccounts } from './accounts/accounts.ts';
 import { startExpiry } from './approval/expiry.ts';
 import { issueGrant } from './approval/grants.ts';
 import { denyRequest, listRequests, readRequest } from './approval/requests.ts';
 import { listDeliveries, startWebhooks, type WebhookTiming } from './approval/webhooks.ts';
 import { upgradeWarnings } from './author/upgrade.ts';
-import { startWarnings, unconfirmable } from './author/warnings.ts';
+import { startWarnings, unconfirmable, unconnectable } from './author/warnings.ts';
 import { freeze, frozen, notOperator, unfreeze } from './authority/freeze.ts';
 import { createIdentities } from './authority/identities.ts';
 import { issueToken } from './authority/issue.ts';
@@ -63,7 +64,7 @@ import { createWaits } from './pace/waits.ts';
 import { createWorkInProgress } from './pace/work.ts';
 import { authenticStore } from './rows/authentic-store.ts';
 import { openRowLogs, type RowLogs } from './rows/row-check.ts';
-import { decisionUrls, openIdentityProviders } from './sign-in/open.ts';
+import { openIdentityProviders, pageUrls } from './sign-in/open.ts';
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts';
 
 export interface RuntimeOptions
@@ -79,6 +80,7 @@ export interface RuntimeOptions
     | 'withheld'
     | 'decisionUrl'
     | 'webhooks'
+    | 'accounts'
     | 'instanceId'
     | 'leaseMs'
     | 'tracer'
@@ -105,8 +107,8 @@ export interface RuntimeOptions
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
   readonly leaseMs?: number | undefined;
   readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
-  /** How often expired requests are closed, and how notices are sent. */
-  readonly upkeep?: WebhookTiming & { readonly expiryMs?: number };
+  /** How often expired requests are closed and unused accounts end, and how notices are sent. */
+  readonly upkeep?: WebhookTiming & { readonly expiryMs?: number; readonly accountsMs?: number };
 }
 
 export interface Runtime {
@@ -114,6 +116,8 @@ export interface Runtime {
   readonly signIn: SignIn | undefined;
   /** Present where people can sign in. */
   readonly console: Console | undefined;
+  /** Present where people can sign in and the service declares accounts. */
+  readonly accounts: Accounts | undefined;
   /** Reports every invocation that ends and every overrun from now on. */
   watch(watcher: Watcher): void;
   /** Reports every alarm from now on. */
@@ -184,7 +188,8 @@ export async function createRuntime({
   const guarded = guardedStore(tracedStore(given.store, tracer), withheld);
   const store = authenticStore(guarded, { rows: keyring.rows, alarms, logs });
   const watchers = new Set<Watcher>();
-  const parts: InvokeParts = {
+  const pageUrl = pageUrls({ config, providers, baseUrl, isMounted: basePath !== '' });
+  const withoutAccounts: InvokeParts = {
     ...given,
     compose: runComposition,
     ...{ store, alarms, tracer, leaseMs },
@@ -197,10 +202,11 @@ export async function createRuntime({
     work: createWorkInProgress(platform),
     waits: createWaits(platform),
     ...{ withheld, relyingParty: () => relyingPartyOf(baseUrl()) },
-    decisionUrl: decisionUrls({ config, providers, baseUrl, isMounted: basePath !== '' }),
+    decisionUrl: (id) => pageUrl(`/console/approvals/${encodeURIComponent(id)}`),
     webhooks: startWebhooks({ ...given, store }, upkeep),
     instanceId,
   };
+  const { parts, accounts, startEnds } = openAccounts(withoutAccounts, { baseUrl, pageUrl });
   await warn(parts);
   const gate = gateOf(parts);
   // Discovery lists the bound methods and is one of them, so `methods` is filled after `documents`.
@@ -222,12 +228,13 @@ export async function createRuntime({
   });
   const resuming = startResuming(parts, timing);
   const expiry = startExpiry(parts, upkeep?.expiryMs);
+  const ends = startEnds(upkeep?.accountsMs);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   const health = { sealing: () => sealer?.state(), unready: () => unready(parts, sealer) };
   return {
     ...{ methods, config, log, platform, baseUrl, basePath, ...definition.catalog },
-    ...forPeople({ ...parts, ...health, providers, baseUrl, isMounted: basePath !== '' }),
+    ...forPeople({ ...parts, ...health, providers, baseUrl, isMounted: basePath !== '' }, accounts),
     ...health,
     gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
@@ -243,16 +250,25 @@ export async function createRuntime({
       parts.waits.stop();
       parts.settler.close();
       await Promise.all([expiry.stop(), parts.webhooks.stop()]);
-      for (const last of [resuming, recovery, retention, sealer]) await last?.stop();
+      for (const last of [ends, resuming, recovery, retention, sealer]) await last?.stop();
     },
   };
 }
 
-function forPeople(given: Omit<ConsoleParts, 'startedAt'>): Pick<Runtime, 'signIn' | 'console'> {
+function forPeople(
+  given: Omit<ConsoleParts, 'startedAt'>,
+  accounts: Accounts | undefined,
+): Pick<Runtime, 'signIn' | 'console' | 'accounts'> {
   const parts = { ...given, startedAt: given.store.now() };
   const signIn = createSignIn(parts);
-  if (!signIn) for (const each of unconfirmable(parts.definition)) parts.log.warn({}, each);
-  return { signIn, console: signIn && createConsole(parts) };
+  const { definition } = parts;
+  const useless = signIn ? [] : [...unconfirmable(definition), ...unconnectable(definition)];
+  for (const each of useless) parts.log.warn({}, each);
+  return {
+    signIn,
+    console: signIn && createConsole(parts),
+    accounts: signIn && accounts,
+  };
 }
 
 /** Logs what an author or an operator should correct. No warning stops a start. */

@@ -57,6 +57,7 @@ const ROWS: readonly Row[] = [
   ['approval_grant_invalid', 403, false, 'request_approval', WAIT],
   ['grant_policy_violation', 403, false, 'check_manifest', REVALIDATE],
   ['input_denied', 403, false, 'check_manifest', REVALIDATE],
+  ['account_required', 403, false, 'revalidate_state', REVALIDATE],
   ['frozen', 403, true, 'wait_and_retry', WAIT],
   ['unknown_capability', 404, false, 'check_manifest', REVALIDATE],
   ['not_found', 404, false, 'check_manifest', REVALIDATE],

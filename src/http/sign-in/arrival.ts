@@ -20,11 +20,15 @@ import { type Form, readForm } from './forms.ts';
 import { type Frame, messagePage, signInHeaders } from './frame.ts';
 import { personName } from './names.ts';
 
-/** The cookies of the pages: the session, the way to an identity provider, and forms before the session. */
+/**
+ * The cookies of the pages: the session, the way to an identity provider, forms before the session, and the way to an
+ * account at another service.
+ */
 export interface Cookies {
   readonly session: Cookie;
   readonly login: Cookie;
   readonly form: Cookie;
+  readonly account: Cookie;
 }
 
 /** The address is known once the service listens, so cookies are made at the first request. */
@@ -34,7 +38,8 @@ export function createCookies({ baseUrl }: SignIn): () => Cookies {
     const base = baseUrl();
     if (made?.base !== base) {
       const of = (use: string) => cookieFor(base, use);
-      made = { base, cookies: { session: of('session'), login: of('login'), form: of('form') } };
+      const cookies = { session: of('session'), login: of('login'), form: of('form') };
+      made = { base, cookies: { ...cookies, account: of('account') } };
     }
     return made.cookies;
   };
@@ -82,13 +87,13 @@ export function provedForm(
 }
 
 export function frameOf(
-  { service }: SignIn,
+  { service, hasAccounts }: SignIn,
   basePath: string,
   session?: Session | undefined,
   csrf = session ? pageCsrf(session.secret) : '',
 ): Frame {
   const person = session && personName(session.record.principal);
-  return { service, basePath, person, csrf };
+  return { service, basePath, person, csrf, hasAccounts };
 }
 
 export function pageAnswer(

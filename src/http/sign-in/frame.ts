@@ -22,6 +22,8 @@ export interface Frame {
   readonly person?: string | undefined;
   /** Of every form on the page. */
   readonly csrf: string;
+  /** Whether the person has a page of accounts. */
+  readonly hasAccounts?: boolean | undefined;
 }
 
 /** What a page consists of, beyond its frame. */
@@ -79,8 +81,12 @@ ${main}
 
 function personBar(frame: Frame, person: string): string {
   return `<div class="person"><p>${shown(person)}</p>
-<nav aria-label="Pages"><a href="${text(`${frame.basePath}/agents`)}">My agents</a></nav>
+<nav aria-label="Pages"><a href="${text(`${frame.basePath}/agents`)}">My agents</a>${accountsLink(frame)}</nav>
 ${form(frame, '/sign-out', '<button class="text">Not you? Sign out</button>')}</div>`;
+}
+
+function accountsLink({ basePath, hasAccounts }: Frame): string {
+  return hasAccounts ? ` <a href="${text(`${basePath}/accounts`)}">Accounts</a>` : '';
 }
 
 /** A form that is sent by POST, with its proof that it comes from this page. */

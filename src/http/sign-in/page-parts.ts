@@ -19,12 +19,19 @@ export interface PageParts {
   cookies(): Cookies;
 }
 
-/** Seconds: how long a browser keeps the way to an identity provider. */
-const LOGIN_SECONDS = 600;
+/** Seconds: how long a browser keeps the way to an identity provider, or to an account elsewhere. */
+export const LOGIN_SECONDS = 600;
 
 export function queryOf({ ask }: Exchange): URLSearchParams {
   const start = ask.target.indexOf('?');
   return new URLSearchParams(start < 0 ? '' : ask.target.slice(start + 1));
+}
+
+export function sessionIn(
+  { signIn, cookies }: PageParts,
+  { ask }: Exchange,
+): Promise<Session | undefined> {
+  return signIn.session(cookies().session.read(ask));
 }
 
 /** The form of a session. Refuses one without its proof. */

@@ -17,6 +17,7 @@ import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import type { AddedRoute, Exchange, HttpAnswer } from '../exchange.ts';
 import { pathOf } from '../request.ts';
 import { statusOf } from '../status.ts';
+import { type AccountPages, accountPages } from './accounts-routes.ts';
 import { agentsPage, endAgentPage, stopAllPage } from './agents-page.ts';
 import {
   createCookies,
@@ -32,15 +33,18 @@ import {
 import { answerConsent, REQUEST_FIELD } from './consent-route.ts';
 import { readForm } from './forms.ts';
 import { oauthRoutes } from './oauth-routes.ts';
-import { formOf, loginAnswer, type PageParts, queryOf } from './page-parts.ts';
+import { formOf, loginAnswer, type PageParts, queryOf, sessionIn } from './page-parts.ts';
 import { signInPage } from './sign-in-page.ts';
 
 /** None where no person can sign in. */
-export function signInRoutes({ signIn }: Pick<Runtime, 'signIn'>): AddedRoute[] {
-  return signIn ? [...pageRoutes(signIn), ...oauthRoutes(signIn)] : [];
+export function signInRoutes({
+  signIn,
+  accounts,
+}: Pick<Runtime, 'signIn' | 'accounts'>): AddedRoute[] {
+  return signIn ? [...pageRoutes(signIn, accounts), ...oauthRoutes(signIn)] : [];
 }
 
-function pageRoutes(signIn: SignIn): AddedRoute[] {
+function pageRoutes(signIn: SignIn, accounts: Runtime['accounts']): AddedRoute[] {
   const parts: PageParts = {
     signIn,
     cookies: createCookies(signIn),
@@ -65,7 +69,18 @@ function pageRoutes(signIn: SignIn): AddedRoute[] {
     post('/agents/end', withSession(endOne)),
     open('/agents/stop', withSession(askToStop)),
     post('/agents/stop', withSession(stopEach)),
+    ...(accounts ? accountRoutes(accountPages(accounts)) : []),
   ];
+
+  function accountRoutes({ show, connect, disconnect, callback }: AccountPages): AddedRoute[] {
+    return [
+      open('/accounts', withSession(show)),
+      open('/accounts/{name}', withSession(show)),
+      open('/accounts/{name}/callback', callback),
+      post('/accounts/{name}/connect', withSession(connect)),
+      post('/accounts/{name}/disconnect', withSession(disconnect)),
+    ];
+  }
 }
 
 type PageMethod = (parts: PageParts, exchange: Exchange) => Promise<HttpAnswer> | HttpAnswer;
@@ -140,15 +155,9 @@ function requestedAgain({ ask, body }: Exchange): string {
   return request === undefined ? '/agents' : `/authorize?${request}`;
 }
 
-function sessionIn(
-  { signIn, cookies }: PageParts,
-  { ask }: Exchange,
-): Promise<Session | undefined> {
-  return signIn.session(cookies().session.read(ask));
-}
-
 /** Pages that a person may be sent to after signing in. Anything else leads to the agents. */
-const RETURNS = /^\/(?:authorize\?|agents(?:$|\/|\?)|console\/)[\x21-\x7e]*$/;
+const RETURNS =
+  /^\/(?:authorize\?[\x21-\x7e]*|agents(?:$|[/?][\x21-\x7e]*)|accounts(?:\/[\w-]+)?|console\/[\x21-\x7e]*)$/;
 
 function returnToOf(text: string | undefined): string {
   return text !== undefined && RETURNS.test(text) ? text : '/agents';

@@ -16,6 +16,7 @@ import { type Capability, Input } from '../../protocol/capability.ts';
 import { type JsonObject, ServiceId } from '../../protocol/primitives.ts';
 import { Trust } from '../../protocol/trust.ts';
 import type { CapabilityMap, TypedService } from '../../protocol/typed.ts';
+import { type AccountOptions, accountFaults, type DeclaredAccounts } from './accounts.ts';
 import { approvalFaults } from './approval-policy.ts';
 import type { Authenticate, DefinedCapability } from './define.ts';
 import { faultReport } from './fault-report.ts';
@@ -61,6 +62,8 @@ export interface ServiceOptions<
   readonly off?: Readonly<Record<string, string>>;
   /** Lists and accepts tools of others that the service passes on, on the page Tools of the console. */
   readonly review?: ReviewPort;
+  /** Accounts of people at other services, by name. Handlers use them by `context.account(name)`. */
+  readonly accounts?: DeclaredAccounts;
 }
 
 /**
@@ -139,6 +142,7 @@ export interface ServiceDefinition {
   /** Why a known capability is off, by its name. */
   readonly off: ReadonlyMap<string, string>;
   readonly review?: ReviewPort | undefined;
+  readonly accounts: ReadonlyMap<string, AccountOptions>;
 }
 
 /**
@@ -222,6 +226,7 @@ export function createService<const Capabilities extends readonly DefinedCapabil
   const faults: Fault[] = [
     ...serviceFaults(options),
     ...offFaults(options.id, options.off ?? {}, options.capabilities),
+    ...accountFaults(options.id, options.accounts),
     ...('faults' in checked ? checked.faults : []),
     ...options.capabilities.flatMap((capability) => resolutionFaults(capability, resolvers)),
     ...options.capabilities.flatMap((capability) => capability.faults ?? []),
@@ -243,6 +248,7 @@ export function createService<const Capabilities extends readonly DefinedCapabil
     authenticate: options.authenticate,
     off: new Map(Object.entries(options.off ?? {})),
     review: options.review,
+    accounts: new Map(Object.entries(options.accounts ?? {})),
     code: new Map(options.capabilities.map((capability) => [capability.name, codeOf(capability)])),
   };
 }

@@ -111,6 +111,13 @@ export interface HandlerContext<Bindings = AnyBindings> {
    * asks for approval. Only for a capability that declares an approval policy.
    */
   requireApproval(): void;
+  /**
+   * The access token of the person at the root of the delegation, for an account that the service declares. It is
+   * for requests to that other service only: the service refuses a result that contains it. Without a connected
+   * account it throws, and the call ends without effect and tells the caller where the person connects one; so call
+   * it before anything has an effect.
+   */
+  account(name: string): Promise<string>;
 }
 
 /** A type of the protocol, or one that the capability declares in `failure_types`. */

@@ -53,6 +53,15 @@ export function unconfirmable({ catalog }: ServiceDefinition): string[] {
   ];
 }
 
+/** What people cannot connect where none of them can sign in. */
+export function unconnectable({ accounts }: ServiceDefinition): string[] {
+  if (accounts.size === 0) return [];
+  const names = namesText([...accounts.keys()]);
+  return [
+    `No person can connect ${names}: no person can sign in here; configure oidc, or a key of a human on a service that only this machine reaches`,
+  ];
+}
+
 function noCaller(isMounted: boolean): string {
   const missing = 'no identity, no issuer and no authenticate hook is configured';
   const ofApp = isMounted ? ', and mount() got no identify hook' : '';

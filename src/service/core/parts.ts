@@ -88,6 +88,8 @@ export interface ServiceParts {
   relyingParty(): RelyingParty | undefined;
   /** Sends notices. Nudged after a notice was stored. */
   readonly webhooks: Repeated;
+  /** Absent where the service declares no accounts of people at other services. */
+  readonly accounts?: AccountTokens | undefined;
   readonly log: Logger;
   /** In milliseconds: how long an exclusive lease lasts without a renewal. */
   readonly leaseMs: number;
@@ -96,6 +98,14 @@ export interface ServiceParts {
    * silent.
    */
   readonly instanceId: string;
+}
+
+export interface AccountTokens {
+  /**
+   * The access token of a person for an account of the definition. Rejects with the failure for the caller where the
+   * person has not connected it.
+   */
+  tokenOf(principal: string, account: string): Promise<string>;
 }
 
 /** A token text whose signature verified: the id it names, and its claims. */

@@ -30,6 +30,7 @@ import type { TokenCaller } from '../core/caller.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { newId } from '../core/random.ts';
 import type { Deadline } from '../pace/deadline.ts';
+import { containsLent, isErrorWithLent } from './lent.ts';
 
 /** Bounds what one call can store. */
 const BINDINGS_PER_CALL_MAX = 1_000;
@@ -62,7 +63,18 @@ const LINE_LIMITS: JsonLimits = { bytes: 8_192, depth: 8, keys: 200 };
 const LINE_LENGTH_MAX = 1_000;
 const LINES_PER_CALL_MAX = 1_000;
 
+/** Tokens of people that one call gets. */
+const ACCOUNTS_PER_CALL_MAX = 100;
+
 export type HandledCall = Pick<Call, 'ids'> & { readonly caller: TokenCaller };
+
+/** What a call runs with. */
+export interface Given {
+  readonly deadline: Deadline;
+  readonly notes: Notes;
+  /** The tokens of people that the handler got so far. */
+  readonly lent: string[];
+}
 
 /** What a handler has reported and issued so far. */
 export interface Notes {
@@ -74,7 +86,7 @@ export function contextOf(
   parts: ServiceParts,
   { ids, caller }: HandledCall,
   work: Work,
-  { deadline, notes }: { deadline: Deadline; notes: Notes },
+  { deadline, notes, lent }: Given,
 ): HandlerContext {
   const { token } = caller;
   return Object.freeze({
@@ -89,11 +101,12 @@ export function contextOf(
       expires_at: new Date(token.expires_at),
     }),
     bindings: boundViews(work.bound),
-    log: logOf(parts, ids),
-    issueBinding: (wanted) => issueBinding(parts, caller, notes, wanted),
-    progress: progressOf(parts.platform, work, deadline),
+    log: logOf(parts, ids, lent),
+    issueBinding: (wanted) => issueBinding(parts, caller, { notes, lent }, wanted),
+    progress: progressOf(parts.platform, work, { deadline, lent }),
     cost: costOf(notes),
     requireApproval: () => requireApproval(work),
+    account: (name) => tokenFor(parts, caller, lent, name),
     // Created on first use: most handlers never read it.
     get signal() {
       return deadline.signal;
@@ -109,7 +122,7 @@ export function contextOf(
 function progressOf(
   platform: Platform,
   { progress }: Work,
-  deadline: Deadline,
+  { deadline, lent }: Pick<Given, 'deadline' | 'lent'>,
 ): HandlerContext['progress'] {
   let waiting = 0;
   let begun = 0;
@@ -135,6 +148,7 @@ function progressOf(
       await (begun > EVENTS_AT_ONCE_MAX ? pause(platform, 1) : nextTurn());
       if (!deadline.hasPassed) {
         if ('fault' in reading) throw new RangeError(`Cannot send progress: ${reading.fault}`);
+        if (containsLent(lent, reading.value)) throw new Error(`Cannot send progress: ${LENT}`);
         return await progress(reading.value as JsonObject);
       }
       await pause(platform, LATE_PAUSE_MS);
@@ -174,7 +188,7 @@ export function foreignCharge(amount: unknown): Charge {
 function issueBinding(
   parts: ServiceParts,
   { root_principal }: TokenCaller,
-  notes: Notes,
+  { notes, lent }: Pick<Given, 'notes' | 'lent'>,
   wanted: unknown,
 ): string {
   if (notes.bindings.length >= BINDINGS_PER_CALL_MAX) {
@@ -195,6 +209,10 @@ function issueBinding(
     data: bindingData(foreignMember(wanted, 'data')),
     issued_at: parts.store.now(),
   };
+  const { type, capability, data } = binding;
+  if (containsLent(lent, [type, capability, data])) {
+    throw new Error(`Cannot issue a binding: ${LENT}`);
+  }
   notes.bindings.push(binding);
   return binding.binding_id;
 }
@@ -204,6 +222,24 @@ export function bindingData(data: unknown): JsonObject {
   const reading = readForeignObject(data ?? {}, BINDING_LIMITS);
   if ('value' in reading) return reading.value;
   throw new TypeError(`Cannot issue a binding: "data": ${reading.fault}`);
+}
+
+/** What a handler hands over contains a token that it was lent. */
+const LENT = 'it contains the token of a person';
+
+async function tokenFor(
+  { accounts }: ServiceParts,
+  { root_principal }: TokenCaller,
+  lent: string[],
+  name: unknown,
+): Promise<string> {
+  if (lent.length >= ACCOUNTS_PER_CALL_MAX) {
+    throw new Error(`Cannot use another account: one call uses ${ACCOUNTS_PER_CALL_MAX}`);
+  }
+  if (!accounts) throw new Error('Cannot use an account: the service declares none');
+  const token = await accounts.tokenOf(root_principal, String(name));
+  lent.push(token);
+  return token;
 }
 
 function requireApproval({ approval }: Work): void {
@@ -217,14 +253,20 @@ function requireApproval({ approval }: Work): void {
  * The log of a handler. Each line has the id of the call. The logger is created for the first line:
  * most handlers write none.
  */
-function logOf(parts: ServiceParts, { invocation_id }: Call['ids']): HandlerContext['log'] {
+function logOf(
+  parts: ServiceParts,
+  { invocation_id }: Call['ids'],
+  lent: readonly string[],
+): HandlerContext['log'] {
   let child: ServiceParts['log'] | undefined;
   let lines = 0;
   const write = (level: 'info' | 'warn', facts: unknown, message: unknown) => {
     lines += 1;
     if (lines > LINES_PER_CALL_MAX) return;
     child ??= parts.log.child({ invocation_id });
-    if (lines < LINES_PER_CALL_MAX) {
+    if (lent.length > 0 && isLentIn(lent, facts, message)) {
+      child.warn({}, 'a line of a handler is left out: it contains the token of a person');
+    } else if (lines < LINES_PER_CALL_MAX) {
       child[level](lineFacts(facts), redactedText(message, LINE_LENGTH_MAX));
     } else {
       child.warn({}, `a handler wrote ${LINES_PER_CALL_MAX} lines; the rest is left out`);
@@ -234,6 +276,16 @@ function logOf(parts: ServiceParts, { invocation_id }: Call['ids']): HandlerCont
     info: (facts: object, message: string) => write('info', facts, message),
     warn: (facts: object, message: string) => write('warn', facts, message),
   });
+}
+
+/** Whether a line would show a token. The log also writes the text of an error. */
+function isLentIn(lent: readonly string[], facts: unknown, message: unknown): boolean {
+  const reading = readForeignObject(facts, LINE_LIMITS);
+  const texts = [
+    'value' in reading ? reading.value : {},
+    typeof message === 'string' ? message : '',
+  ];
+  return containsLent(lent, texts) || isErrorWithLent(lent, foreignMember(facts, 'err'));
 }
 
 /** The log formats an error by its own rules; JSON would lose it. */

@@ -30,6 +30,7 @@ import type { ServiceParts } from '../core/parts.ts';
 import { beforeLate, createDeadline, type Deadline, LATE } from '../pace/deadline.ts';
 import { validatedResult } from './author-schema.ts';
 import { contextOf, type HandledCall, type Notes, type Work } from './context.ts';
+import { containsLent, withoutLent } from './lent.ts';
 
 /** What a handler did, as far as it is known. */
 export interface Done {
@@ -66,14 +67,29 @@ export async function runHandler(
 ): Promise<Done> {
   // The caller starts its timer now, before the first line of the handler runs.
   await undefined;
+  const lent: string[] = [];
   const heard = await ask(() => {
-    const context = contextOf(parts, call, work, { deadline, notes });
+    const context = contextOf(parts, call, work, { deadline, notes, lent });
     return work.handler(copyOf(work.parameters), context);
   });
   const finalNotes = copyOfNotes(notes);
-  return 'returned' in heard
-    ? completed(parts, work.capability, heard.returned, finalNotes)
-    : broken(parts, work, heard.thrown, finalNotes);
+  if ('thrown' in heard) return broken(parts, work, withoutLent(lent, heard.thrown), finalNotes);
+  if (lent.length > 0 && isLentIn(lent, heard.returned)) return disclosing(parts, work, finalNotes);
+  const done = await completed(parts, work.capability, heard.returned, finalNotes);
+  return containsLent(lent, done.result) ? disclosing(parts, work, finalNotes) : done;
+}
+
+/** A schema may read a value that is not JSON. Its result is compared again. */
+function isLentIn(lent: readonly string[], returned: unknown): boolean {
+  const read = readForeignObject(returned, RESULT_LIMITS);
+  return 'value' in read && containsLent(lent, read.value);
+}
+
+/** Services exist that echo the header of a request. The handler has acted, so its cost and its bindings stay. */
+function disclosing({ log }: ServiceParts, { capability }: Work, notes: Notes): Done {
+  report(log, { capability }, 'a handler returned the token of a person; the result is not sent');
+  const detail = `Cannot answer with the result of "${capability}": it contains the token of a person. The call ran and may have acted: do not repeat it`;
+  return { outcome: 'failed', failure: failure('internal_error', detail), ...notes };
 }
 
 /**

@@ -46,19 +46,17 @@ export async function openIdentityProviders({
   };
 }
 
-/** The addresses of the pages where people decide requests. They contain no credential: a person who opens one signs in. */
-export function decisionUrls({
+/** The addresses of pages. They contain no credential: a person who opens one signs in. */
+export function pageUrls({
   baseUrl,
   ...parts
-}: Pick<
-  SignInParts,
-  'config' | 'providers' | 'isMounted' | 'baseUrl'
->): ServiceParts['decisionUrl'] {
+}: Pick<SignInParts, 'config' | 'providers' | 'isMounted' | 'baseUrl'>): (
+  path: `/${string}`,
+) => string | undefined {
   const isOffered = hasSignIn(parts);
-  return (id) => {
+  return (path) => {
     const base = baseUrl();
     // On standard input and output a service has an address only where one is configured.
-    if (!isOffered || !/^https?:/.test(base)) return undefined;
-    return `${pagesUrl(base)}/console/approvals/${encodeURIComponent(id)}`;
+    return isOffered && /^https?:/.test(base) ? `${pagesUrl(base)}${path}` : undefined;
   };
 }

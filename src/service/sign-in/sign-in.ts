@@ -8,6 +8,7 @@
  */
 
 import { Refusal } from '../../domain/failure.ts';
+import type { Logger } from '../../log.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../storage/port/store.ts';
 import { failureOf } from '../core/operations.ts';
 import { type AgentsView, type AgentView, agentOf, agentsOf, endAgent, stopAll } from './agents.ts';
@@ -47,6 +48,8 @@ export interface SignIn {
   providerOf(issuer: string): string | undefined;
   readonly takesKeys: boolean;
   readonly registers: boolean;
+  /** Whether people connect accounts at other services. */
+  readonly hasAccounts: boolean;
   baseUrl(): string;
   /** The configured address, known before the service listens. */
   readonly publicUrl?: string | undefined;
@@ -90,20 +93,14 @@ export function createSignIn(parts: SignInParts): SignIn | undefined {
   const registers = config.sign_in.registration === 'on';
   const isGated = config.manifest_access !== 'public';
   const scopes = isGated ? [] : grantableScopes(definition.catalog.capabilities.values());
-  /** Refuses, as operations do, while the store cannot be used. */
-  const refusing =
-    <Asked extends unknown[], Answered>(act: (...asked: Asked) => Promise<Answered>) =>
-    (...asked: Asked): Promise<Answered> =>
-      act(...asked).catch((error: unknown) => {
-        const isAway = error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
-        throw isAway ? new Refusal(failureOf('sign-in', error, parts.log)) : error;
-      });
+  const refusing = refusingWhileAway(parts.log);
   return {
     service: definition.id,
     providers: providers.map(({ id, label }) => ({ id, label })),
     providerOf: (issuer) => parts.providers.ofIssuer(issuer)?.id,
     takesKeys: isByKey,
     registers,
+    hasAccounts: definition.accounts.size > 0,
     baseUrl,
     publicUrl: config.public_url,
     scopes: () => scopes,
@@ -126,4 +123,14 @@ export function createSignIn(parts: SignInParts): SignIn | undefined {
     endAgent: refusing((session, id) => endAgent(parts, session, id)),
     stopAll: refusing((session) => stopAll(parts, session)),
   };
+}
+
+/** Acts of people that refuse, as operations do, while the store cannot be used. */
+export function refusingWhileAway(log: Logger) {
+  return <Asked extends unknown[], Answered>(act: (...asked: Asked) => Promise<Answered>) =>
+    (...asked: Asked): Promise<Answered> =>
+      act(...asked).catch((error: unknown) => {
+        const isAway = error instanceof StoreUnavailable || error instanceof OutcomeUnknown;
+        throw isAway ? new Refusal(failureOf('sign-in', error, log)) : error;
+      });
 }

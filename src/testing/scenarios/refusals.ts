@@ -43,6 +43,7 @@ const UNTOLD_REFUSALS = {
   composition_empty_result: 'an empty search is a success of plan_trip',
   rollback_window_closed: 'a hold can be undone for a day',
   rate_limited: 'the desk has no limit',
+  account_required: 'the desk uses no account of a person',
   internal_error: 'it takes a defect',
   service_unavailable: 'it takes a store that is away',
   outcome_unknown: 'it takes a handler that never ends',

@@ -123,6 +123,10 @@ const SESSION_VERBS: Readonly<Record<string, string>> = {
   refused: 'Was refused at sign-in',
   passkey_added: 'Added a passkey',
   passkey_removed: 'Removed a passkey',
+  account_connected: 'Connected an account',
+  account_disconnected: 'Disconnected an account',
+  account_ended: 'Lost an account with the last delegation',
+  account_refresh_refused: 'Lost an account: the other service refused to renew it',
 };
 
 function sessionWords(entry: AuditEntry): Words {

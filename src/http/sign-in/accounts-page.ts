@@ -1,0 +1,59 @@
+/**
+ * "Accounts": the logins of a person at other services that agents of the person use. Each is connected and
+ * disconnected here.
+ *
+ * @module
+ */
+
+import { text } from '../../openapi/html.ts';
+import type { AccountsView, AccountView } from '../../service/accounts/accounts.ts';
+import { type Frame, form, page, shown } from './frame.ts';
+import { formTargetOf } from './headers.ts';
+import { time } from './values.ts';
+
+export function accountsPage(frame: Frame, { accounts, now }: AccountsView): string {
+  const rows = accounts.map((account) => accountRow(frame, account, now));
+  const main = `<h1>Accounts</h1>
+<p>Your agents use these accounts of yours at other services. No agent sees your password or a key of an account.</p>
+<section aria-labelledby="h-accounts"><h2 id="h-accounts">At other services</h2>
+<ul class="sessions">${rows.join('\n')}</ul>
+<p class="small muted">An account is disconnected when your last agent has ended. Signing out disconnects none.</p></section>`;
+  return page(frame, { title: 'Accounts', main });
+}
+
+/** Where the forms of the page may lead. */
+export function accountTargets({ accounts }: AccountsView): string[] {
+  return [...new Set(accounts.map(({ authorize }) => formTargetOf(authorize)))];
+}
+
+const STATE = {
+  connected: '<span class="pill good">Connected</span>',
+  expired: '<span class="pill off">Expired</span>',
+  none: '<span class="pill off">Not connected</span>',
+} as const satisfies Record<AccountView['state'], string>;
+
+function accountRow(frame: Frame, account: AccountView, now: Date): string {
+  const { name, title, authorize, state, since } = account;
+  const isConnected = state === 'connected';
+  const when =
+    since && state !== 'none' ? `<br><span class="small">Since ${time(since, now)}</span>` : '';
+  const which = `<span class="vh"> ${shown(title)}</span>`;
+  const connect = `<button${isConnected ? ' class="text"' : ''}>${state === 'none' ? 'Connect' : 'Connect again'}${which}</button>`;
+  const end = `<button class="text">Disconnect${which}</button>`;
+  return `<li class="head"><p><b>${shown(title)}</b> ${STATE[state]}${when}
+<br><span class="small">${scopeWords(account)}</span>
+<br><span class="small muted">You log in at ${shown(new URL(authorize).host)}</span></p>
+<div class="row">${form(frame, `/accounts/${text(name)}/connect`, connect)}
+${state === 'none' ? '' : form(frame, `/accounts/${text(name)}/disconnect`, end)}</div></li>`;
+}
+
+/** Scopes that are listed; more are counted. */
+const SCOPES_MAX = 12;
+
+function scopeWords({ scopes, state }: AccountView): string {
+  if (scopes.length === 0) return 'No permission is named';
+  const listed = scopes.slice(0, SCOPES_MAX).map((scope) => `<code>${shown(scope)}</code>`);
+  const more = scopes.length - listed.length;
+  const names = [...listed, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  return `${state === 'none' ? 'Asks for' : 'Allows'} ${names}`;
+}
