@@ -245,8 +245,7 @@ export async function createRuntime({
     record: (act) => recordOwnAct(parts, act),
     release: () => parts.waits.stop(),
     async close(graceMs = config.stop_grace_seconds * 1_000) {
-      const left = await parts.work.finish(graceMs);
-      if (left > 0) log.warn({ left }, 'stopped while calls were still running');
+      await finishWork(parts, graceMs);
       parts.waits.stop();
       parts.settler.close();
       await Promise.all([expiry.stop(), parts.webhooks.stop()]);
@@ -281,6 +280,11 @@ async function warn(parts: ServiceParts): Promise<void> {
   } catch (error) {
     log.warn({ err: error }, 'could not compare the declarations with those of the last start');
   }
+}
+
+async function finishWork({ work, log }: ServiceParts, graceMs: number): Promise<void> {
+  const left = await work.finish(graceMs);
+  if (left > 0) log.warn({ left }, 'stopped while calls were still running');
 }
 
 function notifyAll(watchers: ReadonlySet<Watcher>): Pick<ServiceParts, 'ended' | 'overran'> {
