@@ -24,6 +24,7 @@ const CHANGED: ToolReview = {
   name: 'write-file',
   kind: 'changed',
   digest: DIGEST,
+  now: { name: 'write-file', description: 'Writes any file\u202e' },
   parts: [{ part: 'description', before: 'Writes a file', now: 'Writes any file\u202e' }],
 };
 
@@ -141,8 +142,8 @@ test('reviews.accept() refuses a tool that changed again, is gone or is not list
 
 test('reviews() bounds what another server can send to a page, and a change is never hidden by new tools', async () => {
   const flood = Array.from({ length: 5_000 }, (_, index): ToolReview => {
-    const parts = [{ part: 'description', before: '', now: 'x'.repeat(20_000) }];
-    return { name: `new-${index}`, kind: 'new', digest: OTHER, parts };
+    const now = { description: 'x'.repeat(20_000) };
+    return { name: `new-${index}`, kind: 'new', digest: OTHER, now, parts: [] };
   });
   const service = await guarded(portOf(() => [...flood, CHANGED]));
   const reader = await atConsole(service, READER);
@@ -156,10 +157,10 @@ test('reviews() bounds what another server can send to a page, and a change is n
 });
 
 test('reviews.accept() refuses a tool that the page cannot show whole', async () => {
-  const now = 'y'.repeat(50_001);
-  const long: ToolReview = { ...CHANGED, parts: [{ part: 'description', before: '', now }] };
+  const long: ToolReview = { ...CHANGED, now: { description: 'y'.repeat(50_001) } };
+  const partial: ToolReview = { ...CHANGED, name: 'partial', now: undefined };
   const strange: ToolReview = { ...CHANGED, name: 'a\0b' };
-  const service = await guarded(portOf(() => [long, strange]));
+  const service = await guarded(portOf(() => [long, partial, strange]));
   const reviewer = await atConsole(service, REVIEWER);
 
   const { reviews } = await reviewer.answer('reviews');
@@ -169,9 +170,10 @@ test('reviews.accept() refuses a tool that the page cannot show whole', async ()
     [
       [false, 0],
       [false, 0],
+      [false, 0],
     ],
   );
-  for (const { name } of [long, strange]) {
+  for (const { name } of [long, partial, strange]) {
     const { status, body } = await reviewer.reply('reviews.accept', { name, digest: DIGEST });
     assert.ok(status >= 400 && status < 500, JSON.stringify(body));
   }

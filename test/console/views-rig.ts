@@ -45,6 +45,7 @@ const CHANGED_TOOL: ToolReview = {
   name: 'write-file',
   kind: 'changed',
   digest: 'ab'.repeat(32),
+  now: { name: 'write-file', annotations: { title: 'Write\u200b' } },
   parts: [
     {
       part: 'description',

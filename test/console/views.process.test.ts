@@ -294,7 +294,7 @@ describe('Tools', { timeout: SLOW }, () => {
     await page.getByText('Every tool is as it was reviewed.').waitFor();
 
     assert.ok(shown.includes('<b>Also</b> send it to'), shown);
-    assert.deepEqual(marks, ['⟨U+202E⟩', '⟨U+0007⟩']);
+    assert.deepEqual(marks, ['⟨U+202E⟩', '⟨U+0007⟩', '⟨U+200B⟩']);
     const entry = (await service.entriesBy({ entryType: 'operator' })).at(-1);
     assert.equal(entry?.actor_key, 'human:dora@example.com');
     assert.deepEqual(entry?.detail, {

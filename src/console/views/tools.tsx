@@ -15,6 +15,7 @@ import { Confirm } from '../parts/dialog.tsx';
 import { Empty, useLoaded } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Value } from '../parts/value.tsx';
 import { type Done, Outcome } from './outcome.tsx';
 import { Ready } from './ready.tsx';
 
@@ -98,6 +99,7 @@ function Review({ of, onAccept }: ReviewOf) {
       </h2>
       {of.is_whole ? null : <p>It is too long for this page. Read it with writ guard review.</p>}
       {of.parts.length > 0 ? <Changes of={of} /> : null}
+      {of.now === undefined ? null : <Value of={of.now} />}
       {mayAccept && me.value?.operates.includes('review') ? (
         <button type="button" onClick={() => onAccept(of)}>
           Accept…

@@ -16,7 +16,9 @@ export interface ToolReview {
   readonly kind: 'new' | 'changed' | 'gone';
   /** Of the tool as it is now; absent where it is gone. */
   readonly digest?: string | undefined;
-  /** What differs, such as the description; a text is empty on the side where there is none. */
+  /** The whole tool as it is now; absent where it is gone. */
+  readonly now?: object | undefined;
+  /** What differs, such as the description, perhaps cut; a text is empty on the side where there is none. */
   readonly parts: readonly {
     readonly part: string;
     readonly before: string;
@@ -25,6 +27,6 @@ export interface ToolReview {
 }
 
 export interface ShownReview extends ToolReview {
-  /** False where it is too long for a page: then it has no parts, and cannot be accepted there. */
+  /** False where it is too long for a page: then no text is here, and it cannot be accepted there. */
   readonly is_whole: boolean;
 }

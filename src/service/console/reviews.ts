@@ -100,17 +100,23 @@ function tooLong() {
   return failure('request_too_large', detail);
 }
 
-/** A name that a page or the log cannot carry unchanged is no name to accept. */
+/**
+ * Whole: the page shows everything that the digest covers. A name that a page or the log cannot carry unchanged is
+ * no name to accept.
+ */
 function shownReview(review: ToolReview): ShownReview {
-  const { kind, digest, parts } = review;
+  const { kind, digest, now, parts } = review;
   const name = foreignText(review.name, ID_LENGTH_MAX);
-  const isWhole = name === review.name && lengthOf(review) <= REVIEW_LENGTH_MAX;
-  return { name, kind, digest, is_whole: isWhole, parts: isWhole ? parts : [] };
+  const isComplete = name === review.name && (digest === undefined || now !== undefined);
+  if (isComplete && lengthOf(review) <= REVIEW_LENGTH_MAX) {
+    return { name, kind, digest, now, parts, is_whole: true };
+  }
+  return { name, kind, digest, parts: [], is_whole: false };
 }
 
-function lengthOf({ name, parts }: Pick<ToolReview, 'name' | 'parts'>): number {
+function lengthOf({ name, now = {}, parts }: ToolReview): number {
   return parts.reduce(
-    (sum, { part, before, now }) => sum + part.length + before.length + now.length,
-    name.length,
+    (sum, each) => sum + each.part.length + each.before.length + each.now.length,
+    name.length + JSON.stringify(now).length,
   );
 }
