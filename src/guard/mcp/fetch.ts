@@ -14,7 +14,7 @@
 import { lookup } from 'node:dns';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { bareHost } from '../../domain/values/host.ts';
@@ -67,6 +67,8 @@ function refusedUrl(url: URL, inside: boolean): string | undefined {
 }
 
 const OUTSIDE = 'plain http may not leave the network: expected https';
+const REFUSED =
+  'its name resolves to an inside address without "inside: true", or outside without https';
 const INSIDE = 'it has an inside address, which needs "inside: true" in the policy';
 
 /** A `fetch` for the client. Rejects with an `UpstreamFault`. */
@@ -84,13 +86,14 @@ function exchange(options: FetchOptions, url: URL, init: RequestInit): Promise<R
   const call = callInFlight.getStore();
   const headers = Object.fromEntries(new Headers(init.headers));
   const bounds = boundsOf(options, init.method, headers['mcp-method']);
-  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const isPlain = url.protocol === 'http:';
+  const send = isPlain ? httpRequest : httpsRequest;
   return new Promise((resolve, reject) => {
     let wasConnected = false;
     const request = send(url, {
       method: init.method ?? 'GET',
       headers: { 'user-agent': 'writ', ...lowerCased(options.headers()), ...headers },
-      lookup: lookupFor(url, options),
+      lookup: guardedLookup(options.inside, options.resolve ?? lookup, isPlain),
       agent: false,
     });
     const end: End = (why, isAnswered = false) => {
@@ -109,9 +112,8 @@ function exchange(options: FetchOptions, url: URL, init: RequestInit): Promise<R
       platform.cancel(timer);
       for (const signal of signals) signal?.removeEventListener('abort', leave);
     });
-    const connected = url.protocol === 'https:' ? 'secureConnect' : 'connect';
     request.on('socket', (socket) => {
-      socket.once(connected, () => {
+      socket.once(isPlain ? 'connect' : 'secureConnect', () => {
         wasConnected = true;
       });
     });
@@ -202,20 +204,9 @@ function connectionFault(error: unknown, wasConnected: boolean): UpstreamFault {
   return new UpstreamFault(wordsFor(error), { mayHaveActed: wasConnected, isLost: !wasConnected });
 }
 
-function lookupFor(url: URL, { inside, resolve = lookup }: FetchOptions): LookupFunction {
-  const guarded = guardedLookup(inside, resolve);
-  if (url.protocol === 'https:') return guarded;
-  return (hostname, options, done) =>
-    guarded(hostname, options, (error, address, family) => {
-      const found = Array.isArray(address) ? address.map((each) => each.address) : [address];
-      if (error || found.every(isInside)) return done(error, address, family);
-      done(new UpstreamFault(OUTSIDE, { mayHaveActed: false, isLost: true }), '', 0);
-    });
-}
-
 /** What a system error means. Its message stays out: it may repeat an address. */
 function wordsFor(error: unknown): string {
   const code = codeOf(error);
-  if (code === REFUSED_ADDRESS) return INSIDE;
+  if (code === REFUSED_ADDRESS) return REFUSED;
   return `the connection failed (${code ?? 'error'})`;
 }

@@ -217,12 +217,12 @@ const addresses: [name: string, options: Partial<HttpUpstreamOptions>, why: RegE
   [
     'a name that resolves inside',
     { url: 'https://example.com/mcp', inside: false },
-    /an inside address/,
+    /its name resolves to/,
   ],
   ['an inside address', { url: 'https://10.0.0.1/mcp', inside: false }, /an inside address/],
   ['plain http', { url: 'http://example.com/mcp', inside: false }, /expected https/],
   ['plain http to an outside address', { url: 'http://93.184.216.34/mcp' }, /may not leave/],
-  ['plain http to a name outside', { url: 'http://example.org/mcp' }, /may not leave/],
+  ['plain http to a name outside', { url: 'http://example.org/mcp' }, /its name resolves to/],
   [
     'a password in the address',
     { url: `https://a:${CANARY}@example.com/mcp` },

@@ -1,8 +1,8 @@
 /**
  * A link: keeps one connection to an upstream, and opens it again after growing pauses.
  *
- * While the upstream is away, whoever asks is refused at once with the reason. So callers do not queue up behind a
- * server that is not there, and the server is not flooded when it comes back.
+ * While the upstream is away, each request for the connection is refused at once with the reason. So callers do not
+ * queue up behind a server that is not there, and the server is not flooded when it comes back.
  *
  * @module
  */
@@ -53,7 +53,7 @@ export function createLink({ platform, open, onChange }: LinkOptions): Link {
 
   function begin(): Promise<Connection> {
     const opening = tryToOpen();
-    // Whoever asks is told; without anyone a rejection is no defect.
+    // Each request for the connection gets the rejection. Without a request it is no defect.
     opening.catch(() => undefined);
     return opening;
   }

@@ -2,7 +2,7 @@
  * MCP over the standard streams of a child process: one JSON message a line.
  *
  * A line that is no message is ignored, because programs print by mistake. A child that sends many lines that answer
- * nothing is ended: reading them would take the time of everyone else.
+ * nothing is ended: reading them would delay every other caller.
  *
  * @module
  */
