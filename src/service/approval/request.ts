@@ -44,7 +44,7 @@ import { newId } from '../core/random.ts';
 import { noticesOf } from './notices.ts';
 
 /** Bounds a preview: a person reads it at a glance. */
-const PREVIEW_LIMITS: JsonLimits = { bytes: 32_768, depth: 16, keys: 1_000 };
+export const PREVIEW_LIMITS: JsonLimits = { bytes: 32_768, depth: 16, keys: 1_000 };
 
 export interface AskingCall extends Call {
   readonly caller: TokenCaller;

@@ -1,0 +1,281 @@
+/**
+ * The service of a guard: each tool that the policy names and a person reviewed becomes a capability.
+ *
+ * A capability is declared from the reviewed tool, never from the live one. A tool that is new, changed, gone or
+ * unusable is off, with a sentence that says why, and does not stop the others.
+ *
+ * @module
+ */
+
+import { faultText } from '../domain/catalog/fault.ts';
+import { readForeignObject } from '../domain/wire/foreign.ts';
+import type { FailureDeclaration } from '../protocol/failure.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
+import { PREVIEW_LIMITS } from '../service/approval/request.ts';
+import {
+  type ApprovalPolicy,
+  type DefinedCapability,
+  defineCapability,
+} from '../service/author/define.ts';
+import { createService, DefinitionError, type Service } from '../service/author/definition.ts';
+import { type HandlerContext, NoEffect } from '../service/author/handler.ts';
+import { callCost } from './cost.ts';
+import { type ToolInputs, toolInputs, toolOutput } from './declared.ts';
+import { type Pins, reviewedTool } from './pins.ts';
+import type { GuardPolicy } from './policy/read.ts';
+import type { ToolApproval, ToolPolicy } from './policy/schema.ts';
+import type { SchemaIssue } from './schema-check.ts';
+import { shownLine, shownText } from './text.ts';
+import type { Upstream, UpstreamTool } from './upstream.ts';
+
+/** Characters of a description. Agents read all of them. */
+const DESCRIPTION_LENGTH_MAX = 4_000;
+
+/** Characters of a sentence that says why a tool is off, and of a name in it. */
+const SENTENCE_LENGTH_MAX = 290;
+const NAME_LENGTH_MAX = 64;
+
+export interface GuardOptions {
+  readonly policy: GuardPolicy;
+  readonly pins: Pins;
+  /** The tools as the upstream lists them now. */
+  readonly live: readonly UpstreamTool[];
+  readonly upstream: Pick<Upstream, 'call'>;
+  /** The access token of the person for whom a caller acts, where the policy has accounts. */
+  accountOf?(context: HandlerContext): Promise<string>;
+  /** Whether the upstream still lists exactly this tool. */
+  isCurrent(tool: UpstreamTool): boolean;
+}
+
+export interface GuardDefinition {
+  readonly service: Service;
+  /** Why a tool of the policy is off, by the name of the capability. */
+  readonly off: ReadonlyMap<string, string>;
+}
+
+export function guardService(given: GuardOptions): GuardDefinition {
+  const capabilities: DefinedCapability[] = [];
+  const off = new Map<string, string>();
+  for (const [name, policy] of given.policy.tools) {
+    const made = guardedCapability(given, name, policy);
+    if ('off' in made) off.set(name, shownLine(made.off, SENTENCE_LENGTH_MAX));
+    else capabilities.push(made);
+  }
+  const { guard: id } = given.policy;
+  const service = createService({ id, capabilities, off: Object.fromEntries(off) });
+  return { service, off };
+}
+
+type Made = DefinedCapability | { readonly off: string };
+
+function guardedCapability(given: GuardOptions, name: string, policy: ToolPolicy): Made {
+  const listed = given.live.filter((each) => each.name === policy.tool);
+  const why = unusable(given, name, policy, listed);
+  if (why !== undefined) return { off: why };
+  const tool = reviewedTool(given.pins, listed[0] as UpstreamTool) as UpstreamTool;
+  const inputs = toolInputs(tool);
+  if ('fault' in inputs) return { off: inputs.fault };
+  const faults = fieldFaults(policy, inputs, toolOutput(tool).fields);
+  const [fault] = faults;
+  if (fault) {
+    const { line } = given.policy.placeOf(['tools', name, ...fault.path]);
+    return { off: `line ${line} of the policy: ${fault.path.join('.')} ${fault.why}` };
+  }
+  return sound(definedCapability(given, name, { policy, tool, inputs }));
+}
+
+/** Why a tool may not be offered, before its schemas are looked at. */
+function unusable(
+  { policy: { upstream, placeOf }, pins, accountOf }: GuardOptions,
+  name: string,
+  { tool, effect, review }: ToolPolicy,
+  listed: readonly UpstreamTool[],
+): string | undefined {
+  const called = `the tool "${shownLine(tool, NAME_LENGTH_MAX)}"`;
+  const [live, second] = listed;
+  if (live === undefined) return `the upstream has no longer ${called}`;
+  if (second !== undefined) return `the upstream lists ${called} twice`;
+  if (!pins.tools.has(tool)) return `${called} is new and needs a review`;
+  if (!reviewedTool(pins, live)) return `${called} changed since its review and needs a new one`;
+  if (review && effect !== 'read') {
+    const { line } = placeOf(['tools', name, 'review']);
+    return `line ${line} of the policy still has "review": check the effect, then delete it`;
+  }
+  if (upstream.account === undefined || accountOf !== undefined) return undefined;
+  return 'it needs the account of a person, and this service keeps none';
+}
+
+interface FieldFault {
+  readonly path: readonly (string | number)[];
+  readonly why: string;
+}
+
+/** Fields that the policy names and the reviewed tool lacks. */
+function fieldFaults(
+  { cost, approval, log }: ToolPolicy,
+  { inputs }: ToolInputs,
+  answered: readonly string[],
+): FieldFault[] {
+  const types = new Map(inputs.map(({ name, type }) => [name, type]));
+  const field = cost !== undefined && 'field' in cost ? cost.field.split('.') : [];
+  const [costField, inner] = field;
+  const compared =
+    typeof approval?.when === 'object' && 'field' in approval.when
+      ? approval.when.field
+      : undefined;
+  const isNumber = (type: string | undefined) => type === 'number' || type === 'integer';
+  const costType = types.get(costField ?? '');
+  const isPriced = inner === undefined ? isNumber(costType) : costType !== undefined;
+  return [
+    ...(costField !== undefined && !isPriced
+      ? [{ path: ['cost', 'field'], why: 'is no number among the inputs of the tool' }]
+      : []),
+    ...(compared !== undefined && !isNumber(types.get(compared))
+      ? [{ path: ['approval', 'field'], why: 'is no number among the inputs of the tool' }]
+      : []),
+    ...log.flatMap((name, index) =>
+      types.has(name) || answered.includes(name)
+        ? []
+        : [{ path: ['log', index], why: 'is neither an input nor a field of the answer' }],
+    ),
+  ];
+}
+
+interface Reviewed {
+  readonly policy: ToolPolicy;
+  readonly tool: UpstreamTool;
+  readonly inputs: ToolInputs;
+}
+
+function definedCapability(
+  given: GuardOptions,
+  name: string,
+  reviewed: Reviewed,
+): DefinedCapability {
+  const { policy, tool, inputs } = reviewed;
+  const { deadline } = given.policy.upstream;
+  const output = toolOutput(tool);
+  const { declared: cost, price, issues: amountIssues } = callCost(policy.cost);
+  const approval = policy.approval && approvalPolicy(policy.approval, tool);
+  const defined = defineCapability({
+    name,
+    description: descriptionOf(tool),
+    output: { type: name, fields: [...output.fields] },
+    side_effect: policy.effect,
+    minimum_scope: [policy.scope],
+    failure_types: [UPSTREAM_FAILED],
+    ...(cost && { cost }),
+    ...(approval && { approval }),
+    ...(policy.limit && { rate_limit: { ...policy.limit } }),
+    ...(policy.log.length > 0 && { observability: { fields_logged: [...policy.log] } }),
+    ...(deadline !== undefined && { deadline }),
+  });
+  return {
+    ...defined,
+    price,
+    handler: handlerOf(given, reviewed),
+    readInputs: (parameters) => {
+      const value = inputs.filled(parameters);
+      const issues = [
+        ...inputs.issues(value),
+        ...amountIssues(value),
+        ...(approval ? unshowable(tool, value) : []),
+      ];
+      return issues.length > 0 ? { issues } : { value };
+    },
+    readOutput:
+      output.schema &&
+      ((value) => {
+        const issues = output.issues(value);
+        return issues.length > 0 ? { issues } : { value };
+      }),
+    declaration: {
+      ...(defined.declaration as JsonObject),
+      inputs: inputs.inputs,
+      input_schema: inputs.schema,
+      ...(output.schema && { output_schema: output.schema }),
+    },
+  };
+}
+
+/** What an upstream answers when it refuses a call or cannot be understood. */
+const UPSTREAM_FAILED: FailureDeclaration = {
+  type: 'upstream_failed' as FailureDeclaration['type'],
+  description: 'The upstream refused the call, or its answer cannot be used.',
+  retry: false,
+  action: 'revalidate_state',
+};
+
+function descriptionOf({ name, title, description }: UpstreamTool): string {
+  const text = [description, title, `Tool "${name}" of the upstream`].find((each) => each?.trim());
+  return shownText(text ?? '', DESCRIPTION_LENGTH_MAX);
+}
+
+function handlerOf(
+  { upstream, accountOf, isCurrent, policy: all }: GuardOptions,
+  reviewed: Reviewed,
+) {
+  const { policy, tool } = reviewed;
+  const { answered } = callCost(policy.cost);
+  const isRead = policy.effect === 'read';
+  return async (parameters: JsonObject, context: HandlerContext): Promise<JsonObject> => {
+    if (!isCurrent(tool)) {
+      const detail = `Cannot call "${shownLine(tool.name, NAME_LENGTH_MAX)}": the upstream changed it, and it is off until a person reviews it`;
+      throw new NoEffect(detail, 'service_unavailable');
+    }
+    const accessToken = all.upstream.account && (await accountOf?.(context));
+    const { invocation_id: invocationId, signal } = context;
+    const result = await upstream.call({
+      ...{ tool, parameters, invocationId, isRead, signal },
+      ...(accessToken !== undefined && { accessToken }),
+    });
+    const cost = answered(result);
+    // Without a report the service charges what it reserved: the largest amount.
+    if (cost !== undefined) context.cost(cost);
+    return result;
+  };
+}
+
+function approvalPolicy(
+  { when, passkey, people }: ToolApproval,
+  tool: UpstreamTool,
+): ApprovalPolicy {
+  return {
+    when: when === 'always' ? when : conditionOf(when),
+    approvals_required: people,
+    ...(passkey && { require: 'passkey' as const }),
+    preview: (parameters) => previewOf(tool, parameters),
+  };
+}
+
+function conditionOf(when: Exclude<ToolApproval['when'], 'always'>) {
+  return { amount_above: when.above, ...('field' in when && { input: when.field }) };
+}
+
+function previewOf({ name }: UpstreamTool, parameters: JsonObject): JsonObject {
+  return { tool: name, parameters };
+}
+
+/** Left for the price, which the service adds to a preview. */
+const PRICE_BYTES = 256;
+
+/** An approver sees all parameters, so a call that may need approval has no more than can be shown. */
+function unshowable(tool: UpstreamTool, parameters: JsonObject): SchemaIssue[] {
+  const limits = { ...PREVIEW_LIMITS, bytes: PREVIEW_LIMITS.bytes - PRICE_BYTES };
+  const reading = readForeignObject(previewOf(tool, parameters), limits);
+  if ('value' in reading) return [];
+  const message = `an approver must see all parameters, and they cannot be shown: ${reading.fault}`;
+  return [{ message, path: [] }];
+}
+
+/** The capability, unless it breaks a rule of the catalog: a stranger wrote its schemas. */
+function sound(capability: DefinedCapability): Made {
+  try {
+    createService({ id: 'guard', capabilities: [capability] });
+    return capability;
+  } catch (error) {
+    const [fault] = error instanceof DefinitionError ? error.faults : [];
+    if (!fault) throw error;
+    return { off: `it cannot be declared: ${faultText(fault)}` };
+  }
+}
