@@ -16,7 +16,7 @@ export const ANN = 'key-of-ann';
 export const BOB = 'key-of-bob';
 export const ROBOT = 'key-of-robot';
 
-export const IDENTITIES = [
+const IDENTITIES = [
   { key: ANN, principal: 'human:ann@example.com', scopes: ['issues.use'] },
   { key: BOB, principal: 'human:bob@example.com', scopes: ['issues.use'] },
   { key: ROBOT, principal: 'service:robot', scopes: ['issues.use'] },

@@ -37,7 +37,7 @@ interface LoginState {
   readonly seen?: string | undefined;
 }
 
-export interface BegunConnection {
+interface BegunConnection {
   /** Where the browser goes. */
   readonly location: string;
   /** For the browser to keep until it comes back. */
@@ -45,7 +45,7 @@ export interface BegunConnection {
 }
 
 /** What a browser brings back. */
-export interface ConnectionReturn {
+interface ConnectionReturn {
   readonly query: URLSearchParams;
   readonly login: string | undefined;
 }

@@ -30,7 +30,7 @@ export interface ConnectedRecord {
 }
 
 /** Which connection a caller saw. */
-export type SeenConnection = Pick<ConnectedRecord, 'connection_id' | 'version'>;
+type SeenConnection = Pick<ConnectedRecord, 'connection_id' | 'version'>;
 
 export type ConnectedPlace = Pick<ConnectedRecord, 'principal' | 'account'>;
 

@@ -58,7 +58,7 @@ const FIND: Statement = {
 };
 
 /** The columns compare by bytes, as SQLite does. */
-export const LIST_CONNECTED: Statement = {
+const LIST_CONNECTED: Statement = {
   name: 'list_connected',
   text: `SELECT ${CONNECTED.list()} FROM connected_accounts
     WHERE (principal, account) > ($1, $2) ORDER BY principal, account LIMIT $3`,
