@@ -23,7 +23,7 @@ import type { UpstreamTool } from './upstream.ts';
 const RESERVED = /^svc_/;
 
 /** Characters of a text inside a schema, and of a name in a sentence. */
-const TEXT_LENGTH_MAX = 4_000;
+const TEXT_LENGTH_MAX = 8_192;
 const NAME_LENGTH_MAX = 64;
 
 export interface ToolInputs {

@@ -9,9 +9,9 @@
 
 import { faultText } from '../domain/catalog/fault.ts';
 import { readForeignObject } from '../domain/wire/foreign.ts';
-import type { FailureDeclaration } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { PREVIEW_LIMITS } from '../service/approval/request.ts';
+import type { AccountOptions } from '../service/author/accounts.ts';
 import {
   type ApprovalPolicy,
   type DefinedCapability,
@@ -19,6 +19,8 @@ import {
 } from '../service/author/define.ts';
 import { createService, DefinitionError, type Service } from '../service/author/definition.ts';
 import { type HandlerContext, NoEffect } from '../service/author/handler.ts';
+import { UPSTREAM_FAILED } from '../service/author/http-answer.ts';
+import type { ReviewPort } from '../service/author/review.ts';
 import { callCost } from './cost.ts';
 import { type ToolInputs, toolInputs, toolOutput } from './declared.ts';
 import { type Pins, reviewedTool } from './pins.ts';
@@ -29,7 +31,7 @@ import { shownLine, shownText } from './text.ts';
 import type { Upstream, UpstreamTool } from './upstream.ts';
 
 /** Characters of a description. Agents read all of them. */
-const DESCRIPTION_LENGTH_MAX = 4_000;
+const DESCRIPTION_LENGTH_MAX = 8_192;
 
 /** Characters of a sentence that says why a tool is off, and of a name in it. */
 const SENTENCE_LENGTH_MAX = 290;
@@ -41,8 +43,10 @@ export interface GuardOptions {
   /** The tools as the upstream lists them now. */
   readonly live: readonly UpstreamTool[];
   readonly upstream: Pick<Upstream, 'call'>;
-  /** The access token of the person for whom a caller acts, where the policy has accounts. */
-  accountOf?(context: HandlerContext): Promise<string>;
+  /** Where people log in to the upstream, with the secret of the client. Needed where the policy has an account. */
+  readonly account?: AccountOptions | undefined;
+  /** Lets operators review changed tools in the console. */
+  readonly review?: ReviewPort | undefined;
   /** Whether the upstream still lists exactly this tool. */
   isCurrent(tool: UpstreamTool): boolean;
 }
@@ -61,10 +65,19 @@ export function guardService(given: GuardOptions): GuardDefinition {
     if ('off' in made) off.set(name, shownLine(made.off, SENTENCE_LENGTH_MAX));
     else capabilities.push(made);
   }
-  const { guard: id } = given.policy;
-  const service = createService({ id, capabilities, off: Object.fromEntries(off) });
+  const { policy, account, review } = given;
+  const service = createService({
+    id: policy.guard,
+    capabilities,
+    off: Object.fromEntries(off),
+    ...(account && { accounts: { [ACCOUNT]: account } }),
+    ...(review && { review }),
+  });
   return { service, off };
 }
+
+/** The name under which the service keeps the accounts of people at the upstream. */
+const ACCOUNT = 'upstream';
 
 type Made = DefinedCapability | { readonly off: string };
 
@@ -75,8 +88,7 @@ function guardedCapability(given: GuardOptions, name: string, policy: ToolPolicy
   const tool = reviewedTool(given.pins, listed[0] as UpstreamTool) as UpstreamTool;
   const inputs = toolInputs(tool);
   if ('fault' in inputs) return { off: inputs.fault };
-  const faults = fieldFaults(policy, inputs, toolOutput(tool).fields);
-  const [fault] = faults;
+  const [fault] = fieldFaults(policy, inputs, toolOutput(tool).fields);
   if (fault) {
     const { line } = given.policy.placeOf(['tools', name, ...fault.path]);
     return { off: `line ${line} of the policy: ${fault.path.join('.')} ${fault.why}` };
@@ -86,7 +98,7 @@ function guardedCapability(given: GuardOptions, name: string, policy: ToolPolicy
 
 /** Why a tool may not be offered, before its schemas are looked at. */
 function unusable(
-  { policy: { upstream, placeOf }, pins, accountOf }: GuardOptions,
+  { policy: { upstream, placeOf }, pins, account }: GuardOptions,
   name: string,
   { tool, effect, review }: ToolPolicy,
   listed: readonly UpstreamTool[],
@@ -101,7 +113,7 @@ function unusable(
     const { line } = placeOf(['tools', name, 'review']);
     return `line ${line} of the policy still has "review": check the effect, then delete it`;
   }
-  if (upstream.account === undefined || accountOf !== undefined) return undefined;
+  if (upstream.account === undefined || account !== undefined) return undefined;
   return 'it needs the account of a person, and this service keeps none';
 }
 
@@ -198,23 +210,12 @@ function definedCapability(
   };
 }
 
-/** What an upstream answers when it refuses a call or cannot be understood. */
-const UPSTREAM_FAILED: FailureDeclaration = {
-  type: 'upstream_failed' as FailureDeclaration['type'],
-  description: 'The upstream refused the call, or its answer cannot be used.',
-  retry: false,
-  action: 'revalidate_state',
-};
-
 function descriptionOf({ name, title, description }: UpstreamTool): string {
   const text = [description, title, `Tool "${name}" of the upstream`].find((each) => each?.trim());
   return shownText(text ?? '', DESCRIPTION_LENGTH_MAX);
 }
 
-function handlerOf(
-  { upstream, accountOf, isCurrent, policy: all }: GuardOptions,
-  reviewed: Reviewed,
-) {
+function handlerOf({ upstream, isCurrent, policy: all }: GuardOptions, reviewed: Reviewed) {
   const { policy, tool } = reviewed;
   const { answered } = callCost(policy.cost);
   const isRead = policy.effect === 'read';
@@ -223,7 +224,7 @@ function handlerOf(
       const detail = `Cannot call "${shownLine(tool.name, NAME_LENGTH_MAX)}": the upstream changed it, and it is off until a person reviews it`;
       throw new NoEffect(detail, 'service_unavailable');
     }
-    const accessToken = all.upstream.account && (await accountOf?.(context));
+    const accessToken = all.upstream.account && (await context.account(ACCOUNT));
     const { invocation_id: invocationId, signal } = context;
     const result = await upstream.call({
       ...{ tool, parameters, invocationId, isRead, signal },

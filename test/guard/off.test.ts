@@ -8,7 +8,6 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { type GuardOptions, guardService } from '../../src/guard/definition.ts';
 import { NO_PINS, type Pins, pinned, readPins, writePins } from '../../src/guard/pins.ts';
-import { readPolicy } from '../../src/guard/policy/read.ts';
 import type { UpstreamTool } from '../../src/guard/upstream.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { answerOf } from '../../src/testing/author/expect.ts';
@@ -163,25 +162,6 @@ test('a tool that changes while the service runs refuses calls', async () => {
   assert.match(detail, /the upstream changed it, and it is off until a person reviews it/);
   assert.equal(calls.length, 1);
   await shop.expectSpent(agent, 10);
-  await shop.close();
-});
-
-test('a call carries the access token of the person where the policy has accounts', async () => {
-  const reading = readPolicy(`guard: shop
-upstream:
-  url: https://mcp.example.com/
-  account: { authorize: "https://a.example/a", token: "https://a.example/t", client_id: x }
-tools: { pay: { effect: write } }`);
-  assert.ok('policy' in reading);
-  const { options, calls } = guardOf('  pay: { effect: write }');
-  const given = { ...options, policy: reading.policy };
-
-  assert.match(guardService(given).off.get('pay') ?? '', /needs the account of a person/);
-  const accountOf = async ({ root_principal }: { root_principal: string }) =>
-    `of ${root_principal}`;
-  const shop = await testService(guardService({ ...given, accountOf }).service);
-  answerOf(await (await shop.caller('a')).invoke('pay', GOOD));
-  assert.equal(calls[0]?.accessToken, 'of human:owner');
   await shop.close();
 });
 

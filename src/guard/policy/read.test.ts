@@ -280,6 +280,12 @@ const API_MISTAKES: Row[] = [
     '6:13 upstream.headers.0: the credential uses this header',
   ],
   [
+    'a login in the clear',
+    'credential: { query: key, value: $KEY }',
+    'inside: true\n  account: { token: "http://10.0.0.1/t", authorize: "http://127.0.0.1/a", client_id: x }',
+    '6:21 upstream.account.token: write https; http is for an address inside, with inside: true',
+  ],
+  [
     'a literal secret of an account',
     'credential: { query: key, value: $KEY }',
     'account: { authorize: "https://a.example/a", token: "https://a.example/t", client_id: x, client_secret: canary }',

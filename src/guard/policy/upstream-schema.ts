@@ -9,6 +9,7 @@
 
 import * as z from 'zod';
 import { parseDuration } from '../../domain/values/duration.ts';
+import { bareHost, isLoopback } from '../../domain/values/host.ts';
 
 /** Words of a command. */
 const WORDS_MAX = 128;
@@ -52,7 +53,7 @@ const Credential = z
 
 const Address = z
   .string()
-  .max(2_000)
+  .max(1_000)
   .superRefine((text, context) => {
     const wrong = addressFault(text);
     if (wrong !== undefined) refuse(context, wrong);
@@ -63,10 +64,21 @@ const Account = z
     authorize: Address.describe('Where a person signs in.'),
     token: Address.describe('Where the guard gets tokens.'),
     revoke: Address.optional(),
-    client_id: z.string().min(1).max(256),
+    client_id: z.string().regex(/^\S{1,256}$/, 'expected the id of a client'),
     client_secret: Secret.optional(),
-    scopes: z.array(z.string().min(1).max(128)).max(NAMES_MAX).optional(),
+    client_authentication: z
+      .enum(['basic', 'post'])
+      .describe('How the secret is sent: as HTTP Basic, or in the form.')
+      .optional(),
+    scopes: z
+      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/, 'expected a scope'))
+      .max(NAMES_MAX)
+      .optional(),
     resource: Address.optional(),
+    issuer: z
+      .string()
+      .regex(/^\S{1,1000}$/, 'expected the issuer as the upstream names itself')
+      .optional(),
   })
   .describe('Each person signs in with an own account of the upstream.');
 
@@ -168,7 +180,7 @@ function addressFaults({ url, origin, inside, account }: Given, kind: Kind): Fou
     [['account', 'revoke'], revoke],
   ];
   const clear = addresses
-    .filter(([, text]) => !inside && text !== undefined && /^http:/i.test(text))
+    .filter(([path, text]) => text !== undefined && !mayBeClear(path, text, inside))
     .map(
       ([path]): Found => [path, 'write https; http is for an address inside, with inside: true'],
     );
@@ -178,6 +190,12 @@ function addressFaults({ url, origin, inside, account }: Given, kind: Kind): Fou
   }
   const isOrigin = URL.canParse(origin) && new URL(origin).href === `${new URL(origin).origin}/`;
   return isOrigin ? clear : [...clear, [['origin'], 'expected an origin, without path and query']];
+}
+
+/** A login carries secrets of people, so it is in the clear on this machine only. */
+function mayBeClear([part]: readonly string[], text: string, inside = false): boolean {
+  if (!URL.canParse(text) || new URL(text).protocol !== 'http:') return true;
+  return inside && (part !== 'account' || isLoopback(bareHost(new URL(text))));
 }
 
 function credentialFaults({ credential, account, headers = [] }: Given, kind: Kind): Found[] {
