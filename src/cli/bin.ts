@@ -5,6 +5,7 @@
  * @module
  */
 
+import { createInterface } from 'node:readline';
 import { olderNode } from '../package.ts';
 import { EXIT_FAILED } from './exit.ts';
 import { type Io, readAll } from './io.ts';
@@ -23,7 +24,21 @@ const io: Io = {
     }),
   pipes: { input: process.stdin, output: process.stdout },
   input: () => readAll(process.stdin, INPUT_BYTES_MAX),
+  ask: process.stdin.isTTY && process.stderr.isTTY ? askPerson : undefined,
 };
+
+/** Lines are edited by the terminal itself, so that Ctrl-C still ends the process. */
+function askPerson(question: string): Promise<string | undefined> {
+  process.stderr.write(question);
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  return new Promise((resolve) => {
+    lines.once('line', (line) => {
+      resolve(line);
+      lines.close();
+    });
+    lines.once('close', () => resolve(undefined));
+  });
+}
 
 // Sets `exitCode` instead of calling `exit()`, so that a slow pipe gets all output.
 process.exitCode = await run();

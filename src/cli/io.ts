@@ -18,6 +18,8 @@ export interface Io {
   readonly pipes?: { readonly input: Readable; readonly output: Writable };
   /** All of standard input; absent where there is none. */
   readonly input?: () => Promise<string>;
+  /** Asks the person at the terminal; absent where there is none. Resolves with nothing when the input has ended. */
+  readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
 
 /** Resolves with the exit status of the process (`exit.ts`). */

@@ -28,6 +28,10 @@ const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
   },
   audit: { run: audit, summary: 'read the log of a service (query), or save it (export)' },
   fsck: { run: fsck, summary: 'check that the log is complete and unchanged' },
+  guard: {
+    run: guard,
+    summary: 'put budgets, approvals and the log in front of an MCP server or an HTTP API',
+  },
   keys: { run: keys, summary: 'make the next key of a folder, or sign the successor of a key' },
   login: { run: login, summary: 'get a delegation from a service by signing in with a browser' },
   logout: { run: logout, summary: 'end the delegation of a login' },
@@ -49,6 +53,12 @@ const COMMANDS: Readonly<Record<string, { run: Command; summary: string }>> = {
 async function mcp(args: readonly string[], io: Io): Promise<number> {
   const command = await import('./mcp.ts');
   return command.mcp(args, io);
+}
+
+/** Loaded only for this command: no other one needs a whole service. */
+async function guard(args: readonly string[], io: Io): Promise<number> {
+  const command = await import('./guard/guard.ts');
+  return command.guard(args, io);
 }
 
 export async function main(argv: readonly string[], io: Io): Promise<number> {

@@ -182,7 +182,7 @@ function commonLength(one: string, other: string): number {
 }
 
 /** The values of a tool by their paths, such as `inputSchema.properties.path.description`. */
-function leavesOf(tool: UpstreamTool): ReadonlyMap<string, string> {
+export function leavesOf(tool: UpstreamTool): ReadonlyMap<string, string> {
   const leaves = new Map<string, string>();
   const waiting: [path: string, value: unknown][] = Object.entries(tool).reverse();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

@@ -32,10 +32,12 @@ export interface DraftOptions {
   readonly id: string;
   readonly upstream: UpstreamPolicy;
   readonly tools: readonly DraftedTool[];
+  /** Written only where it differs from the default. */
+  readonly toolsAs?: 'all' | 'search' | undefined;
 }
 
 /** The text of the file. An offered tool that does not only read stays off until its effect is checked. */
-export function draftPolicy({ id, upstream, tools }: DraftOptions): string {
+export function draftPolicy({ id, upstream, tools, toolsAs }: DraftOptions): string {
   const names = capabilityNames(tools.map(({ tool }) => tool.name));
   const offered = tools.filter((each) => each.isOffered && isNameable(each.tool));
   const others = tools.filter((each) => !offered.includes(each));
@@ -47,6 +49,7 @@ export function draftPolicy({ id, upstream, tools }: DraftOptions): string {
     ...Object.entries(upstream)
       .filter(([, value]) => value !== undefined)
       .map(([key, value]) => `  ${key}: ${flow(value)}`),
+    ...(toolsAs === 'search' ? ['tools_as: search'] : []),
     offered.length > 0 ? 'tools:' : 'tools: {}',
     ...offered.map((each) => `  ${lineOf(each)}`),
     ...(others.length > 0

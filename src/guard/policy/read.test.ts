@@ -262,10 +262,10 @@ const API_MISTAKES: Row[] = [
     '3:12 upstream.openapi: it needs "origin", such as https://api.example.com',
   ],
   [
-    'an origin with a path',
+    'an origin with a query',
     'example.com',
-    'example.com/v1',
-    '4:11 upstream.origin: expected an origin, without path and query',
+    'example.com/v1?a=b',
+    '4:11 upstream.origin: expected an origin, without a query',
   ],
   [
     'a header that carries a credential',

@@ -1,0 +1,15 @@
+/**
+ * What tools cost the context of an agent, in one line for a person.
+ *
+ * @module
+ */
+
+import { contextCost } from '../../mcp/context.ts';
+import { CALL_TOOL, SEARCH_TOOL } from '../../mcp/pair.ts';
+
+export function contextLine(tools: Parameters<typeof contextCost>[0]): string {
+  const [all, pair] = [contextCost(tools), contextCost([SEARCH_TOOL, CALL_TOOL])].map(
+    ({ tools: count, tokens }) => ({ count, tokens: tokens.toLocaleString('en-US') }),
+  );
+  return `${all?.count} tools, about ${all?.tokens} tokens of an agent's context; with --tools search ${pair?.count} tools, about ${pair?.tokens}\n`;
+}

@@ -1,0 +1,107 @@
+/**
+ * The files of a guard: its policy, and beside it the lock with the tools that were reviewed.
+ *
+ * Both are written whole or not at all. The policy is written once, when there is none; people edit it.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { NO_PINS, type Pins, readPins, writePins } from '../../guard/pins.ts';
+import { type GuardPolicy, type PolicyFault, readPolicy } from '../../guard/policy/read.ts';
+import { codeOf, writeNewFile } from '../../keyring/key-file.ts';
+import { writeAtomically } from '../atomic-file.ts';
+import { bytesIn } from '../files.ts';
+import { printable } from '../printable.ts';
+
+const POLICY_FILE = 'writ-guard.yaml';
+
+/** Mode 0644: both files belong into a repository that a team shares. */
+const SHARED = 0o644;
+
+export interface GuardFiles {
+  readonly policy: string;
+  readonly lock: string;
+}
+
+/** What both files say. */
+export interface Reviewed {
+  readonly policy: GuardPolicy;
+  readonly pins: Pins;
+  /** The texts, by which a later reading finds out whether anything changed. */
+  readonly texts: { readonly policy: string; readonly lock: string };
+}
+
+/** The files that belong to a policy, which has the usual name by default. */
+export function guardFiles(policy: string = POLICY_FILE): GuardFiles {
+  const path = resolve(policy);
+  return { policy: path, lock: `${path.replace(/\.ya?ml$/, '')}.lock.json` };
+}
+
+export function hasPolicy({ policy }: GuardFiles): boolean {
+  return existsSync(policy);
+}
+
+/** Reads both files; without a lock no tool is reviewed. Gives one line for each fault. */
+export function readGuardFiles(
+  files: GuardFiles,
+): Reviewed | { readonly faults: readonly string[] } {
+  try {
+    const policyText = textIn(files.policy);
+    const lockText = existsSync(files.lock) ? textIn(files.lock) : '';
+    const read = readPolicy(policyText);
+    const pins = lockText === '' ? NO_PINS : readPins(lockText);
+    if ('faults' in read || 'fault' in pins) {
+      return { faults: [...faultLines(files, read), ...lockFaults(files, pins)] };
+    }
+    return { policy: read.policy, pins, texts: { policy: policyText, lock: lockText } };
+  } catch (error) {
+    return { faults: [error instanceof Error ? error.message : String(error)] };
+  }
+}
+
+/** `writ-guard.yaml:12:5: tools.write_file.effect: …`, as editors and terminals find it. */
+function faultLine(file: string, { line, column, where, why }: PolicyFault): string {
+  const place = `${basename(file)}:${line}:${column}`;
+  return printable(where === '' ? `${place}: ${why}` : `${place}: ${where}: ${why}`);
+}
+
+function faultLines(files: GuardFiles, read: ReturnType<typeof readPolicy>): string[] {
+  return 'faults' in read ? read.faults.map((fault) => faultLine(files.policy, fault)) : [];
+}
+
+function lockFaults({ lock }: GuardFiles, pins: ReturnType<typeof readPins>): string[] {
+  return 'fault' in pins ? [printable(`${basename(lock)}: ${pins.fault}`)] : [];
+}
+
+/** Throws where a policy exists: it was written or edited by a person. */
+export async function writeNewPolicy({ policy }: GuardFiles, text: string): Promise<void> {
+  const [folder, name] = [resolve(policy, '..'), basename(policy)];
+  let isFirst: boolean;
+  try {
+    isFirst = writeNewFile(folder, name, text);
+    if (isFirst) await chmod(policy, SHARED);
+  } catch (cause) {
+    throw new Error(`Cannot write "${policy}": ${codeOf(cause)}`, { cause });
+  }
+  if (!isFirst) throw new Error(`"${policy}" exists; this command never overwrites a policy`);
+}
+
+export async function writeLock({ lock }: GuardFiles, pins: Pins): Promise<void> {
+  async function* lines() {
+    yield writePins(pins).trimEnd();
+  }
+  try {
+    await writeAtomically(lock, `${lock}.${randomBytes(8).toString('hex')}.part`, lines());
+    await chmod(lock, SHARED);
+  } catch (cause) {
+    throw new Error(`Cannot write "${lock}": ${codeOf(cause)}`, { cause });
+  }
+}
+
+function textIn(path: string): string {
+  return new TextDecoder().decode(bytesIn(path));
+}

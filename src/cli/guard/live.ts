@@ -1,0 +1,217 @@
+/**
+ * A guard that runs: follows its files and its upstream, and puts what changed into force without a restart.
+ *
+ * A policy that cannot be used changes nothing. A tool that changed is off at once, because the gate compares it
+ * before each call; the reload afterwards makes that visible. Changes are worked off one at a time.
+ *
+ * @module
+ */
+
+import { sha256Hex } from '../../domain/wire/hash.ts';
+import { openGate } from '../../guard/gate.ts';
+import { pinned } from '../../guard/pins.ts';
+import type { GuardPolicy } from '../../guard/policy/read.ts';
+import type { UpstreamPolicy } from '../../guard/policy/upstream-schema.ts';
+import { toolDigest, type Upstream } from '../../guard/upstream.ts';
+import type { Platform } from '../../platform.ts';
+import type { AccountOptions } from '../../service/author/accounts.ts';
+import type { ServiceDefinition } from '../../service/author/definition.ts';
+import type { OwnAct } from '../../service/core/own-act.ts';
+import { printable } from '../printable.ts';
+import { changeActs, reviewActs } from './acts.ts';
+import { toolReviews } from './changed.ts';
+import { type GuardFiles, type Reviewed, readGuardFiles, writeLock } from './files.ts';
+import { createJobs, type Jobs } from './jobs.ts';
+import { type GuardState, hasSameUpstream, isSameService, stateOf } from './state.ts';
+import { watchFiles } from './watch.ts';
+import { offLines } from './welcome.ts';
+
+/** In milliseconds. For an upstream that changes its tools without a notice. */
+const RELIST_MS = 60_000;
+
+/** In milliseconds: an upstream reports several changes in a row. */
+const PAUSE_MS = 200;
+
+/** In milliseconds: an upstream that reports changes without end fills neither the log nor the screen. */
+const REST_MS = 5_000;
+
+/** The running service of the guard. */
+interface Followed {
+  reload(definition: ServiceDefinition): Promise<void>;
+  record(act: OwnAct): Promise<void>;
+}
+
+export interface LiveOptions {
+  readonly files: GuardFiles;
+  readonly platform: Platform;
+  open(policy: UpstreamPolicy): Upstream | Promise<Upstream>;
+  /** The account that each person has at the upstream. Throws where its secret is not there. */
+  account?(policy: GuardPolicy): AccountOptions | undefined;
+  /** Prints lines for the person at the terminal. */
+  tell(text: string): void;
+  /** Called after something else came into force. */
+  onChange?(state: GuardState): Promise<void>;
+}
+
+export interface LiveGuard {
+  state(): GuardState;
+  /** From now on changes take effect and leave entries. */
+  follow(service: Followed): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Live extends LiveOptions {
+  current: GuardState | undefined;
+  service: Followed | undefined;
+  readonly jobs: Jobs;
+  /** The faults of the policy that was refused last. */
+  refused: string;
+  /** Reviews whose entries exist already. */
+  readonly recorded: Set<string>;
+}
+
+/** Rejects with one line for each fault when the files cannot be used. */
+export async function openLiveGuard(options: LiveOptions): Promise<LiveGuard> {
+  const { files, platform, tell } = options;
+  const failed = (error: unknown) => tell(`Cannot follow a change: ${reasonOf(error)}\n`);
+  const jobs = createJobs(() => refresh(live), failed, {
+    platform,
+    pauseMs: PAUSE_MS,
+    restMs: REST_MS,
+  });
+  const live: Live = {
+    ...options,
+    current: undefined,
+    service: undefined,
+    jobs,
+    refused: '',
+    recorded: new Set(),
+  };
+  const first = readGuardFiles(files);
+  if ('faults' in first) throw new Error(first.faults.join('\n'));
+  const started = await load(live, first);
+  live.current = started;
+  const ends: (() => void)[] = [];
+  return {
+    state: () => live.current ?? started,
+    async follow(service) {
+      live.service = service;
+      await record(live, started);
+      const watch = watchFiles([files.policy, files.lock], platform, () => void jobs.run());
+      const relisting = platform.every(RELIST_MS, () => void jobs.run());
+      ends.push(watch.close, () => platform.cancel(relisting));
+      // The files may have changed since they were read.
+      await jobs.run();
+    },
+    async close() {
+      for (const end of ends) end();
+      await jobs.close();
+      await live.current?.gate.close();
+    },
+  };
+}
+
+async function load(live: Live, reviewed: Reviewed): Promise<GuardState> {
+  const { current: before, platform } = live;
+  const account = live.account?.(reviewed.policy);
+  const isSame = before !== undefined && hasSameUpstream(before.reviewed, reviewed);
+  const gate = isSame
+    ? before.gate
+    : openGate(await live.open(reviewed.policy.upstream), platform, live.jobs.soon);
+  try {
+    const state = await stateOf(reviewed, { gate, account }, before);
+    return { ...state, definition: { ...state.definition, review: reviewOf(live) } };
+  } catch (error) {
+    if (!isSame) await gate.close();
+    throw error;
+  }
+}
+
+async function refresh(live: Live): Promise<void> {
+  const { files, service, current: before } = live;
+  if (!service || !before) return;
+  const read = readGuardFiles(files);
+  if ('faults' in read) return refuse(live, read.faults);
+  let next: GuardState | undefined;
+  try {
+    next = await load(live, read);
+    if (!isSameService(next, before)) await service.reload(next.definition);
+  } catch (error) {
+    if (next && next.gate !== before.gate) await next.gate.close();
+    return refuse(live, reasonOf(error).split('\n'));
+  }
+  live.current = next;
+  live.refused = '';
+  if (next.gate !== before.gate) await before.gate.close();
+  await record(live, next, before);
+  await live.onChange?.(next);
+}
+
+/** What was in force before stays in force. The same faults are reported once. */
+async function refuse(live: Live, faults: readonly string[]): Promise<void> {
+  const text = faults.map((fault) => `${printable(fault)}\n`).join('');
+  if (text === live.refused) return;
+  live.refused = text;
+  live.tell(`${text}The policy before stays in force.\n`);
+  const about = { faults: faults.length, first: faults[0] ?? '' };
+  await live.service?.record({ verb: 'guard_policy_refused', about });
+}
+
+async function record(live: Live, now: GuardState, before?: GuardState): Promise<void> {
+  const isNewPolicy = now.reviewed.texts.policy !== before?.reviewed.texts.policy;
+  const reviews = before ? reviewActs(before.reviewed.pins, now.reviewed.pins) : [];
+  const acts = [
+    ...(isNewPolicy ? [loadedAct(now)] : []),
+    ...reviews.filter(({ about }) => !live.recorded.delete(reviewName(about))),
+    ...changeActs(now, before),
+  ];
+  if (isNewPolicy && before) live.tell(`The changed policy is in force.\n${offLines(now)}`);
+  for (const act of acts) {
+    if (act.verb === 'guard_tool_off' && before) live.tell(offLine(act));
+    await live.service?.record(act);
+  }
+}
+
+function loadedAct({ reviewed, definition, off }: GuardState): OwnAct {
+  const offered = [...definition.catalog.capabilities.keys()];
+  const policy_sha256 = sha256Hex(reviewed.texts.policy);
+  return {
+    verb: 'guard_policy_loaded',
+    about: { policy_sha256, offered, off: [...off.keys()] },
+  };
+}
+
+function offLine({ about: { tool, change } }: OwnAct): string {
+  return `${printable(`Off: "${tool}" (${change}): writ guard review`)}\n`;
+}
+
+/** What the console shows and accepts. */
+function reviewOf(live: Live): NonNullable<ServiceDefinition['review']> {
+  return {
+    changes: async () => toolReviews(live.current?.changes ?? []),
+    async accept(name, digest, by) {
+      const { files, platform, current } = live;
+      const listing = await current?.gate.listing();
+      if (!listing || 'fault' in listing) {
+        throw new Error('the upstream does not answer; a tool is reviewed only as it is now');
+      }
+      const tool = listing.tools.find((each) => each.name === name && toolDigest(each) === digest);
+      if (!tool) throw new Error(`the tool "${name}" is not the one that was shown; look again`);
+      const read = readGuardFiles(files);
+      if ('faults' in read) throw new Error(read.faults[0]);
+      const at = new Date(platform.now());
+      // The service has recorded it before it asked here.
+      live.recorded.add(reviewName({ tool: name, digest }));
+      await writeLock(files, pinned(read.pins, [tool], { at, who: by }));
+      await live.jobs.run();
+    },
+  };
+}
+
+function reviewName({ tool, digest }: OwnAct['about']): string {
+  return `${digest} ${tool}`;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

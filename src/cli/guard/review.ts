@@ -1,0 +1,163 @@
+/**
+ * `writ guard review`: shows what an upstream changed, and keeps what a person accepts in the lock.
+ *
+ * A running guard notices the lock by itself. Everything that the upstream says is shown as its words, made
+ * printable and cut to a bound. What is accepted is named by the digest that was shown.
+ *
+ * @module
+ */
+
+import { parseArgs } from 'node:util';
+import { pinned, type ToolChange, toolChanges } from '../../guard/pins.ts';
+import { toolDigest, type UpstreamTool } from '../../guard/upstream.ts';
+import { createLog } from '../../log.ts';
+import { system } from '../../platform.ts';
+import type { ToolReview } from '../../protocol/console/reviews.ts';
+import { joinedValues } from '../arguments.ts';
+import { EXIT_FOUND, EXIT_OK } from '../exit.ts';
+import type { Io } from '../io.ts';
+import { printable } from '../printable.ts';
+import { toolReview } from './changed.ts';
+import { connect } from './connect.ts';
+import { type GuardFiles, guardFiles, type Reviewed, readGuardFiles, writeLock } from './files.ts';
+import { NAME_LENGTH_MAX, shown } from './offer.ts';
+import { reviewer } from './reviewer.ts';
+
+const REVIEW_USAGE = `Usage: writ guard review [options]
+
+Asks the upstream for its tools, and shows each tool of the policy that changed since
+its review, that was never reviewed, or that is gone. On a terminal it asks whether
+you accept each one. A guard that runs takes over what you accept.
+
+  --policy <file>          the policy (default: writ-guard.yaml)
+  --accept <tool=digest>   accept the tool whose digest begins so, as it was shown
+                           (at least 8 digits; may be repeated)
+  --help                   this text
+
+Exit status: 0 nothing is left to review, 1 something is, 2 it could not run.
+`;
+
+const OPTIONS = {
+  policy: { type: 'string' },
+  accept: { type: 'string', multiple: true },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+/** Tools outside the policy that are listed. */
+const OTHERS_MAX = 40;
+
+/** Digits of a digest that a person copies. */
+const DIGEST_LENGTH = 12;
+
+export async function review(args: readonly string[], io: Io): Promise<number> {
+  const { values } = parseArgs({ args: joinedValues(args, OPTIONS), options: OPTIONS });
+  if (values.help) {
+    io.out(REVIEW_USAGE);
+    return EXIT_OK;
+  }
+  const files = guardFiles(values.policy);
+  const read = readGuardFiles(files);
+  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  const wanted = (values.accept ?? []).map(acceptedIn);
+  const live = await toolsOf(read, files, io);
+  const changes = toolChanges(read.policy, read.pins, live);
+  const listed = changes.filter(({ isNamed }) => isNamed);
+  const stray = wanted.find(({ name }) => !listed.some((change) => change.name === name));
+  if (stray)
+    throw new Error(`there is nothing to accept for "${shown(stray.name, NAME_LENGTH_MAX)}"`);
+  const accepted: UpstreamTool[] = [];
+  for (const change of listed) {
+    io.out(changeText(toolReview(change)));
+    if (await isAccepted(change, wanted, io)) accepted.push(change.now as UpstreamTool);
+  }
+  io.out(otherTools(changes.filter(({ isNamed }) => !isNamed)));
+  if (accepted.length > 0) await keep(files, accepted);
+  const left = listed.length - accepted.length;
+  io.out(left === 0 ? 'Nothing is left to review\n' : `${left} left to review\n`);
+  return left === 0 ? EXIT_OK : EXIT_FOUND;
+}
+
+async function toolsOf(read: Reviewed, files: GuardFiles, io: Io) {
+  const log = createLog('warn');
+  const upstream = await connect(read.policy.upstream, {
+    files,
+    env: io.env,
+    platform: system,
+    log,
+  });
+  try {
+    return await upstream.tools();
+  } finally {
+    await upstream.close();
+  }
+}
+
+interface Accepted {
+  readonly name: string;
+  readonly digest: string;
+}
+
+/** `tool=digest`. The name itself may contain the sign. */
+function acceptedIn(text: string): Accepted {
+  const at = text.lastIndexOf('=');
+  const digest = text.slice(at + 1);
+  if (at > 0 && /^[0-9a-f]{8,64}$/.test(digest)) return { name: text.slice(0, at), digest };
+  throw new Error('expected --accept <tool>=<digest> with at least 8 digits of the digest');
+}
+
+/** The tool as it was shown is the one that is kept: a digest decides, not the name. */
+async function isAccepted(change: ToolChange, wanted: readonly Accepted[], io: Io) {
+  if (!change.now) return false;
+  const digest = toolDigest(change.now);
+  const named = wanted.find(({ name }) => name === change.name);
+  if (named) {
+    if (digest.startsWith(named.digest)) return true;
+    throw new Error(`"${shown(change.name, NAME_LENGTH_MAX)}" has the digest ${digest} now`);
+  }
+  const answer = wanted.length === 0 ? await io.ask?.('Accept it? [y/N] ') : undefined;
+  return /^y(?:es)?$/i.test(answer?.trim() ?? '');
+}
+
+/** Reads the lock again: another person may have reviewed other tools meanwhile. */
+async function keep(files: GuardFiles, accepted: readonly UpstreamTool[]): Promise<void> {
+  const read = readGuardFiles(files);
+  if ('faults' in read) throw new Error(read.faults.join('\n'));
+  const by = { at: new Date(system.now()), who: reviewer() };
+  await writeLock(files, pinned(read.pins, accepted, by));
+}
+
+function changeText({ name, kind, digest = '', parts }: ToolReview): string {
+  const tool = `"${shown(name, NAME_LENGTH_MAX)}"`;
+  if (kind === 'gone') return `${tool} is gone: the upstream no longer offers it\n\n`;
+  const state = kind === 'new' ? 'not reviewed yet' : 'changed';
+  const lines = [
+    `${tool} is ${state} (${digest.slice(0, DIGEST_LENGTH)}). The upstream's words:`,
+    ...parts.flatMap((part) => partLines(part, kind === 'new')),
+  ];
+  return `${lines.join('\n')}\n\n`;
+}
+
+function partLines(
+  { part, before, now }: ToolReview['parts'][number],
+  isNew: boolean,
+): readonly string[] {
+  const place = printable(part);
+  if (isNew) return [`  ${place}: ${words(now)}`];
+  return [`  ${place}`, `    - ${words(before)}`, `    + ${words(now)}`];
+}
+
+/** Whole: a person does not accept what was not shown. */
+function words(text: string): string {
+  return text === '' ? '(nothing)' : `"${printable(text)}"`;
+}
+
+/** Tools that the policy does not name, with the line that would offer each. */
+function otherTools(changes: readonly ToolChange[]): string {
+  if (changes.length === 0) return '';
+  const lines = changes
+    .slice(0, OTHERS_MAX)
+    .map(({ name }) => `  ${printable(JSON.stringify(name))}: { effect: … }`);
+  const more = changes.length - OTHERS_MAX;
+  if (more > 0) lines.push(`  and ${more} more`);
+  return `The policy does not name these. To offer one, add its line below "tools:", with its effect\n(read, write, transactional or irreversible), and review it:\n${lines.join('\n')}\n\n`;
+}
