@@ -69,14 +69,20 @@ export interface ToolOutput {
   issues(result: JsonObject): readonly SchemaIssue[];
 }
 
-/** A schema that cannot be declared is left out: the capability then returns any object. */
-export function toolOutput({ outputSchema }: UpstreamTool): ToolOutput {
+/**
+ * A schema that cannot be declared is left out: the capability then returns any object. So is that of an HTTP
+ * API, of which only the names of fields count: answers often differ from their document, and a call that
+ * acted must not fail for it.
+ */
+export function toolOutput({ outputSchema, route }: UpstreamTool): ToolOutput {
   const schema = outputSchema ? objectSchema(outputSchema) : { fault: 'there is none' };
   if ('fault' in schema) return { fields: [], issues: () => [] };
   const { value } = schema;
   const names = propertiesOf(value).map(({ name }) => name);
+  const fields = names.filter((name) => FieldName.safeParse(name).success);
+  if (route) return { fields, issues: () => [] };
   return {
-    fields: names.filter((name) => FieldName.safeParse(name).success),
+    fields,
     schema: value,
     issues: (result) => schemaIssues(value, result),
   };

@@ -18,7 +18,7 @@ import {
   defineCapability,
 } from '../service/author/define.ts';
 import { createService, DefinitionError, type Service } from '../service/author/definition.ts';
-import { type HandlerContext, NoEffect } from '../service/author/handler.ts';
+import { type HandlerContext, HandlerFailure, NoEffect } from '../service/author/handler.ts';
 import { UPSTREAM_FAILED } from '../service/author/http-answer.ts';
 import type { ReviewPort } from '../service/author/review.ts';
 import { callCost } from './cost.ts';
@@ -195,12 +195,6 @@ function definedCapability(
       ];
       return issues.length > 0 ? { issues } : { value };
     },
-    readOutput:
-      output.schema &&
-      ((value) => {
-        const issues = output.issues(value);
-        return issues.length > 0 ? { issues } : { value };
-      }),
     declaration: {
       ...(defined.declaration as JsonObject),
       inputs: inputs.inputs,
@@ -218,6 +212,7 @@ function descriptionOf({ name, title, description }: UpstreamTool): string {
 function handlerOf({ upstream, isCurrent, policy: all }: GuardOptions, reviewed: Reviewed) {
   const { policy, tool } = reviewed;
   const { answered } = callCost(policy.cost);
+  const { issues } = toolOutput(tool);
   const isRead = policy.effect === 'read';
   return async (parameters: JsonObject, context: HandlerContext): Promise<JsonObject> => {
     if (!isCurrent(tool)) {
@@ -230,11 +225,20 @@ function handlerOf({ upstream, isCurrent, policy: all }: GuardOptions, reviewed:
       ...{ tool, parameters, invocationId, isRead, signal },
       ...(accessToken !== undefined && { accessToken }),
     });
+    const [issue] = issues(result);
+    if (issue) throw misformed(tool, isRead, [...issue.path, issue.message].join(': '));
     const cost = answered(result);
     // Without a report the service charges what it reserved: the largest amount.
     if (cost !== undefined) context.cost(cost);
     return result;
   };
+}
+
+/** MCP lets clients rely on the schema of an answer, so one that does not fit it is not passed on. */
+function misformed({ name }: UpstreamTool, isRead: boolean, why: string): Error {
+  const detail = `Cannot pass on the answer of "${shownLine(name, NAME_LENGTH_MAX)}": it is not as its schema says: ${why}`;
+  if (isRead) return new NoEffect(detail, UPSTREAM_FAILED.type);
+  return new HandlerFailure(`${detail}. The call ended; do not repeat it`, UPSTREAM_FAILED.type);
 }
 
 function approvalPolicy(

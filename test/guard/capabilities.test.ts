@@ -108,7 +108,8 @@ test('an answer that differs from the reviewed schema is not passed on', async (
 
   const reply = await (await shop.caller('a')).invoke('look');
 
-  assert.equal(failureOf(reply).type, 'internal_error');
+  assert.equal(failureOf(reply).type, 'upstream_failed');
+  assert.match(failureOf(reply).detail, /"look up": it is not as its schema says: found: /);
   assert.doesNotMatch(JSON.stringify(reply), /canary/);
   assert.equal(
     service.catalog.capabilities.get('look')?.description,

@@ -44,7 +44,7 @@ upstream:
   command: [npx, -y, "@modelcontextprotocol/server-filesystem", ./shared, "yes", "1.0", "-1", "-.inf"]
 tools:
   read_file: { effect: read } # the upstream claims that it only reads
-  files_edit: { tool: files/edit, effect: irreversible, review: yes } # the upstream claims nothing about it; check the effect, then delete "review"
+  files_edit: { tool: files/edit, effect: irreversible, approval: always, review: yes } # the upstream claims nothing about it; check the effect, then delete "review"
   # Not offered. Check the effect of a tool before you offer it.
   # list: { effect: read } # the upstream claims that it only reads
 `,

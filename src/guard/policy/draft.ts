@@ -72,7 +72,7 @@ function toolLine({ tool, guess }: DraftedTool, capability: string): string {
   const named = tool.name === capability ? '' : `tool: ${flow(tool.name)}, `;
   const reason = shownLine(why, REASON_LENGTH_MAX);
   if (effect === 'read') return `${capability}: { ${named}effect: read } # ${reason}`;
-  return `${capability}: { ${named}effect: ${effect}, review: yes } # ${reason}; check the effect, then delete "review"`;
+  return `${capability}: { ${named}effect: ${effect}, approval: always, review: yes } # ${reason}; check the effect, then delete "review"`;
 }
 
 function isNameable({ name }: UpstreamTool): boolean {
