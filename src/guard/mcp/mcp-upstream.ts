@@ -1,7 +1,8 @@
 /**
  * An MCP server as an upstream: lists, calls and watches its tools over a link, whatever carries the messages.
  *
- * A call is sent once. Only a read whose connection was lost is sent once more. Parameters are never logged.
+ * A call is sent once. Only a read whose connection was lost is sent once more, where the tool is still the same.
+ * Parameters are never logged.
  *
  * @module
  */
@@ -12,7 +13,7 @@ import type { Logger } from '../../log.ts';
 import type { Platform, Timer } from '../../platform.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { HandlerFailure } from '../../service/author/handler.ts';
-import type { Upstream, UpstreamCall, UpstreamTool } from '../upstream.ts';
+import { toolDigest, type Upstream, type UpstreamCall, type UpstreamTool } from '../upstream.ts';
 import { UpstreamFault } from './fault.ts';
 import { bothSecrets, type Secrets, secretsOf } from './foreign-text.ts';
 import { type Connection, createLink, type Link } from './link.ts';
@@ -132,8 +133,21 @@ async function callWithRetry(
     return await callOnce(options, connection, call);
   } catch (error) {
     if (!(error instanceof UpstreamFault) || !error.isLost || !call.isRead) throw error;
-    return callOnce(options, await unlessLate(link.again(), call.signal, error), call);
+    const again = await unlessLate(link.again(), call.signal, error);
+    if (!(await isStillOffered(options, again, call))) throw error;
+    return callOnce(options, again, call);
   }
+}
+
+/** A server that was started again may offer another tool under the same name. */
+async function isStillOffered(
+  { log, deadlineMs }: McpUpstreamOptions,
+  { client }: Connection,
+  { tool, signal }: UpstreamCall,
+): Promise<boolean> {
+  const listed = await listTools(client, { log, deadlineMs, signal });
+  const digest = toolDigest(tool);
+  return listed.some((each) => each.name === tool.name && toolDigest(each) === digest);
 }
 
 /** Throws the failure that the tool reports, a fault of ours, or what the client threw. */
@@ -196,20 +210,24 @@ function unlessLate(
   });
 }
 
-/** Gathers notices, and looks again by itself. */
+/** Reports the first notice at once and gathers those after it. Looks again by itself. */
 function createWatch(platform: Platform) {
   const listeners: (() => void)[] = [];
   let gathering: Timer | undefined;
   let looking: Timer | undefined;
   let isEnded = false;
+  let hasMore = false;
 
   function changed(): void {
-    if (isEnded || gathering) return;
+    if (isEnded) return;
+    hasMore = gathering !== undefined;
+    if (hasMore) return;
     gathering = platform.after(GATHER_MS, () => {
       gathering = undefined;
-      for (const listener of listeners) listener();
+      if (hasMore) changed();
     });
     gathering.unref();
+    for (const listener of listeners) listener();
   }
 
   return {

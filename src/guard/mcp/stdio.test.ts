@@ -203,21 +203,27 @@ test('call() sends nothing after the deadline of the call', async () => {
 test('call() repeats a read once after a restart', async () => {
   await withFile((file) =>
     withServer(['dies-once', file], async (upstream) => {
-      assert.deepEqual(await upstream.call(calling('echo', { isRead: true })), {
+      const [tool = assert.fail()] = await upstream.tools();
+      assert.deepEqual(await upstream.call(calling('echo', { isRead: true, tool })), {
         content: [{ type: 'text', text: 'after a restart' }],
       });
     }),
   );
 });
 
-test('call() does not repeat a read more than once', async () => {
-  await withServer('dies-in-call', async (upstream) => {
-    const failure = await failureOf(upstream.call(calling('echo', { isRead: true })));
-
-    assert.ok(NoEffect.is(failure));
-    assert.equal(failure.type, 'service_unavailable');
+for (const server of ['dies-in-call', 'dies-once']) {
+  const isOther = server === 'dies-once';
+  test(`call() does not repeat a read ${isOther ? 'of a tool that changed' : 'twice'}`, async () => {
+    await withFile((file) =>
+      withServer([server, file], async (upstream) => {
+        const [tool = assert.fail()] = await upstream.tools();
+        const reviewed = isOther ? { ...tool, description: 'Another' } : tool;
+        const call = calling('echo', { isRead: true, tool: reviewed });
+        assert.equal((await failureOf(upstream.call(call))).type, 'service_unavailable');
+      }),
+    );
   });
-});
+}
 
 test('call() ends at the deadline of the call and cancels it upstream', async () => {
   await withFile((file) =>
