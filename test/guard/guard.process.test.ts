@@ -43,6 +43,7 @@ test('an agent starts the guard of a reference server, reads a file, and cannot 
       args: [BIN, 'guard', '--stdio', '--id', 'files', ...upstream],
       env,
       cwd: folder,
+      stderr: 'ignore',
     }),
   );
 

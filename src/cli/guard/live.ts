@@ -26,9 +26,6 @@ import { type GuardState, hasSameUpstream, isSameService, stateOf } from './stat
 import { watchFiles } from './watch.ts';
 import { offLines } from './welcome.ts';
 
-/** In milliseconds. For an upstream that changes its tools without a notice. */
-const RELIST_MS = 60_000;
-
 /** In milliseconds: an upstream reports several changes in a row. */
 const PAUSE_MS = 200;
 
@@ -98,8 +95,7 @@ export async function openLiveGuard(options: LiveOptions): Promise<LiveGuard> {
       live.service = service;
       await record(live, started);
       const watch = watchFiles([files.policy, files.lock], platform, () => void jobs.run());
-      const relisting = platform.every(RELIST_MS, () => void jobs.run());
-      ends.push(watch.close, () => platform.cancel(relisting));
+      ends.push(watch.close);
       // The files may have changed since they were read.
       await jobs.run();
     },
