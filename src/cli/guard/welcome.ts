@@ -9,7 +9,7 @@
 
 import type { ServedService } from '../../http/serve.ts';
 import { printable } from '../printable.ts';
-import { contextLine } from './context.ts';
+import { contextLine, counted } from './context.ts';
 import { NAME_LENGTH_MAX, shown } from './offer.ts';
 import type { Owner } from './owner.ts';
 import type { GuardState } from './state.ts';
@@ -28,7 +28,7 @@ export function welcome(state: GuardState, { running, owner, isStdio }: Started)
   const { policy } = state.reviewed;
   const key = owner ? `, with the key in ${owner.file}` : '';
   const lines = [
-    `${policy.guard} offers ${state.definition.catalog.capabilities.size} tools at ${url}`,
+    `${policy.guard} offers ${counted(state.definition.catalog.capabilities.size)} at ${url}`,
     ...awayLine(state),
     `  People: sign in at ${pagesUrl}/console/${key}`,
     `  Agents: add ${url}/mcp to an MCP client, or run: writ login --service ${url}, then writ mcp --service ${url}`,
@@ -44,7 +44,7 @@ export function offLines({ off, changes }: GuardState): string {
   const more = off.size - OFF_LINES_MAX;
   if (more > 0) lines.push(`Off: and ${more} more; run "writ guard review"`);
   const others = changes.filter(({ isNamed }) => !isNamed);
-  if (others.length > 0) lines.push(`Not offered: ${others.length} other tools of the upstream`);
+  if (others.length > 0) lines.push(`Not offered: ${counted(others.length)} more of the upstream`);
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
 

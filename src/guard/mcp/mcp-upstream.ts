@@ -154,8 +154,9 @@ async function isStillOffered(
 async function callOnce(
   { deadlineMs, secrets }: McpUpstreamOptions,
   connection: Connection,
-  { tool, parameters, signal }: UpstreamCall,
+  call: UpstreamCall,
 ): Promise<JsonObject> {
+  const { tool, parameters, signal } = call;
   const { client } = connection;
   if (signal.aborted) throw notSent('its deadline has passed');
   if (client.transport === undefined) {
@@ -179,7 +180,7 @@ async function callOnce(
   const result = await Promise.race([asking, failing]).catch(async (error: unknown) => {
     throw await explained(error, connection, deadlineMs);
   });
-  return resultOf(name, result, secrets);
+  return resultOf(call, result, secrets);
 }
 
 /** The fault with the reason why the connection ended. A connection of no more use is ended here. */

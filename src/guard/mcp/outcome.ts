@@ -19,6 +19,7 @@ import { readForeignObject } from '../../domain/wire/foreign.ts';
 import { isObject, RESULT_LIMITS } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { HandlerFailure, NoEffect } from '../../service/author/handler.ts';
+import type { UpstreamCall } from '../upstream.ts';
 import { faultIn, UpstreamFault } from './fault.ts';
 import { type Secrets, shownLine } from './foreign-text.ts';
 
@@ -30,19 +31,25 @@ const TEXT_LENGTH_MAX = 500;
 const NAME_LENGTH_MAX = 128;
 
 /** Returns the result of a tool as the result of a capability. Throws the failure where the tool reports an error. */
-export function resultOf(name: string, result: CallToolResult, secrets: Secrets): JsonObject {
+export function resultOf(
+  { tool: { name }, isRead }: Pick<UpstreamCall, 'tool' | 'isRead'>,
+  result: CallToolResult,
+  secrets: Secrets,
+): JsonObject {
   const tool = shownLine(name, NAME_LENGTH_MAX);
+  // A read that fails has changed nothing.
+  const Failed = isRead ? NoEffect : HandlerFailure;
   if (result.isError) {
     const text = shownLine(secrets.inText(textOf(result)), TEXT_LENGTH_MAX);
-    throw new HandlerFailure(
+    throw new Failed(
       `Cannot complete "${tool}": the tool reports an error${text && `: ${text}`}`,
       UPSTREAM_FAILED,
     );
   }
   const reading = readForeignObject(contentOf(result), RESULT_LIMITS);
   if ('value' in reading) return secrets.inValue(reading.value);
-  throw new HandlerFailure(
-    `Cannot answer with the result of "${tool}": ${reading.fault}. The tool ran: do not repeat the call`,
+  throw new Failed(
+    `Cannot answer with the result of "${tool}": ${reading.fault}${isRead ? '' : '. The tool ran: do not repeat the call'}`,
     UPSTREAM_FAILED,
   );
 }

@@ -291,12 +291,12 @@ test('call() names the bound of a result that is too large, and that the tool ra
 test('call() shows the error of a tool as visible text without the credential', async () => {
   await withServer('tool-error', async (upstream) => {
     const failure = await failureOf(upstream.call(calling('write')));
-
     assert.equal(failure.type, 'upstream_failed');
     assert.equal(
       failure.message,
       'Cannot complete "write": the tool reports an error: Bad⟨U+202E⟩ token [secret] ⟨U+001B⟩[31m',
     );
+    assert.ok(NoEffect.is(await failureOf(upstream.call(calling('write', { isRead: true })))));
   });
 });
 
