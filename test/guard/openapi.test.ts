@@ -98,6 +98,29 @@ test('writ guard --openapi needs the variable that its credential names', async 
   assert.match(running.err.join(''), /needs the variable "SHOP_TOKEN"/);
 });
 
+test('a policy with accounts needs the secret of the client, and a call the account of its person', async () => {
+  const { heard, origin } = await api();
+  const place = shop(5);
+  const words = ['--openapi', place.file, '--origin', origin, '--inside', '--id', 'shop'];
+  const first = guard(place, [...words, '--offer', 'read_record0']);
+  await first.url();
+  await first.stop();
+  const account =
+    '{ authorize: "https://a.example/a", token: "https://a.example/t", client_id: x, client_secret: $SHOP_SECRET }';
+  const text = readFileSync(place.policyFile, 'utf8');
+  writeFileSync(place.policyFile, text.replace('upstream:', `upstream:\n  account: ${account}`));
+
+  const without = guard(place, []);
+  assert.equal(await without.ended, 2);
+  const url = await guard(place, [], { env: { SHOP_SECRET: CANARY } }).url();
+  const token = await tokenFor(url, ownerKey(place), ['shop.read']);
+  const read = await invoke(url, token, 'read_record0', { id: '1' });
+
+  assert.match(without.err.join(''), /needs the variable "SHOP_SECRET"/);
+  assert.equal(read.body.failure.type, 'account_required');
+  assert.deepEqual(heard, []);
+});
+
 const BAD: [what: string, text: string, why: RegExp][] = [
   ['is not JSON or YAML', '{"openapi": ', /shop\.json/],
   ['names no server', JSON.stringify({ ...shopDocument(5), servers: [] }), /--origin/],

@@ -16,6 +16,7 @@ import { toolDigest, type Upstream } from '../../guard/upstream.ts';
 import type { Platform } from '../../platform.ts';
 import type { AccountOptions } from '../../service/author/accounts.ts';
 import type { ServiceDefinition } from '../../service/author/definition.ts';
+import type { ReviewPort } from '../../service/author/review.ts';
 import type { OwnAct } from '../../service/core/own-act.ts';
 import { printable } from '../printable.ts';
 import { changeActs, reviewActs } from './acts.ts';
@@ -115,8 +116,7 @@ async function load(live: Live, reviewed: Reviewed): Promise<GuardState> {
     ? before.gate
     : openGate(await live.open(reviewed.policy.upstream), platform, live.jobs.soon);
   try {
-    const state = await stateOf(reviewed, { gate, account }, before);
-    return { ...state, definition: { ...state.definition, review: reviewOf(live) } };
+    return await stateOf(reviewed, { gate, account, review: reviewOf(live) }, before);
   } catch (error) {
     if (!isSame) await gate.close();
     throw error;
@@ -182,7 +182,7 @@ function offLine({ about: { tool, change } }: OwnAct): string {
 }
 
 /** What the console shows and accepts. */
-function reviewOf(live: Live): NonNullable<ServiceDefinition['review']> {
+function reviewOf(live: Live): ReviewPort {
   return {
     changes: async () => toolReviews(live.current?.changes ?? []),
     async accept(name, digest, by) {

@@ -14,7 +14,7 @@ import { type ToolChange, toolChanges } from '../../guard/pins.ts';
 import type { UpstreamTool } from '../../guard/upstream.ts';
 import type { AccountOptions } from '../../service/author/accounts.ts';
 import type { ServiceDefinition } from '../../service/author/definition.ts';
-import type { HandlerContext } from '../../service/author/handler.ts';
+import type { ReviewPort } from '../../service/author/review.ts';
 import type { Reviewed } from './files.ts';
 
 export interface GuardState {
@@ -28,19 +28,17 @@ export interface GuardState {
   readonly definition: ServiceDefinition;
 }
 
-/** The upstream behind its gate, and the account that each person has there. */
+/** What a service needs besides the files: the upstream behind its gate, accounts of people, and the reviews. */
 export interface Connection {
   readonly gate: Gate;
   readonly account?: AccountOptions | undefined;
+  readonly review?: ReviewPort | undefined;
 }
-
-/** Under this name people connect their account. */
-const ACCOUNT = 'upstream';
 
 /** Lists the tools and makes the service. Throws with the faults of a policy that does not fit the tools. */
 export async function stateOf(
   reviewed: Reviewed,
-  { gate, account }: Connection,
+  { gate, account, review }: Connection,
   before?: GuardState,
 ): Promise<GuardState> {
   const { policy, pins } = reviewed;
@@ -52,11 +50,11 @@ export async function stateOf(
     live,
     upstream: gate,
     isCurrent: gate.isCurrent,
-    ...(account && { accountOf: (context: HandlerContext) => context.account(ACCOUNT) }),
+    account,
+    review,
   });
-  const definition = account ? { ...service, accounts: new Map([[ACCOUNT, account]]) } : service;
   const changes = 'tools' in listing ? toolChanges(policy, pins, live) : (before?.changes ?? []);
-  return { reviewed, gate, listing, changes, off, definition };
+  return { reviewed, gate, listing, changes, off, definition: service };
 }
 
 /** Whether the same upstream can serve both policies. */
