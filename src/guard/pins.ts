@@ -19,7 +19,7 @@ import { toolDigest, type UpstreamTool } from './upstream.ts';
 /** Bounds the file. A thousand tools with large schemas are smaller. */
 const PINS_LIMITS: JsonLimits = { bytes: 16_777_216, depth: 64, keys: 500_000 };
 
-export interface Pin {
+interface Pin {
   readonly digest: string;
   readonly reviewedAt: string;
   readonly reviewedBy: string;
@@ -115,7 +115,7 @@ export interface ToolChange {
 }
 
 /** One text that differs. Both texts are of strangers, cut around the first difference. Empty where absent. */
-export interface ChangedPart {
+interface ChangedPart {
   readonly part: string;
   readonly before: string;
   readonly now: string;

@@ -22,7 +22,7 @@ const REASON_LENGTH_MAX = 120;
 /** Characters of a name that a comment repeats. */
 const NAME_SHOWN_MAX = 128;
 
-export interface DraftedTool {
+interface DraftedTool {
   readonly tool: UpstreamTool;
   readonly guess: GuessedEffect;
   readonly isOffered: boolean;
