@@ -19,12 +19,10 @@ import { readForeignObject } from '../../domain/wire/foreign.ts';
 import { isObject, RESULT_LIMITS } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { HandlerFailure, NoEffect } from '../../service/author/handler.ts';
+import { UPSTREAM_FAILED } from '../../service/author/http-answer.ts';
 import type { UpstreamCall } from '../upstream.ts';
 import { faultIn, UpstreamFault } from './fault.ts';
 import { type Secrets, shownLine } from './foreign-text.ts';
-
-/** Declared as a failure type by every guarded capability. */
-const UPSTREAM_FAILED = 'upstream_failed';
 
 /** Characters of the text of an upstream in a failure. */
 const TEXT_LENGTH_MAX = 500;
@@ -43,14 +41,14 @@ export function resultOf(
     const text = shownLine(secrets.inText(textOf(result)), TEXT_LENGTH_MAX);
     throw new Failed(
       `Cannot complete "${tool}": the tool reports an error${text && `: ${text}`}`,
-      UPSTREAM_FAILED,
+      UPSTREAM_FAILED.type,
     );
   }
   const reading = readForeignObject(contentOf(result), RESULT_LIMITS);
   if ('value' in reading) return secrets.inValue(reading.value);
   throw new Failed(
     `Cannot answer with the result of "${tool}": ${reading.fault}${isRead ? '' : '. The tool ran: do not repeat the call'}`,
-    UPSTREAM_FAILED,
+    UPSTREAM_FAILED.type,
   );
 }
 
@@ -82,7 +80,10 @@ export function callFailure(error: unknown, call: FailedCall): NoEffect | Handle
   const fault = faultOf(error, call.deadlineMs);
   const detail = `Cannot complete "${tool}": ${fault.message}`;
   if (fault.isAnswered) {
-    return new HandlerFailure(`${detail}. The tool ran: do not repeat the call`, UPSTREAM_FAILED);
+    return new HandlerFailure(
+      `${detail}. The tool ran: do not repeat the call`,
+      UPSTREAM_FAILED.type,
+    );
   }
   if (!fault.mayHaveActed || call.isRead) return new NoEffect(detail, 'service_unavailable');
   return new HandlerFailure(`${detail}. The tool may have acted`, 'outcome_unknown');
@@ -96,8 +97,8 @@ function refused(tool: string, error: ProtocolError, secrets: Secrets): NoEffect
   const text = shownLine(secrets.inText(error.message), TEXT_LENGTH_MAX);
   const detail = `Cannot complete "${tool}": the upstream refuses with code ${error.code}: ${text}`;
   return NOT_RUN.has(error.code)
-    ? new NoEffect(detail, UPSTREAM_FAILED)
-    : new HandlerFailure(detail, UPSTREAM_FAILED);
+    ? new NoEffect(detail, UPSTREAM_FAILED.type)
+    : new HandlerFailure(detail, UPSTREAM_FAILED.type);
 }
 
 /** What went wrong, in our own words. */
