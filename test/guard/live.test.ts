@@ -15,7 +15,10 @@ import { toolDigest, type Upstream, type UpstreamTool } from '../../src/guard/up
 import { serve } from '../../src/http/serve.ts';
 import { system } from '../../src/platform.ts';
 import type { OwnAct } from '../../src/service/core/own-act.ts';
+import { atConsole } from '../console/person.ts';
 import { closedAtEnd, temporaryFolder } from '../ends.ts';
+import { person } from '../person.ts';
+import { testService } from '../world.ts';
 import { invoke, tokenFor } from './command.ts';
 
 const NOTE: UpstreamTool = {
@@ -127,6 +130,23 @@ test('accept() puts a tool into force as it was shown, and leaves the entry to t
   assert.equal(reviewed_by, 'human:owner@localhost');
   assert.deepEqual(await port().changes(), []);
   assert.ok(!acts.some(({ verb }) => verb === 'guard_tool_reviewed'));
+});
+
+test('an operator sees a whole tool in the console, and accepts it there', async () => {
+  const { live, files } = await rig();
+  const { definition } = live.state();
+  const owner = person('key-of-the-operator', 'human:vera@example.com', ['operator:*']);
+  const service = await testService({ definition, settings: { identities: [owner] } });
+  const operator = await atConsole(service, owner.key);
+
+  const { reviews } = await operator.answer('reviews');
+  const digest = reviews[0]?.digest ?? '';
+  const accepted = await operator.reply('reviews.accept', { name: 'read_note', digest });
+
+  assert.deepEqual([reviews[0]?.is_whole, reviews[0]?.now], [true, NOTE]);
+  assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
+  const { reviewed_by } = JSON.parse(readFileSync(files.lock, 'utf8')).tools.read_note;
+  assert.equal(reviewed_by, 'human:vera@example.com');
 });
 
 test('accept() refuses a tool that changed after it was shown, and writes nothing', async () => {

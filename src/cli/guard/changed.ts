@@ -14,7 +14,8 @@ export function toolReviews(changes: readonly ToolChange[]): ToolReview[] {
 }
 
 export function toolReview({ name, kind, before, now, digest }: ToolChange): ToolReview {
-  return { name, kind, ...(digest !== undefined && { digest }), parts: partsOf(before, now) };
+  const parts = partsOf(before, now);
+  return { name, kind, ...(digest !== undefined && { digest }), ...(now && { now }), parts };
 }
 
 function partsOf(before: UpstreamTool | undefined, now: UpstreamTool | undefined) {
