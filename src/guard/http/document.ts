@@ -7,7 +7,7 @@
  * @module
  */
 
-import { parse, type YAMLParseError } from 'yaml';
+import { isScalar, parseDocument, visit, type YAMLParseError } from 'yaml';
 import { foreignText } from '../../domain/wire/foreign.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
@@ -82,11 +82,28 @@ function decoded(part: string): string {
 function parsed(text: string): unknown {
   try {
     if (/^\s*\{/.test(text)) return JSON.parse(text);
-    // A lower level hides faults, and a higher one prints lines of the document.
-    return parse(text, { logLevel: 'error', strict: true, uniqueKeys: true });
+    // A lower level hides faults, and a higher one prints lines of the document. The parser compares each pair of
+    // keys, which takes hours for many keys.
+    const document = parseDocument(text, { logLevel: 'error', strict: true, uniqueKeys: false });
+    const [error] = document.errors;
+    if (error) throw error;
+    refuseRepeatedKeys(document);
+    return document.toJS();
   } catch (cause) {
+    if (cause instanceof Unusable) throw cause;
     throw new Unusable(parsingFault(cause as YAMLParseError), { cause });
   }
+}
+
+/** Readers differ in which of two equal keys counts. */
+function refuseRepeatedKeys(document: ReturnType<typeof parseDocument>): void {
+  visit(document, {
+    Map(_, { items }) {
+      const names = items.map(({ key }) => (isScalar(key) ? String(key.value) : key));
+      if (new Set(names).size < names.length)
+        throw new Unusable('it has a key twice in one object');
+    },
+  });
 }
 
 /** The place where a text does not parse, never the text there. */

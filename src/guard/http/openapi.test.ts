@@ -327,6 +327,7 @@ const FAULTS: [what: string, text: string, fault: RegExp][] = [
     /nested deeper|aliases multiply|neither/,
   ],
   ['broken YAML', 'openapi: 3.1.0\n  paths: [', /^line \d+ is not YAML$/],
+  ['a key twice', 'openapi: 3.1.0\npaths: { /a: {}, /b: {}, /a: {} }', /^it has a key twice/],
   ['broken JSON', '{"openapi": ', /neither JSON nor YAML/],
   ['deep JSON', `{"a":${'['.repeat(200)}${']'.repeat(200)}}`, /nested deeper than 100 levels/],
   ['Swagger', 'swagger: "2.0"', /version is "2\.0"; expected OpenAPI 3\.0 or 3\.1/],
@@ -343,6 +344,13 @@ for (const [what, text, fault] of FAULTS) {
     assert.match(faultIn(text), fault);
   });
 }
+
+test('readOpenApi() reads YAML whose objects have many keys in a time that grows with their number', () => {
+  const keys = Array.from({ length: 20_000 }, (_, place) => `  key_${place}: 1`).join('\n');
+
+  // Comparing each pair of these keys would take longer than a test may.
+  assert.deepEqual(read(`openapi: 3.1.0\npaths: {}\nx-many:\n${keys}\n`).tools, []);
+});
 
 test('readOpenApi() never throws, whatever the operation is', () => {
   const part = fc.oneof(
