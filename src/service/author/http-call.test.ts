@@ -311,6 +311,15 @@ test('callHttp() removes the credential from all that the API writes', async () 
   }
 });
 
+test('callHttp() removes a credential of the query as it stood in the address', async () => {
+  const value = `${CANARY} (it's ~me!)`;
+  const echo: Answer = (request, response) => json(200, { path: request.url })(request, response);
+
+  const { requests: _, ...outcome } = await called(echo, { credential: { query: 'key', value } });
+
+  assert.deepEqual(outcome, { result: { path: '/pets/rex?key=[secret]' } });
+});
+
 test('callHttp() refuses a name that leads inside, unless the operator named it', async () => {
   const read = readApi('https://api.example.com', false);
   if ('fault' in read) return assert.fail(read.fault);

@@ -117,7 +117,7 @@ const SOON = { estimated_availability: 'PT5S' };
 async function answered(api: HttpApi, call: HttpCall, request: RoutedRequest): Promise<JsonObject> {
   const first = await attempt(api, call, request);
   const last = isRepeatable(call, first) ? await attempt(api, call, request) : first;
-  const asked: Asked = { isRead: call.isRead, secrets: secretsOf(call.credential) };
+  const asked: Asked = { isRead: call.isRead, secrets: secretsOf(call.credential?.value) };
   if (last instanceof OutboundFault) throw failureOf(last, asked);
   if (last.status < 200 || last.status > 299) throw refusalOf(last, asked);
   return resultOf(last, asked);
@@ -177,16 +177,23 @@ function failureOf({ code, hasLeft, status }: OutboundFault, asked: Asked): Erro
 /** In characters. Shorter texts occur in answers by chance. */
 const SECRET_LENGTH_MIN = 6;
 
-/** The texts of a credential that an answer may repeat: without the scheme, decoded, and as part of an address. */
-function secretsOf(credential: HttpCredential | undefined): string[] {
-  if (!credential) return [];
-  const [scheme = '', ...rest] = credential.value.split(' ');
+/**
+ * The texts of a credential that an answer may repeat, the longest first: without the scheme, decoded, and as part of
+ * an address.
+ */
+export function secretsOf(value = ''): string[] {
+  const [scheme = '', ...rest] = value.split(' ');
   const words = rest.length === 0 ? [scheme] : rest;
   const isBasic = /^basic$/i.test(scheme);
   const pairs = isBasic ? words.map((each) => Buffer.from(each, 'base64').toString()) : [];
   const passwords = pairs.flatMap((pair) => [pair, pair.slice(pair.indexOf(':') + 1)]);
-  const texts = [credential.value, ...words, ...passwords];
-  return [...new Set(texts.flatMap((each) => [each, encodeURIComponent(each)]))].filter(
-    (each) => each.length >= SECRET_LENGTH_MIN,
-  );
+  const texts = [value, ...words, ...passwords].flatMap((each) => [each, ...addressForms(each)]);
+  return [...new Set(texts)]
+    .filter((each) => each.length >= SECRET_LENGTH_MIN)
+    .sort((one, other) => other.length - one.length);
+}
+
+/** A query that `URLSearchParams` wrote encodes more characters, and a space as "+". */
+function addressForms(text: string): string[] {
+  return [encodeURIComponent(text), new URLSearchParams([['', text]]).toString().slice(1)];
 }
