@@ -9,6 +9,7 @@
  */
 
 import { visibleText } from '../../domain/wire/visible-text.ts';
+import { secretsOf as credentialTexts } from '../../service/author/http-call.ts';
 
 /** Replaces the secrets that one upstream was given. */
 export interface Secrets {
@@ -41,6 +42,16 @@ export function secretsOf(values: readonly string[]): Secrets {
   };
 }
 
+/** The secrets of values that are credentials by their place, such as a header: no such value is a setting. */
+export function credentialSecrets(values: readonly string[]): Secrets {
+  const { inText } = secretsOf(values);
+  const texts = values.flatMap((value) => credentialTexts(value));
+  return {
+    inText: (text) => inText(without(text, texts)),
+    inValue: (value) => (texts.length === 0 ? value : valueWithout(value, texts)),
+  };
+}
+
 /** Replaces the secrets of both. */
 export function bothSecrets(one: Secrets, other: Secrets): Secrets {
   return {
@@ -58,6 +69,7 @@ function without(text: string, parts: readonly string[]): string {
 /** Only for what was read as JSON with a bounded depth. */
 function valueWithout<Value>(value: Value, parts: readonly string[]): Value {
   if (typeof value === 'string') return without(value, parts) as Value;
+  if (typeof value === 'number' && parts.includes(String(value))) return SECRET as Value;
   if (Array.isArray(value)) return value.map((item) => valueWithout(item, parts)) as Value;
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => [

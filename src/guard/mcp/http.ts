@@ -15,7 +15,7 @@ import type { Upstream } from '../upstream.ts';
 import { CLOSED, type Ending } from './child.ts';
 import { type Connecting, connectClient } from './client.ts';
 import { createFetch, type FetchOptions } from './fetch.ts';
-import { secretsOf } from './foreign-text.ts';
+import { credentialSecrets } from './foreign-text.ts';
 import type { Connection } from './link.ts';
 import { createMcpUpstream } from './mcp-upstream.ts';
 import { faultOf } from './outcome.ts';
@@ -29,7 +29,7 @@ export interface HttpUpstreamOptions extends FetchOptions {
 /** Connects at once, and again after the server was away. */
 export function openHttpUpstream(options: HttpUpstreamOptions): Upstream {
   const url = new URL(options.url);
-  const secrets = secretsOf(Object.values(options.headers()));
+  const secrets = credentialSecrets(Object.values(options.headers()));
   const { platform, deadlineMs } = options;
   let prior: PriorDiscovery | undefined;
 

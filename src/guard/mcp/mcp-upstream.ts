@@ -15,7 +15,7 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import { HandlerFailure } from '../../service/author/handler.ts';
 import { toolDigest, type Upstream, type UpstreamCall, type UpstreamTool } from '../upstream.ts';
 import { UpstreamFault } from './fault.ts';
-import { bothSecrets, type Secrets, secretsOf } from './foreign-text.ts';
+import { bothSecrets, credentialSecrets, type Secrets } from './foreign-text.ts';
 import { type Connection, createLink, type Link } from './link.ts';
 import { callFailure, faultOf, resultOf } from './outcome.ts';
 import { listTools } from './tool-list.ts';
@@ -49,7 +49,7 @@ export interface CallInFlight {
 export const callInFlight = new AsyncLocalStorage<CallInFlight>();
 
 export function createMcpUpstream(options: McpUpstreamOptions): Upstream {
-  const { platform, name, log, deadlineMs } = options;
+  const { platform, name, log, deadlineMs, secrets } = options;
   const watching = createWatch(platform);
   const link = createLink({
     platform,
@@ -63,7 +63,7 @@ export function createMcpUpstream(options: McpUpstreamOptions): Upstream {
       const timer = platform.after(deadlineMs, () => late.abort());
       try {
         const { client } = await link.ready();
-        return await listTools(client, { log, deadlineMs, signal: late.signal });
+        return await listTools(client, { log, deadlineMs, secrets, signal: late.signal });
       } catch (error) {
         throw listFailure(name, faultOf(error, deadlineMs));
       } finally {
@@ -93,7 +93,7 @@ async function callOnLink(
   const secrets =
     accessToken === undefined
       ? options.secrets
-      : bothSecrets(options.secrets, secretsOf([accessToken]));
+      : bothSecrets(options.secrets, credentialSecrets([accessToken]));
   try {
     return accessToken === undefined
       ? await callWithRetry(options, link, call)
@@ -111,7 +111,9 @@ async function callFor(
   call: UpstreamCall,
 ): Promise<JsonObject> {
   if (!options.openFor) throw notSent('it takes no access token of a person');
-  const connection = await options.openFor(accessToken);
+  const connection = await options.openFor(accessToken).catch((error: unknown) => {
+    throw notSent(faultOf(error, options.deadlineMs).message);
+  });
   try {
     return await callOnce(options, connection, call);
   } finally {
@@ -141,11 +143,11 @@ async function callWithRetry(
 
 /** A server that was started again may offer another tool under the same name. */
 async function isStillOffered(
-  { log, deadlineMs }: McpUpstreamOptions,
+  { log, deadlineMs, secrets }: McpUpstreamOptions,
   { client }: Connection,
   { tool, signal }: UpstreamCall,
 ): Promise<boolean> {
-  const listed = await listTools(client, { log, deadlineMs, signal });
+  const listed = await listTools(client, { log, deadlineMs, secrets, signal });
   const digest = toolDigest(tool);
   return listed.some((each) => each.name === tool.name && toolDigest(each) === digest);
 }

@@ -15,7 +15,7 @@ import type { Logger } from '../../log.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { UpstreamTool } from '../upstream.ts';
 import { UpstreamFault } from './fault.ts';
-import { shownLine } from './foreign-text.ts';
+import { type Secrets, shownLine } from './foreign-text.ts';
 
 /** A server may put one tool on each page. More pages than this have no end. */
 const PAGES_MAX = 100;
@@ -35,6 +35,8 @@ const Page = z.object({
 
 export interface Listing {
   readonly log: Logger;
+  /** A server may repeat a credential in a description, which is kept in the lock and shown to callers. */
+  readonly secrets: Secrets;
   /** In milliseconds, for all pages together. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
@@ -57,7 +59,7 @@ export async function listTools(client: Client, listing: Listing): Promise<Upstr
     if (cursors.has(cursor)) throw endless('a page again');
     cursors.add(cursor);
   } while (cursors.size < PAGES_MAX || refusePages());
-  return readTools(listed, listing.log);
+  return readTools(listed, listing);
 }
 
 function refusePages(): never {
@@ -68,11 +70,14 @@ function endless(what: string): UpstreamFault {
   return new UpstreamFault(`it lists ${what}`, { mayHaveActed: false });
 }
 
-function readTools(listed: readonly unknown[], log: Logger): UpstreamTool[] {
+function readTools(
+  listed: readonly unknown[],
+  { log, secrets }: Pick<Listing, 'log' | 'secrets'>,
+): UpstreamTool[] {
   const tools = new Map<string, UpstreamTool>();
   const leftOut = new Map<string, string>();
   for (const [place, value] of listed.entries()) {
-    const reading = readTool(value);
+    const reading = withoutSecrets(readTool(value), secrets);
     const name = isObject(value) && typeof value.name === 'string' ? value.name : `#${place + 1}`;
     // With two of one name, a review of one would stand for the other.
     if (tools.has(name)) leftOut.set(name, 'its name is listed twice');
@@ -81,12 +86,19 @@ function readTools(listed: readonly unknown[], log: Logger): UpstreamTool[] {
   }
   for (const [name, why] of leftOut) {
     tools.delete(name);
-    log.warn({ tool: shownLine(name, NAME_LENGTH_MAX), why }, 'a tool is left out');
+    log.warn({ tool: shownLine(secrets.inText(name), NAME_LENGTH_MAX), why }, 'a tool is left out');
   }
   return [...tools.values()].filter(({ name }) => !leftOut.has(name));
 }
 
 type ToolReading = { readonly tool: UpstreamTool } | { readonly fault: string };
+
+function withoutSecrets(reading: ToolReading, secrets: Secrets): ToolReading {
+  if ('fault' in reading) return reading;
+  const tool = secrets.inValue(reading.tool);
+  // Under another name it could not be called.
+  return tool.name === reading.tool.name ? { tool } : { fault: 'name: it contains a credential' };
+}
 
 /** Reads one tool of a list. A fault is the end of a sentence. */
 function readTool(value: unknown): ToolReading {
