@@ -8,6 +8,7 @@
  */
 
 import { faultText } from '../domain/catalog/fault.ts';
+import { formatDuration } from '../domain/values/duration.ts';
 import { readForeignObject } from '../domain/wire/foreign.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { PREVIEW_LIMITS } from '../service/approval/request.ts';
@@ -26,6 +27,7 @@ import { type ToolInputs, toolInputs, toolOutput } from './declared.ts';
 import { type Pins, reviewedTool } from './pins.ts';
 import type { GuardPolicy } from './policy/read.ts';
 import type { ToolApproval, ToolPolicy } from './policy/schema.ts';
+import { DEADLINE_MAX_MS, deadlineMsOf } from './policy/upstream-schema.ts';
 import type { SchemaIssue } from './schema-check.ts';
 import { shownLine, shownText } from './text.ts';
 import type { Upstream, UpstreamTool } from './upstream.ts';
@@ -165,7 +167,6 @@ function definedCapability(
   reviewed: Reviewed,
 ): DefinedCapability {
   const { policy, tool, inputs } = reviewed;
-  const { deadline } = given.policy.upstream;
   const output = toolOutput(tool);
   const { declared: cost, price, issues: amountIssues } = callCost(policy.cost);
   const approval = policy.approval && approvalPolicy(policy.approval, tool);
@@ -180,7 +181,7 @@ function definedCapability(
     ...(approval && { approval }),
     ...(policy.limit && { rate_limit: { ...policy.limit } }),
     ...(policy.log.length > 0 && { observability: { fields_logged: [...policy.log] } }),
-    ...(deadline !== undefined && { deadline }),
+    deadline: handlerDeadline(given.policy.upstream),
   });
   return {
     ...defined,
@@ -202,6 +203,13 @@ function definedCapability(
       ...(output.schema && { output_schema: output.schema }),
     },
   };
+}
+
+/** In milliseconds: an upstream reports that it is late before the service stops to wait, and knows what that means. */
+const REPORT_MS = 1_000;
+
+function handlerDeadline(upstream: GuardPolicy['upstream']): string {
+  return formatDuration(Math.min(DEADLINE_MAX_MS, deadlineMsOf(upstream) + REPORT_MS));
 }
 
 function descriptionOf({ name, title, description }: UpstreamTool): string {

@@ -22,11 +22,12 @@ interface Heard {
 }
 
 /** An API that answers everything, and echoes the credential where it is asked to. */
-async function api() {
+async function api({ isSilent = false } = {}) {
   const heard: Heard[] = [];
   const server = createServer((request, response) => {
     const { method, url, headers } = request;
     heard.push({ line: `${method} ${url}`, authorization: headers.authorization });
+    if (isSilent) return;
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ name: 'a lamp' }));
   });
@@ -75,6 +76,23 @@ for (const count of [20, 500]) {
     }
   });
 }
+
+test('a read that an API never answers had no effect, and the outcome of a write is unknown', async () => {
+  const { origin } = await api({ isSilent: true });
+  const place = shop(20);
+  const upstream = `{ openapi: ./shop.json, origin: "${origin}", inside: true, deadline: 300ms }`;
+  const tools = '  read_record0: { effect: read }\n  remove_record1: { effect: write }\n';
+  writeFileSync(place.policyFile, `guard: shop\nupstream: ${upstream}\ntools:\n${tools}`);
+  await guard(place, ['review'], { answers: ['y', 'y'] }).ended;
+
+  const url = await guard(place, []).url();
+  const token = await tokenFor(url, ownerKey(place), ['shop.read', 'shop.write']);
+  const read = await invoke(url, token, 'read_record0', { id: '1' });
+  const removed = await invoke(url, token, 'remove_record1', { id: '1' });
+
+  assert.deepEqual([read.body.failure.type, read.body.effect], ['service_unavailable', 'none']);
+  assert.equal(removed.body.failure.type, 'outcome_unknown');
+});
 
 test('writ guard --openapi offers nothing by default, and says what to pass', async () => {
   const place = shop(20);

@@ -8,9 +8,8 @@
  */
 
 import { dirname, resolve } from 'node:path';
-import { parseDuration } from '../../domain/values/duration.ts';
 import type { GuardPolicy } from '../../guard/policy/read.ts';
-import type { UpstreamPolicy } from '../../guard/policy/upstream-schema.ts';
+import { deadlineMsOf, type UpstreamPolicy } from '../../guard/policy/upstream-schema.ts';
 import type { Upstream } from '../../guard/upstream.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
@@ -18,9 +17,6 @@ import type { AccountOptions } from '../../service/author/accounts.ts';
 import type { HttpCredential } from '../../service/author/http-call.ts';
 import type { Io } from '../io.ts';
 import type { GuardFiles } from './files.ts';
-
-/** In milliseconds, where the policy names no deadline. */
-const DEADLINE_MS = 30_000;
 
 export interface ConnectOptions {
   readonly files: GuardFiles;
@@ -47,7 +43,7 @@ export function accountOf(policy: GuardPolicy, env: Io['env']): AccountOptions |
 export async function connect(policy: UpstreamPolicy, options: ConnectOptions): Promise<Upstream> {
   const { files, env, platform, log } = options;
   const folder = dirname(files.policy);
-  const deadlineMs = parseDuration(policy.deadline ?? '') ?? DEADLINE_MS;
+  const deadlineMs = deadlineMsOf(policy);
   const inside = policy.inside ?? false;
   const credential = credentialOf(policy, env);
   if (policy.command !== undefined) {
@@ -77,6 +73,7 @@ export async function connect(policy: UpstreamPolicy, options: ConnectOptions): 
     inside,
     headers: policy.headers ?? [],
     credential,
+    deadlineMs,
     platform,
   });
 }

@@ -29,6 +29,7 @@ async function opened(more: Partial<OpenApiUpstreamOptions> = {}) {
     origin,
     inside: false,
     headers: [],
+    deadlineMs: 5_000,
     platform: system,
     ...more,
     file,

@@ -34,7 +34,9 @@ export interface OpenApiUpstreamOptions {
   readonly headers: readonly string[];
   /** Absent where each person has an own one. */
   readonly credential?: HttpCredential | undefined;
-  readonly platform: Pick<Platform, 'every' | 'cancel'>;
+  /** How long one call may take. */
+  readonly deadlineMs: number;
+  readonly platform: Pick<Platform, 'after' | 'every' | 'cancel'>;
 }
 
 /** In milliseconds: how soon a changed document is noticed. */
@@ -42,7 +44,7 @@ const LOOK_MS = 2_000;
 
 /** Throws one line about an origin or a credential that cannot be used. */
 export function openApiUpstream(options: OpenApiUpstreamOptions): Upstream {
-  const { file, origin, inside, headers, credential, platform } = options;
+  const { file, origin, inside, headers, credential, deadlineMs, platform } = options;
   const read = readApi(origin, inside);
   if ('fault' in read) throw new Error(`Cannot use the origin "${origin}": ${read.fault}`);
   const unfit = credential && credentialFault(credential);
@@ -64,14 +66,13 @@ export function openApiUpstream(options: OpenApiUpstreamOptions): Upstream {
         ? { header: 'Authorization', value: `Bearer ${accessToken}` }
         : credential;
       const route = routeOf(tool, allowed);
+      const late = new AbortController();
+      const timer = platform.after(deadlineMs, () => late.abort());
+      const sent = { route, parameters, invocationId, isRead, credential: proof };
       return callHttp(read.api, {
-        route,
-        parameters,
-        invocationId,
-        isRead,
-        signal,
-        credential: proof,
-      });
+        ...sent,
+        signal: AbortSignal.any([signal, late.signal]),
+      }).finally(() => platform.cancel(timer));
     },
     watch: watching.add,
     close: async () => watching.end(),

@@ -18,7 +18,7 @@ const WORDS_MAX = 128;
 const NAMES_MAX = 64;
 
 /** A day: the longest that a handler may run. */
-const DEADLINE_MAX_MS = 86_400_000;
+export const DEADLINE_MAX_MS = 86_400_000;
 
 /** A name of the environment in a text: `$NAME` or `${NAME}`. */
 const VARIABLE = /\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\})/;
@@ -224,6 +224,14 @@ function addressFault(text: string): string | undefined {
     return 'a secret does not belong in this file; write a credential with $NAME';
   }
   return hash === '' ? undefined : 'expected an address without "#"';
+}
+
+/** In milliseconds, where the policy names no deadline. */
+const DEADLINE_MS = 30_000;
+
+/** How long one call of the upstream may take, in milliseconds. */
+export function deadlineMsOf({ deadline = '' }: Pick<UpstreamPolicy, 'deadline'>): number {
+  return parseDuration(deadline) ?? DEADLINE_MS;
 }
 
 function isDeadline(text: string): boolean {
