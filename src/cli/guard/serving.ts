@@ -8,6 +8,7 @@
  */
 
 import { type Config, type GivenSettings, loadConfig } from '../../config/config.ts';
+import type { GuardPolicy } from '../../guard/policy/read.ts';
 import type { UpstreamPolicy } from '../../guard/policy/upstream-schema.ts';
 import { type ServedService, serve } from '../../http/serve.ts';
 import { createLog, type Logger } from '../../log.ts';
@@ -37,6 +38,7 @@ export async function serveGuard(options: GuardOptions, files: GuardFiles, io: I
   const open = (policy: UpstreamPolicy) =>
     connect(policy, { files, env: io.env, platform: system, log });
   const run = { files, options, platform: system, io, tell, open };
+  const later = laterLines(options, owner);
   let first = hasPolicy(files) ? laterRun(run) : await firstRun(run);
   const agents = new Set<Agent>();
   const opening = openLiveGuard({
@@ -50,12 +52,14 @@ export async function serveGuard(options: GuardOptions, files: GuardFiles, io: I
     },
     account: (policy) => accountOf(policy, io.env),
     async onChange(state) {
+      tell(later(state));
       for (const agent of agents) await agent.follow(givenBy(state));
     },
   });
   // Nothing else would close what the first run opened.
   const live = await opening.finally(() => first?.close());
   try {
+    later(live.state());
     await serveLive({ options, io, live, owner, tell, log, agents });
   } finally {
     await live.close();
@@ -120,6 +124,34 @@ function settingsOf({ reviewed }: GuardState, { owner, options }: Serving): Give
     mcp_tools: options.tools ?? tools_as,
     ...(owner && { identities: [identityOf(owner, { id, scopes })] }),
     ...(options.isStdio && { port: 0 }),
+  };
+}
+
+/**
+ * What of a changed policy waits for the next start, as lines for the person: settings are read once. The first
+ * state is what runs.
+ */
+function laterLines({ tools: chosen }: GuardOptions, owner: Owner | undefined) {
+  let started: GuardPolicy | undefined;
+  let last = '';
+  return ({ reviewed: { policy } }: GuardState): string => {
+    started ??= policy;
+    const given = new Set([...started.tools.values()].map(({ scope }) => scope));
+    const isGiven = (scope: string) => given.has(scope) || scope.startsWith(`${policy.guard}.`);
+    const wanted = [...policy.tools.values()].map(({ scope }) => scope);
+    const fresh = owner ? [...new Set(wanted)].filter((scope) => !isGiven(scope)) : [];
+    const lines = [
+      ...(chosen === undefined && policy.tools_as !== started.tools_as
+        ? ['"tools_as" takes effect when you start the guard again']
+        : []),
+      ...fresh.map(
+        (scope) => `The owner can give the scope "${scope}" when you have started the guard again`,
+      ),
+    ];
+    const text = lines.map((line) => `${printable(line)}\n`).join('');
+    if (text === last) return '';
+    last = text;
+    return text;
   };
 }
 

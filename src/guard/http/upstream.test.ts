@@ -155,7 +155,9 @@ test('watch() reports a changed document', async () => {
     look = run;
     return { unref: () => undefined };
   };
-  const { file, upstream } = await opened({ platform: { every, cancel: () => undefined } });
+  const { file, upstream } = await opened({
+    platform: { after: system.after, every, cancel: () => undefined },
+  });
   let reports = 0;
   upstream.watch(() => {
     reports += 1;
