@@ -262,17 +262,6 @@ describe('a policy that is edited while the guard runs', () => {
     await running.until('The changed policy is in force');
   });
 
-  test('names what of it waits for the next start', async () => {
-    const place = await reviewedFolder();
-    const { running } = await served(place);
-
-    const tools = '  read_note: { effect: read, scope: other.read }\n';
-    writeFileSync(place.policyFile, `tools_as: search\n${POLICY(place, tools)}`);
-
-    await running.until(/"tools_as" takes effect when you start the guard again/);
-    await running.until(/scope "other\.read" when you have started the guard again/);
-  });
-
   test('keeps the guard as it is when the file goes', async () => {
     const place = await reviewedFolder();
     const { running, url, token } = await served(place);

@@ -94,6 +94,20 @@ test('a read that an API never answers had no effect, and the outcome of a write
   assert.equal(removed.body.failure.type, 'outcome_unknown');
 });
 
+test('a changed policy names what of it waits for the next start', async () => {
+  const place = shop(20);
+  const upstream = 'upstream: { openapi: ./shop.json, origin: https://shop.example.com }';
+  const policy = `guard: shop\n${upstream}\ntools:\n  read_record0: { effect: read`;
+  writeFileSync(place.policyFile, `${policy} }\n`);
+  const running = guard(place, []);
+  await running.url();
+
+  writeFileSync(place.policyFile, `tools_as: search\n${policy}, scope: other.read }\n`);
+
+  await running.until(/"tools_as" takes effect when you start the guard again/);
+  await running.until(/scope "other\.read" when you have started the guard again/);
+});
+
 test('writ guard --openapi offers nothing by default, and says what to pass', async () => {
   const place = shop(20);
 

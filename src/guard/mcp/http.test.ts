@@ -1,97 +1,16 @@
 import assert from 'node:assert/strict';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { test } from 'vitest';
 import { z } from 'zod';
-import { CANARY, calling, failureOf, keptLog, until } from '../../../test/guard/calls.ts';
+import { CANARY, calling, failureOf, until } from '../../../test/guard/calls.ts';
+import { type Answer, json, older, texts, withServer } from '../../../test/guard/older-server.ts';
 import { system } from '../../platform.ts';
 import { HandlerFailure, NoEffect } from '../../service/author/handler.ts';
-import type { Upstream } from '../upstream.ts';
-import { type HttpUpstreamOptions, openHttpUpstream } from './http.ts';
+import type { HttpUpstreamOptions } from './http.ts';
 
-interface Asked {
-  readonly id?: number | string;
-  readonly method: string;
-  readonly params?: { readonly name?: string };
-}
-
-type Answer = (asked: Asked, request: IncomingMessage, response: ServerResponse) => void;
-
-/** Serves on loopback, and gives the upstream of it to a test. */
-async function withServer(
-  listener: RequestListener,
-  run: (upstream: Upstream) => Promise<void>,
-  more: Partial<HttpUpstreamOptions> = {},
-): Promise<void> {
-  const server = createServer(listener);
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  const { port } = server.address() as AddressInfo;
-  const { log, text } = keptLog();
-  const upstream = openHttpUpstream({
-    url: `http://127.0.0.1:${port}/mcp?key=${CANARY}`,
-    inside: true,
-    headers: () => ({ Authorization: `Bearer ${CANARY}` }),
-    deadlineMs: 5_000,
-    platform: system,
-    log,
-    ...more,
-  });
-  try {
-    await run(upstream);
-  } finally {
-    await upstream.close();
-    server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
-  }
-  assert.ok(!text().includes(CANARY));
-}
-
-/** A server of 2025 with one session, whose calls a test answers. */
-function older(onCall: Answer, sessions: string[] = []): RequestListener {
-  return async (request, response) => {
-    if (request.method === 'GET') return void response.writeHead(405).end();
-    if (request.method === 'DELETE') return void response.writeHead(200).end();
-    const asked = await bodyOf(request);
-    if (asked.id === undefined) return void response.writeHead(202).end();
-    if (asked.method === 'initialize') {
-      sessions.push(`session-${sessions.length}`);
-      response.setHeader('mcp-session-id', sessions.at(-1) as string);
-      return json(response, asked, {
-        protocolVersion: '2025-06-18',
-        capabilities: { tools: {} },
-        serverInfo: { name: 'older', version: '1' },
-      });
-    }
-    if (asked.method === 'tools/list') {
-      return json(response, asked, { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] });
-    }
-    if (asked.method === 'tools/call') return onCall(asked, request, response);
-    const error = { code: -32_601, message: 'unknown method' };
-    response.setHeader('content-type', 'application/json');
-    return void response.end(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error }));
-  };
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Asked> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString());
-}
-
-function json(response: ServerResponse, { id }: Asked, result: object): void {
-  response.setHeader('content-type', 'application/json');
-  response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
-}
-
-const texts = (text: string) => ({ content: [{ type: 'text', text }] });
 const read = { isRead: true };
 
 test('openHttpUpstream() lists and calls the tools of a server of 2026, and hears of changes', async () => {
@@ -154,85 +73,6 @@ test('openHttpUpstream() lists and calls the tools of the reference server', asy
     },
   );
   await server.close();
-});
-
-test('openHttpUpstream() sends the credential, and hides it in results and errors', async () => {
-  const repeat: Answer = (asked, request, response) => {
-    const text = `you sent ${request.headers.authorization}`;
-    json(response, asked, { ...texts(text), isError: asked.params?.name === 'fail' });
-  };
-  await withServer(older(repeat), async (upstream) => {
-    assert.deepEqual(await upstream.call(calling('echo')), texts('you sent [secret]'));
-    const failure = await failureOf(upstream.call(calling('fail')));
-    assert.match(failure.message, /the tool reports an error: you sent \[secret\]$/);
-  });
-});
-
-test('openHttpUpstream() hides a credential of letters, and one that was decoded or is a number', async () => {
-  const [login, letters, digits] = ['user:open sesame', 'opensesameplease', '87654321'];
-  const basic = `Basic ${Buffer.from(login).toString('base64')}`;
-  const headers = () => ({ Authorization: basic, 'X-Key': letters, 'X-Number': digits });
-  const repeat: Answer = (asked, _, response) => {
-    const structuredContent = { login, letters, digits: Number(digits), list: [{ [letters]: 1 }] };
-    json(response, asked, { content: [], structuredContent });
-  };
-  await withServer(
-    older(repeat),
-    async (upstream) => {
-      const shown = JSON.stringify(await upstream.call(calling('echo')));
-      for (const secret of ['open sesame', letters, digits]) {
-        assert.ok(!shown.includes(secret), shown);
-      }
-    },
-    { headers },
-  );
-});
-
-test('tools() never has the credential, and leaves out a tool that is called by it', async () => {
-  const inputSchema = { type: 'object', properties: { a: { description: CANARY } } };
-  const tools = [
-    { name: 'echo', title: `To ${CANARY}`, description: `You sent Bearer ${CANARY}`, inputSchema },
-    { name: `run_${CANARY}`, inputSchema },
-  ];
-  const listener = older(() => assert.fail());
-  await withServer(
-    async (request, response) => {
-      if (request.method !== 'POST') return listener(request, response);
-      const asked = await bodyOf(request);
-      if (asked.method === 'tools/list') return json(response, asked, { tools });
-      if (asked.id === undefined) return void response.writeHead(202).end();
-      json(response, asked, {
-        protocolVersion: '2025-06-18',
-        capabilities: { tools: {} },
-        serverInfo: { name: 'older', version: '1' },
-      });
-    },
-    async (upstream) => {
-      const listed = await upstream.tools();
-      assert.deepEqual(
-        listed.map(({ name, description }) => [name, description]),
-        [['echo', 'You sent [secret]']],
-      );
-      assert.ok(!JSON.stringify(listed).includes(CANARY));
-    },
-  );
-});
-
-test('call() had no effect when the session of a person cannot be opened', async () => {
-  const listener = older(() => assert.fail());
-  await withServer(
-    (request, response) => {
-      if (request.headers.authorization === `Bearer ${CANARY}`) return listener(request, response);
-      request.socket.destroy();
-    },
-    async (upstream) => {
-      await upstream.tools();
-      const failure = await failureOf(
-        upstream.call(calling('echo', { accessToken: 'token-of-ann-1' })),
-      );
-      assert.ok(NoEffect.is(failure), failure.message);
-    },
-  );
 });
 
 test('call() uses the access token of a person on a session of its own', async () => {
