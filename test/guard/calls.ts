@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { UpstreamCall } from '../../src/guard/upstream.ts';
@@ -38,6 +38,15 @@ export async function failureOf(promise: Promise<unknown>): Promise<NoEffect | H
   assert.ok(NoEffect.is(thrown) || HandlerFailure.is(thrown), String(thrown));
   assert.ok(!`${thrown.stack}${JSON.stringify(thrown)}${thrown.cause}`.includes(CANARY));
   return thrown;
+}
+
+/** What the files of a folder and of its folders contain. */
+export function textsIn(folder: string): string[] {
+  return readdirSync(folder)
+    .map((name) => join(folder, name))
+    .flatMap((path) =>
+      statSync(path).isDirectory() ? textsIn(path) : [readFileSync(path, 'latin1')],
+    );
 }
 
 /** A path in a folder of its own, which is removed. */

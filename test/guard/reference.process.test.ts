@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { test, vi } from 'vitest';
@@ -13,7 +13,7 @@ import { atEnd, temporaryFolder } from '../ends.ts';
 import { launch, seen } from '../launch.ts';
 import { call, connectAgent, newAgent, VERSIONS } from '../mcp/agent.ts';
 import { GENERATIONS } from '../mcp/generations.ts';
-import { CANARY } from './calls.ts';
+import { CANARY, textsIn } from './calls.ts';
 import { ask, ownerKey, tokenFor } from './command.ts';
 
 const SLOW = 120_000;
@@ -233,14 +233,8 @@ test('a credential that a server prints with its whole environment appears nowhe
 
   assert.match(text, /API_TOKEN[^,]*\[secret\]/);
   assert.ok(!text.includes('OTHER') && !text.includes('kept here'));
-  const kept = filesIn(here.folder).map((file) => readFileSync(file, 'latin1'));
+  const kept = textsIn(here.folder);
   assert.ok(kept.length >= 5, 'the policy, the lock, the store, its keys and the key of the owner');
   const places = [text, JSON.stringify([answer, audit]), running.output.out, running.output.err];
   assert.ok([...places, ...kept].every((each) => !each.includes(CANARY)));
 });
-
-function filesIn(folder: string): string[] {
-  return readdirSync(folder)
-    .map((name) => join(folder, name))
-    .flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]));
-}
