@@ -122,12 +122,15 @@ test('an agent writes a file only after a person approves, until its budget ends
   }
 
   const read = await call(agent, 'read_text_file', { path: here.at('shared/note.txt') });
+  const missing = await call(agent, 'read_text_file', { path: here.at('shared/none.txt') });
   const first = await approved('shared/first.txt');
   const again = await write('shared/first.txt');
   const second = await approved('shared/second.txt');
   const third = await write('shared/third.txt');
 
   assert.match(read.text, /remember the lamp/);
+  assert.equal(missing.answer.failure.type, 'upstream_failed');
+  assert.match(missing.text, /the tool reports an error: ENOENT/);
   assert.equal(first.answer.success, true, first.text);
   assert.equal(readFileSync(here.at('shared/first.txt'), 'utf8'), 'shared/first.txt');
   assert.equal(again.answer.failure.type, 'approval_required');

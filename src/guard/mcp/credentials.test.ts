@@ -18,8 +18,11 @@ test('openHttpUpstream() sends the credential, and hides it in results and error
   };
   await withServer(older(repeat), async (upstream) => {
     assert.deepEqual(await upstream.call(calling('echo')), texts('you sent [secret]'));
-    const failure = await failureOf(upstream.call(calling('fail')));
-    assert.match(failure.message, /the tool reports an error: you sent \[secret\]$/);
+    for (const isRead of [false, true]) {
+      const failure = await failureOf(upstream.call(calling('fail', { isRead })));
+      assert.match(failure.message, /the tool reports an error: you sent \[secret\]$/);
+      assert.equal(NoEffect.is(failure), isRead);
+    }
   });
 });
 

@@ -12,7 +12,7 @@ import { SdkError, SdkErrorCode, type Tool } from '@modelcontextprotocol/client'
 import type { Logger } from '../../log.ts';
 import type { Platform, Timer } from '../../platform.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import { HandlerFailure } from '../../service/author/handler.ts';
+import { HandlerFailure, NoEffect } from '../../service/author/handler.ts';
 import { toolDigest, type Upstream, type UpstreamCall, type UpstreamTool } from '../upstream.ts';
 import { UpstreamFault } from './fault.ts';
 import { bothSecrets, credentialSecrets, type Secrets } from './foreign-text.ts';
@@ -99,7 +99,7 @@ async function callOnLink(
       ? await callWithRetry(options, link, call)
       : await callFor(accessToken, { ...options, secrets }, call);
   } catch (error) {
-    if (HandlerFailure.is(error)) throw error;
+    if (HandlerFailure.is(error) || NoEffect.is(error)) throw error;
     throw callFailure(error, { name: tool.name, isRead, deadlineMs: options.deadlineMs, secrets });
   }
 }
