@@ -28,9 +28,18 @@ export function launch(
   cwd: string,
   environment: Record<string, string> = {},
 ): Launched {
+  return launchProgram([process.execPath, ...args], cwd, environment);
+}
+
+/** The same for any program. */
+export function launchProgram(
+  [program = '', ...args]: readonly string[],
+  cwd: string,
+  environment: Record<string, string> = {},
+): Launched {
   const { PATH, XDG_STATE_HOME } = process.env;
   const own = { PATH, XDG_STATE_HOME, HOST: '127.0.0.1', PORT: '0' };
-  const child = spawn(process.execPath, args, { cwd, env: { ...own, ...environment } });
+  const child = spawn(program, args, { cwd, env: { ...own, ...environment } });
   const output = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output.out += text;

@@ -210,6 +210,8 @@ test('a reference server whose descriptions change loses its tools until a perso
   const [again] = await Promise.all(agents.map((agent) => agent.call(given)));
   assert.match(again?.text ?? '', /remember the lamp/);
   await assertSound(here, url);
+  running.child.kill('SIGTERM');
+  assert.equal(await running.ended, 0);
 });
 
 test('a credential that a server prints with its whole environment appears nowhere', {
