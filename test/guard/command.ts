@@ -137,8 +137,8 @@ export function guard(
       { timeout: 20_000, interval: 20 },
     );
   async function url(): Promise<string> {
-    await Promise.race([until(/ tools at http:/), ended]);
-    const found = / tools at (http:\S+)/.exec(printed())?.[1];
+    await Promise.race([until(/ tools? at http:/), ended]);
+    const found = / tools? at (http:\S+)/.exec(printed())?.[1];
     if (found === undefined) throw new Error(`it does not serve:\n${printed()}`);
     return found;
   }

@@ -76,7 +76,7 @@ async function startedByAgent({ folder, env }: Place) {
   await agent.connect(transport);
   atEnd(() => agent.close());
   const url = await vi.waitFor(() => {
-    const found = / tools at (http:\S+)/.exec(printed)?.[1];
+    const found = / tools? at (http:\S+)/.exec(printed)?.[1];
     assert.ok(found, printed);
     return found;
   }, SOON);
@@ -172,7 +172,7 @@ test('a reference server whose descriptions change loses its tools until a perso
   writeFileSync(here.at('writ-guard.yaml'), examplePolicy(command));
   await accepted(here);
   const running = here.start(['guard']);
-  const url = await seen(running, / tools at (http:\S+)/);
+  const url = await seen(running, / tools? at (http:\S+)/);
   const key = ownerKey(here);
   const token = await tokenFor(url, key, ['files.read', 'files.irreversible']);
   const agents = await Promise.all(GENERATIONS.map(({ overHttp }) => overHttp({ url, token })));
@@ -225,7 +225,7 @@ test('a credential that a server prints with its whole environment appears nowhe
     OTHER: 'kept here',
     WRIT_LOG_LEVEL: 'debug',
   });
-  const url = await seen(running, / tools at (http:\S+)/);
+  const url = await seen(running, / tools? at (http:\S+)/);
   const key = ownerKey(here);
   const token = await tokenFor(url, key, ['every.read']);
   const agent = await connectAgent({ version: VERSIONS[1], url, token });
