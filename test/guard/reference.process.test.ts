@@ -33,7 +33,7 @@ function examplePolicy(command: readonly string[]): string {
   return text.replace(fetched, () => JSON.stringify([...command, './shared']));
 }
 
-/** A folder with a file to read, and `writ` in it. */
+/** A folder with a file to read, in which `writ` is started. */
 function place() {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'shared'));
@@ -124,6 +124,8 @@ test('an agent writes a file only after a person approves, until its budget ends
   const read = await call(agent, 'read_text_file', { path: here.at('shared/note.txt') });
   const missing = await call(agent, 'read_text_file', { path: here.at('shared/none.txt') });
   const first = await approved('shared/first.txt');
+  const written = readFileSync(here.at('shared/first.txt'), 'utf8');
+  writeFileSync(here.at('shared/first.txt'), 'of a person');
   const again = await write('shared/first.txt');
   const second = await approved('shared/second.txt');
   const third = await write('shared/third.txt');
@@ -132,8 +134,9 @@ test('an agent writes a file only after a person approves, until its budget ends
   assert.equal(missing.answer.failure.type, 'upstream_failed');
   assert.match(missing.text, /the tool reports an error: ENOENT/);
   assert.equal(first.answer.success, true, first.text);
-  assert.equal(readFileSync(here.at('shared/first.txt'), 'utf8'), 'shared/first.txt');
+  assert.equal(written, 'shared/first.txt');
   assert.equal(again.answer.failure.type, 'approval_required');
+  assert.equal(readFileSync(here.at('shared/first.txt'), 'utf8'), 'of a person');
   assert.deepEqual(second.answer.cost_actual, { currency: 'USD', amount: 1 });
   assert.equal(third.answer.failure.type, 'budget_exceeded', third.text);
   assert.deepEqual(readdirSync(here.at('shared')).sort(), ['first.txt', 'note.txt', 'second.txt']);
