@@ -9,6 +9,7 @@
 
 import { faultText } from '../domain/catalog/fault.ts';
 import { formatDuration } from '../domain/values/duration.ts';
+import { digestOf } from '../domain/wire/canonical.ts';
 import { readForeignObject } from '../domain/wire/foreign.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { PREVIEW_LIMITS } from '../service/approval/request.ts';
@@ -30,7 +31,7 @@ import type { ToolApproval, ToolPolicy } from './policy/schema.ts';
 import { DEADLINE_MAX_MS, deadlineMsOf } from './policy/upstream-schema.ts';
 import type { SchemaIssue } from './schema-check.ts';
 import { shownLine, shownText } from './text.ts';
-import type { Upstream, UpstreamTool } from './upstream.ts';
+import { toolDigest, type Upstream, type UpstreamTool } from './upstream.ts';
 
 /** Characters of a description. Agents read all of them. */
 const DESCRIPTION_LENGTH_MAX = 8_192;
@@ -199,7 +200,7 @@ function definedCapability(
     declaration: {
       ...(defined.declaration as JsonObject),
       inputs: inputs.inputs,
-      input_schema: inputs.schema,
+      input_schema: approval ? { ...inputs.schema, $comment: markOf(given, tool) } : inputs.schema,
       ...(output.schema && { output_schema: output.schema }),
     },
   };
@@ -210,6 +211,15 @@ const REPORT_MS = 1_000;
 
 function handlerDeadline(upstream: GuardPolicy['upstream']): string {
   return formatDuration(Math.min(DEADLINE_MAX_MS, deadlineMsOf(upstream) + REPORT_MS));
+}
+
+/**
+ * An approval is bound to the declaration, so the declaration names what the approval is for: the whole tool, also the
+ * parts that a declaration does not have, and the upstream that acts.
+ */
+function markOf({ policy }: GuardOptions, tool: UpstreamTool): string {
+  const { deadline: _, ...upstream } = policy.upstream;
+  return `reviewed as ${digestOf({ upstream, tool: toolDigest(tool) })}`;
 }
 
 function descriptionOf({ name, title, description }: UpstreamTool): string {
