@@ -231,7 +231,8 @@ function handlerOf({ upstream, isCurrent, policy: all }: GuardOptions, reviewed:
   const { policy, tool } = reviewed;
   const { answered } = callCost(policy.cost);
   const { issues } = toolOutput(tool);
-  const isRead = policy.effect === 'read';
+  // A call that has a price is charged once, whatever it does: a second try, or a lost answer, may have been billed.
+  const isRead = policy.effect === 'read' && policy.cost === undefined;
   return async (parameters: JsonObject, context: HandlerContext): Promise<JsonObject> => {
     if (!isCurrent(tool)) {
       const detail = `Cannot call "${shownLine(tool.name, NAME_LENGTH_MAX)}": the upstream changed it, and it is off until a person reviews it`;

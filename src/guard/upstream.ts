@@ -35,7 +35,7 @@ export interface UpstreamCall {
   readonly parameters: JsonObject;
   /** The same for every try of one invocation. */
   readonly invocationId: string;
-  /** Whether a second try cannot do harm. */
+  /** Whether a second try cannot do harm: it changes nothing and costs nothing. */
   readonly isRead: boolean;
   /** Aborts at the deadline of the call. */
   readonly signal: AbortSignal;

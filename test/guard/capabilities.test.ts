@@ -232,6 +232,24 @@ test('a failed call is charged with what was reserved', async () => {
   await shop.close();
 });
 
+test('a read that has a price stays charged when its answer cannot be used, and is sent once', async () => {
+  const cost = 'cost: { answer: usage.cost, currency: USD, most: 5 }';
+  const { shop, calls } = await opened(`  look: { tool: look up, effect: read, ${cost} }`, () => ({
+    usage: { cost: 5 },
+  }));
+  const agent = await shop.caller('a', { budget });
+
+  const { type } = failureOf(await agent.invoke('look', {}));
+
+  assert.equal(type, 'upstream_failed');
+  assert.deepEqual(
+    calls.map(({ isRead }) => isRead),
+    [false],
+  );
+  await shop.expectSpent(agent, 5);
+  await shop.close();
+});
+
 test('an approver sees the tool and all parameters before the call runs', async () => {
   const { shop, calls } = await opened('  pay: { effect: write, approval: always }');
   const agent = await shop.caller('a');

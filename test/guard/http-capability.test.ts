@@ -101,6 +101,27 @@ test('httpCapability() reports an unknown outcome when the API breaks', async ()
   await close();
 });
 
+test('httpCapability() sends a read that has a price once, and charges it when the answer is lost', async () => {
+  const api = await localApi((_, response) => response.socket?.destroy());
+  const look = httpCapability({
+    ...COMMON,
+    name: 'look',
+    side_effect: 'read',
+    cost: { certainty: 'fixed', financial: { currency: 'USD', amount: 2 } },
+    request: { origin: api.origin, method: 'GET', path: '/look' },
+    inside: true,
+  });
+  const desk = await testService(createService({ id: 'bank', capabilities: [look] }));
+  const agent = await desk.caller('payer', { budget: { currency: 'USD', max_amount: 100 } });
+
+  failureOf(await agent.invoke('look', {}), 'outcome_unknown');
+
+  assert.equal(api.requests.length, 1);
+  await desk.expectSpent(agent, 2);
+  await desk.close();
+  await api.close();
+});
+
 test('httpCapability() refuses parameters that do not fit the path before anything is sent', async () => {
   const { api, agent, close } = await paying(json(200, {}));
   const reply = await agent.invoke('pay', { invoice: '..', amount: 5 });

@@ -104,10 +104,12 @@ export function httpCapability<
   definition: HttpCapabilityDefinition<Name, Inputs, Output, Path, Details>,
 ): DefinedCapability<Name, TypesOf<Inputs, Output, Details>> {
   const { request, inside = false, credential, costOf, ...declared } = definition;
-  const { name, side_effect, failure_types = [] } = declared;
+  const { name, side_effect, cost, failure_types = [] } = declared;
   const route = routeOf(request as AnyRequest);
   const read = readApi(request.origin, inside);
-  const isRead = (typeof side_effect === 'string' ? side_effect : side_effect?.type) === 'read';
+  const effect = typeof side_effect === 'string' ? side_effect : side_effect?.type;
+  // A read that has a price is not tried again, and stays charged where its answer is lost: it may have been billed.
+  const isRead = effect === 'read' && cost === undefined;
 
   const handler: Handler = async (parameters, context) => {
     if ('fault' in read) throw new Error(`Cannot call the API: ${read.fault}`);
