@@ -181,7 +181,10 @@ function commonLength(one: string, other: string): number {
   return length;
 }
 
-/** The values of a tool by their paths, such as `inputSchema.properties.path.description`. */
+/**
+ * The values of a tool by their paths, such as `inputSchema.properties.path.description`. Two different tools differ in a
+ * path or in a text: a name that could be taken for several is quoted, and so is a text that could be taken for JSON.
+ */
 export function leavesOf(tool: UpstreamTool): ReadonlyMap<string, string> {
   const leaves = new Map<string, string>();
   const waiting: [path: string, value: unknown][] = Object.entries(tool).reverse();
@@ -190,13 +193,39 @@ export function leavesOf(tool: UpstreamTool): ReadonlyMap<string, string> {
     const members = isObject(value) ? Object.entries(value) : [];
     if (members.length > 0) {
       waiting.push(
-        ...members.reverse().map(([key, each]) => [`${path}.${key}`, each] as [string, unknown]),
+        ...members
+          .reverse()
+          .map(([key, each]) => [`${path}.${pathName(key)}`, each] as [string, unknown]),
       );
-    } else if (value !== undefined) {
-      leaves.set(path, typeof value === 'string' ? value : canonicalJson(value));
+    } else if (value !== undefined && !isNoDescription(path, value)) {
+      leaves.set(path, leafText(value));
     }
   }
   return leaves;
+}
+
+function pathName(key: string): string {
+  return /^[\w$-]+$/.test(key) ? key : JSON.stringify(key);
+}
+
+/** A tool without a description has an empty one. */
+function isNoDescription(path: string, value: unknown): boolean {
+  return path === 'description' && value === '';
+}
+
+function leafText(value: unknown): string {
+  return typeof value === 'string' && !isLikeJson(value) ? value : canonicalJson(value);
+}
+
+/** Also an empty text, which would look like none. */
+function isLikeJson(text: string): boolean {
+  if (text === '') return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function sorted(value: unknown): unknown {
