@@ -23,6 +23,9 @@ export interface Gate {
   /** False once the upstream is known to offer another tool under this name, or none. */
   isCurrent(tool: UpstreamTool): boolean;
   call(call: UpstreamCall): Promise<JsonObject>;
+  /** Ends the upstream when its calls have ended: each one has a deadline. */
+  retire(): Promise<void>;
+  /** Ends the upstream, also in the middle of a call. */
   close(): Promise<void>;
 }
 
@@ -46,6 +49,7 @@ export function openGate(
   let known: Known | undefined;
   let running: Promise<Known> | undefined;
   let changes = 0;
+  const calls = new Set<Promise<JsonObject>>();
   upstream.watch(() => {
     changes += 1;
     known = undefined;
@@ -90,7 +94,13 @@ export function openGate(
       // The fault itself is for the operator: it may quote what the upstream printed.
       if ('fault' in listing) throw away('it does not list its tools');
       if (live.get(call.tool.name) !== digestOf(call.tool)) throw changed();
-      return upstream.call(call);
+      const calling = upstream.call(call);
+      calls.add(calling);
+      return calling.finally(() => calls.delete(calling));
+    },
+    async retire() {
+      while (calls.size > 0) await Promise.allSettled(calls);
+      await upstream.close();
     },
     close: () => upstream.close(),
   };

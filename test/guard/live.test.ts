@@ -38,10 +38,11 @@ const OWNER = {
 
 /** An upstream in this process, whose tools a test decides. */
 function upstreamOf(name: string, ended: string[]) {
-  const state: { tools: readonly UpstreamTool[] | undefined; calls: number } = {
-    tools: [NOTE],
-    calls: 0,
-  };
+  const state: {
+    tools: readonly UpstreamTool[] | undefined;
+    calls: number;
+    until: Promise<unknown> | undefined;
+  } = { tools: [NOTE], calls: 0, until: undefined };
   let notify = () => {};
   const upstream: Upstream = {
     async tools() {
@@ -50,6 +51,8 @@ function upstreamOf(name: string, ended: string[]) {
     },
     async call() {
       state.calls += 1;
+      await state.until;
+      if (ended.includes(name)) throw new Error('it was ended in the middle of a call');
       return { from: name };
     },
     watch(onChange) {
@@ -191,6 +194,25 @@ test('a changed upstream in the policy takes over, and the one before is closed'
 
   assert.equal((await read()).body.result.from, 'second');
   assert.equal(upstream('first').state.calls, 0);
+});
+
+test('an upstream that is replaced finishes its calls before it is closed', async () => {
+  const { files, read, upstream, ended, told } = await accepted();
+  let finish = () => {};
+  upstream('first').state.until = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const reading = read();
+  await vi.waitFor(() => assert.equal(upstream('first').state.calls, 1), { timeout: 20_000 });
+
+  writeFileSync(files.policy, POLICY('second'));
+  await vi
+    .waitFor(() => assert.match(told.join(''), /policy is in force/), { timeout: 20_000 })
+    .finally(() => finish());
+
+  assert.equal((await reading).body.result?.from, 'first');
+  assert.equal((await read()).body.result?.from, 'second');
+  await vi.waitFor(() => assert.deepEqual(ended, ['first']), { timeout: 20_000 });
 });
 
 test('a policy whose upstream cannot be opened changes nothing', async () => {

@@ -8,7 +8,7 @@
  */
 
 import { sha256Hex } from '../../domain/wire/hash.ts';
-import { openGate } from '../../guard/gate.ts';
+import { type Gate, openGate } from '../../guard/gate.ts';
 import { pinned } from '../../guard/pins.ts';
 import type { GuardPolicy } from '../../guard/policy/read.ts';
 import type { UpstreamPolicy } from '../../guard/policy/upstream-schema.ts';
@@ -64,6 +64,8 @@ interface Live extends LiveOptions {
   readonly jobs: Jobs;
   /** The faults of the policy that was refused last. */
   refused: string;
+  /** Of policies before, while their calls end. */
+  readonly retiring: Set<Gate>;
   /** Reviews whose entries exist already. */
   readonly recorded: Set<string>;
 }
@@ -83,6 +85,7 @@ export async function openLiveGuard(options: LiveOptions): Promise<LiveGuard> {
     service: undefined,
     jobs,
     refused: '',
+    retiring: new Set(),
     recorded: new Set(),
   };
   const first = readGuardFiles(files);
@@ -103,6 +106,7 @@ export async function openLiveGuard(options: LiveOptions): Promise<LiveGuard> {
     async close() {
       for (const end of ends) end();
       await jobs.close();
+      await Promise.all([...live.retiring].map((gate) => gate.close()));
       await live.current?.gate.close();
     },
   };
@@ -138,9 +142,20 @@ async function refresh(live: Live): Promise<void> {
   }
   live.current = next;
   live.refused = '';
-  if (next.gate !== before.gate) await before.gate.close();
+  if (next.gate !== before.gate) retire(live, before.gate);
   await record(live, next, before);
   await live.onChange?.(next);
+}
+
+/** Calls of the definition before are finished by the upstream that has them. */
+function retire({ retiring, tell }: Live, gate: Gate): void {
+  retiring.add(gate);
+  const failed = (error: unknown) =>
+    tell(`Cannot end an upstream: ${printable(reasonOf(error))}\n`);
+  void gate
+    .retire()
+    .catch(failed)
+    .finally(() => retiring.delete(gate));
 }
 
 /** What was in force before stays in force. The same faults are reported once. */
