@@ -158,17 +158,14 @@ test('a delegation that the owner ended is not given again by another start', as
 });
 
 test('an edited policy gives the agent the scopes of new tools, and no second budget', async () => {
-  const place = await reviewedFolder('budget: 5 USD\ntools:\n  read_note: { effect: read }\n');
+  const paid = 'tools:\n  read_note: { effect: read, cost: 0.3 USD }\n';
+  const place = await reviewedFolder(`budget: 0.4 USD\n${paid}`);
   const running = started(place);
   const agent = await agentOf(running);
+  assert.equal((await call(agent, 'read_note', { id: 'a' })).isError, false);
 
-  writeFileSync(
-    place.policyFile,
-    POLICY(
-      place,
-      'budget: 5 USD\ntools:\n  read_note: { effect: read }\n  write_note: { effect: write }\n',
-    ),
-  );
+  const more = `budget: 0.5 USD\n${paid}  write_note: { effect: write }\n`;
+  writeFileSync(place.policyFile, POLICY(place, more));
   await running.until('The changed policy is in force');
   assert.equal(await guard(place, ['review'], { answers: ['y'] }).ended, 0);
 
@@ -176,6 +173,18 @@ test('an edited policy gives the agent the scopes of new tools, and no second bu
     async () => {
       const done = await call(agent, 'write_note', { id: 'a', text: 'b' });
       assert.equal(done.isError, false, done.text);
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+  const second = await call(agent, 'read_note', { id: 'a' });
+  assert.equal(second.answer.failure?.type, 'budget_exceeded');
+  assert.match(second.text, /0\.2/);
+  writeFileSync(place.policyFile, POLICY(place, more.replace('0.5', '0.1')));
+  await vi.waitFor(
+    async () => {
+      const third = await call(agent, 'read_note', { id: 'a' });
+      assert.equal(third.answer.failure?.type, 'budget_exceeded');
+      assert.match(third.text, /budget is 0\.00/);
     },
     { timeout: 20_000, interval: 50 },
   );

@@ -3,7 +3,7 @@
  *
  * The owner gives it: the scopes of the offered tools, the budget of the policy, at most a day. It is kept in a file,
  * so that an agent that starts the guard again goes on with the budget it has left, and does not get a delegation
- * again that the owner has ended.
+ * again that the owner has ended. A delegation that replaces another one has the budget that the other one left.
  *
  * @module
  */
@@ -12,6 +12,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { coversAll } from '../../domain/authority/scope-pattern.ts';
+import { fromMinor, toMinor } from '../../domain/values/money.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import { readPrivately } from '../../keyring/key-file.ts';
 import { type Gateway, isFailure, localGateway } from '../../mcp/gateway.ts';
@@ -52,6 +53,8 @@ interface Saved extends Given {
   readonly token_id: string;
   /** An ISO timestamp. */
   readonly expires_at: string;
+  /** Written before the guard itself ends it: a crash in between is no decision of the owner. */
+  readonly is_replaced?: boolean | undefined;
 }
 
 export interface AgentOptions {
@@ -87,22 +90,46 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
     // Another process of the same guard may have made another one.
     const before = await known(owner, savedIn(file), given.guard);
     if (before?.isEnded) throw ended(file);
-    saved = before;
-    if (before && isEnough(before, given, platform.now() + RENEWAL_MS)) return;
-    saved = await issued(owner, given, hoursOf(runtime()));
+    saved = before?.saved;
+    if (saved && isEnough(saved, given, platform.now() + RENEWAL_MS)) return;
+    const budget = saved ? await replaced(saved) : given.budget;
+    saved = await issued(owner, { ...given, budget }, hoursOf(runtime()));
+    saved = { ...saved, budget: given.budget };
     await write(file, saved);
-    // The delegation is replaced, so that two budgets never add up.
-    if (before) await owner.ask('tokens.revoke', { token_id: before.token_id });
   }
 
-  await renew();
-  const gateway = agentGateway(runtime, () => saved?.token ?? '');
-  const looking = platform.every(LOOK_MS, () => void renew().catch(options.onError));
+  /** Ends the delegation first, so that two budgets never add up. Returns the budget of the next one. */
+  async function replaced(old: Saved): Promise<Budget | undefined> {
+    await write(file, { ...old, is_replaced: true });
+    await owner.ask('tokens.revoke', { token_id: old.token_id });
+    const view = await owner.ask('tokens.get', { token_id: old.token_id });
+    if (isFailure(view)) throw new Error(view.failure.detail);
+    if (view.state === 'active') throw new Error(`Cannot replace the delegation of ${SUBJECT}`);
+    const isOver = Date.parse(old.expires_at) <= platform.now() + RENEWAL_MS;
+    return isOver ? given.budget : leftOf(given.budget, old.budget, view.budget_remaining ?? 0);
+  }
+
+  let renewing = renew();
+  const renewed = () => {
+    renewing = renewing.catch(() => undefined).then(renew);
+    return renewing;
+  };
+  await renewing;
+  const inner = agentGateway(runtime, () => saved?.token ?? '');
+  const gateway: Gateway = {
+    // While a delegation is replaced, the one before is ended already.
+    async ask(name, input, sink) {
+      await renewing.catch(() => undefined);
+      return inner.ask(name, input, sink);
+    },
+    manifest: inner.manifest,
+  };
+  const looking = platform.every(LOOK_MS, () => void renewed().catch(options.onError));
   return {
     gateway,
     async follow(next) {
       given = next;
-      await renew();
+      await renewed();
     },
     close: () => platform.cancel(looking),
   };
@@ -112,7 +139,25 @@ export async function openAgent(options: AgentOptions): Promise<Agent> {
 async function known(owner: Gateway, saved: Saved | undefined, guard: string) {
   if (saved?.guard !== guard) return undefined;
   const view = await owner.ask('tokens.get', { token_id: saved.token_id });
-  return isFailure(view) ? undefined : { ...saved, isEnded: view.state === 'revoked' };
+  if (isFailure(view)) {
+    if (view.failure.type === 'not_found') return undefined;
+    // Another delegation now would be a second budget.
+    throw new Error(view.failure.detail);
+  }
+  return { saved, isEnded: view.state === 'revoked' && !saved.is_replaced };
+}
+
+/** What the policy gives now, without what was used of the budget before. Calls that run count as used. */
+function leftOf(
+  given: Budget | undefined,
+  before: Budget | undefined,
+  remaining: number,
+): Budget | undefined {
+  if (!given || before?.currency !== given.currency) return given;
+  const { currency } = given;
+  const minor = (amount: number) => toMinor(amount, currency) ?? 0n;
+  const left = minor(given.max_amount) - minor(before.max_amount) + minor(remaining);
+  return { currency, max_amount: fromMinor(left > 0n ? left : 0n, currency) };
 }
 
 function ended(file: string): Error {
@@ -128,6 +173,7 @@ function hoursOf({ config }: Runtime): number {
 function isEnough(saved: Saved, given: Given, atLeastUntil: number): boolean {
   return (
     saved.guard === given.guard &&
+    !saved.is_replaced &&
     coversAll(saved.scope, given.scope) &&
     JSON.stringify(saved.budget) === JSON.stringify(given.budget) &&
     Date.parse(saved.expires_at) > atLeastUntil
