@@ -73,10 +73,12 @@ function answeredCost(value: unknown, currency: string): Money | undefined {
   const isText = typeof value === 'string' && /^[0-9]{1,15}(?:\.[0-9]{1,15})?$/.test(value);
   const amount = isText ? Number(value) : value;
   if (typeof amount !== 'number' || !(amount >= 0)) return undefined;
+  // Also minus zero, which JSON can write.
+  if (amount === 0) return { currency, amount: 0 };
   if (toMinor(amount, currency) !== undefined) return { currency, amount };
   const units = 10 ** (exponentOf(currency) ?? 0);
   // Less than a millionth is the imprecision of a double, not a part of a unit.
-  const rounded = Math.ceil(amount * units - 1e-6) / units;
+  const rounded = Math.max(1, Math.ceil(amount * units - 1e-6)) / units;
   return toMinor(rounded, currency) === undefined ? undefined : { currency, amount: rounded };
 }
 
