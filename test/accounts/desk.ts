@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { type HandlerContext, HandlerFailure } from '../../src/service/author/handler.ts';
-import { locationOf, type Person, personAt } from '../sign-in/browser.ts';
+import { type Person, personAt } from '../sign-in/browser.ts';
 import { type Reply, type TestOptions, type TestService, testService } from '../world.ts';
 import { type OtherService, openOtherService } from './other-service.ts';
 
@@ -111,7 +111,14 @@ export async function begun(person: Person, name = 'tracker'): Promise<string> {
   const page = await person.open(`/accounts/${name}`);
   assert.equal(page.status, 200, page.text);
   const reply = await person.send(page, `/accounts/${name}/connect`);
-  return locationOf(reply).href;
+  return leadingTo(reply);
+}
+
+/** Where a page leads the browser by itself. */
+export function leadingTo({ status, headers, text }: Reply): string {
+  assert.equal(status, 200, text);
+  const [, location] = /^0; url=(.+)$/.exec(String(headers.refresh)) ?? [];
+  return location ?? assert.fail(text);
 }
 
 /** Comes back from the other service. */

@@ -8,7 +8,6 @@
 import { text } from '../../openapi/html.ts';
 import type { AccountsView, AccountView } from '../../service/accounts/accounts.ts';
 import { type Frame, form, page, shown } from './frame.ts';
-import { formTargetOf } from './headers.ts';
 import { time } from './values.ts';
 
 export function accountsPage(frame: Frame, { accounts, now }: AccountsView): string {
@@ -21,9 +20,15 @@ export function accountsPage(frame: Frame, { accounts, now }: AccountsView): str
   return page(frame, { title: 'Accounts', main });
 }
 
-/** Where the forms of the page may lead. */
-export function accountTargets({ accounts }: AccountsView): string[] {
-  return [...new Set(accounts.map(({ authorize }) => formTargetOf(authorize)))];
+/**
+ * The way to the other service, which the browser takes by itself. A page and no redirect: Chromium holds the answer to
+ * a form to `form-action` through every further redirect, and other services redirect to hosts that no policy can name.
+ */
+export function leavingPage(frame: Frame, location: string): string {
+  const { host } = new URL(location);
+  const main = `<h1>Log in at the other service</h1>
+<p><a class="button" rel="noreferrer" href="${text(location)}">Go on to ${shown(host)}</a></p>`;
+  return page(frame, { title: 'Log in at the other service', main, isNarrow: true });
 }
 
 const STATE = {

@@ -12,7 +12,7 @@ import type { Accounts } from '../../service/accounts/accounts.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { Exchange, HttpAnswer } from '../exchange.ts';
 import { statusOf } from '../status.ts';
-import { accountsPage, accountTargets } from './accounts-page.ts';
+import { accountsPage, leavingPage } from './accounts-page.ts';
 import { faultAnswer, frameOf, pageAnswer, redirectAnswer } from './arrival.ts';
 import { formOf, LOGIN_SECONDS, type PageParts, queryOf, sessionIn } from './page-parts.ts';
 
@@ -56,14 +56,16 @@ async function show(
     throw new Refusal(failure('not_found', detail));
   }
   const html = accountsPage(frameOf(signIn, basePath, session), view);
-  return pageAnswer(exchange, html, { formTargets: accountTargets(view) });
+  return pageAnswer(exchange, html);
 }
 
 async function connect(accounts: Accounts, [parts, exchange, session]: Asked): Promise<HttpAnswer> {
   formOf(parts, exchange, session);
   const { location, login } = await accounts.begin(session, exchange.params.name ?? '');
-  const { account } = parts.cookies();
-  return redirectAnswer(exchange, location, [account.write(login, LOGIN_SECONDS)]);
+  const cookies = [parts.cookies().account.write(login, LOGIN_SECONDS)];
+  const html = leavingPage(frameOf(parts.signIn, parts.basePath, session), location);
+  const answer = pageAnswer(exchange, html, { cookies });
+  return { ...answer, headers: { ...answer.headers, refresh: `0; url=${location}` } };
 }
 
 async function disconnect(

@@ -94,8 +94,10 @@ function declared(parts: AccountParts, name: string): AccountOptions {
   throw new Refusal(failure('not_found', 'Cannot find the account: there is none with this name'));
 }
 
-function callbackOf({ baseUrl }: AccountParts, name: string): string {
-  return `${baseUrl()}/accounts/${name}/callback`;
+/** Among the pages: the browser has the cookies of the session for their host. */
+function callbackOf({ baseUrl, pageUrl }: AccountParts, name: string): string {
+  const path = `/accounts/${name}/callback` as const;
+  return pageUrl(path) ?? baseUrl() + path;
 }
 
 function aboutLogin(sessionId: string, name: string): string {
