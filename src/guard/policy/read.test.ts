@@ -286,6 +286,12 @@ const API_MISTAKES: Row[] = [
     '6:21 upstream.account.token: write https; http is for an address inside, with inside: true',
   ],
   [
+    'a credential beside the account of each person',
+    '{ query: key, value: $KEY }',
+    '{ query: key, value: $KEY }\n  account: { authorize: "https://a.example/a", token: "https://a.example/t", client_id: x }',
+    '5:15 upstream.credential: an HTTP API gets the account of each person, and no other credential',
+  ],
+  [
     'a literal secret of an account',
     'credential: { query: key, value: $KEY }',
     'account: { authorize: "https://a.example/a", token: "https://a.example/t", client_id: x, client_secret: canary }',

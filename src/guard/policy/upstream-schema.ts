@@ -208,6 +208,14 @@ function credentialFaults({ credential, account, headers = [] }: Given, kind: Ki
     ...(name === 'authorization' && account !== undefined
       ? [[['credential', 'header'], 'the account of each person uses this header'] as const]
       : []),
+    ...(credential !== undefined && account !== undefined && kind === 'openapi'
+      ? [
+          [
+            ['credential'],
+            'an HTTP API gets the account of each person, and no other credential',
+          ] as const,
+        ]
+      : []),
     ...headers
       .map((header, index) => [header.toLowerCase(), index] as const)
       .filter(([header]) => header === name)
