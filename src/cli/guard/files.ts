@@ -7,9 +7,9 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve, sep } from 'node:path';
 import { NO_PINS, type Pins, readPins, writePins } from '../../guard/pins.ts';
 import { type GuardPolicy, type PolicyFault, readPolicy } from '../../guard/policy/read.ts';
 import { codeOf, writeNewFile } from '../../keyring/key-file.ts';
@@ -39,6 +39,42 @@ export interface Reviewed {
 export function guardFiles(policy: string = POLICY_FILE): GuardFiles {
   const path = resolve(policy);
   return { policy: path, lock: `${path.replace(/\.ya?ml$/, '')}.lock.json` };
+}
+
+/**
+ * Throws where a word of a command names a folder that has own files of the guard in it: a tool that reads files there
+ * would give an agent the keys, and one that writes could change the policy.
+ */
+export function refuseExposed(
+  command: readonly string[],
+  { policy, lock }: GuardFiles,
+  folders: readonly string[],
+): void {
+  const own = [...folders, policy, lock].map(placeOf);
+  for (const word of command) {
+    // Such as `--root=.`
+    const named = word.slice(word.indexOf('=') + 1);
+    if (named === '') continue;
+    const path = resolve(dirname(policy), named);
+    const folder = existsSync(path) ? placeOf(path) : path;
+    const exposed = own.find((each) => `${each}${sep}`.startsWith(withSeparator(folder)));
+    if (exposed === undefined) continue;
+    const advice = 'name a folder below, or move the policy (--policy) and the data (WRIT_DATA)';
+    throw new Error(
+      `the command gets "${word}", and files of the guard are there: "${exposed}". Its tools could read the keys or change the policy; ${advice}`,
+    );
+  }
+}
+
+/** The path without links, as far as it exists. */
+function placeOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const parent = dirname(path);
+  return parent === path ? path : resolve(placeOf(parent), basename(path));
+}
+
+function withSeparator(folder: string): string {
+  return folder.endsWith(sep) ? folder : `${folder}${sep}`;
 }
 
 export function hasPolicy({ policy }: GuardFiles): boolean {

@@ -21,7 +21,7 @@ import type { Io } from '../io.ts';
 import { printable } from '../printable.ts';
 import { type Agent, agentGateway, type Given, openAgent } from './agent.ts';
 import { accountOf, connect } from './connect.ts';
-import { type GuardFiles, hasPolicy } from './files.ts';
+import { type GuardFiles, hasPolicy, refuseExposed } from './files.ts';
 import { firstRun, laterRun } from './first-run.ts';
 import { type LiveGuard, openLiveGuard } from './live.ts';
 import type { GuardOptions } from './options.ts';
@@ -35,8 +35,10 @@ export async function serveGuard(options: GuardOptions, files: GuardFiles, io: I
   const owner = ownerOf(config);
   const tell = options.isStdio ? io.err : io.out;
   const log = createLog(config.log_level);
-  const open = (policy: UpstreamPolicy) =>
-    connect(policy, { files, env: io.env, platform: system, log });
+  const open = async (policy: UpstreamPolicy) => {
+    refuseExposed(policy.command ?? [], files, [config.data, config.keys]);
+    return connect(policy, { files, env: io.env, platform: system, log });
+  };
   const run = { files, options, platform: system, io, tell, open };
   const later = laterLines(options, owner);
   let first = hasPolicy(files) ? laterRun(run) : await firstRun(run);
