@@ -100,6 +100,7 @@ async function rig({ lock = 'writ-guard.lock.json' } = {}) {
   const running = await serve(live.state().definition, {
     settings,
     environment: {},
+    folder,
     signals: false,
   });
   closedAtEnd(running);
