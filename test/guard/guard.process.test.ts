@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { test, vi } from 'vitest';
@@ -21,7 +21,9 @@ const FILES = resolve('node_modules/@modelcontextprotocol/server-filesystem/dist
 
 function place() {
   const folder = temporaryFolder();
-  writeFileSync(join(folder, 'note.txt'), 'remember the lamp');
+  const shared = join(folder, 'shared');
+  mkdirSync(shared);
+  writeFileSync(join(shared, 'note.txt'), 'remember the lamp');
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: folder,
@@ -29,13 +31,13 @@ function place() {
     WRIT_MARK: 'none',
     PORT: '0',
   };
-  return { folder, env, upstream: ['--', process.execPath, FILES, folder] };
+  return { folder, shared, env, upstream: ['--', process.execPath, FILES, shared] };
 }
 
 test('an agent starts the guard of a reference server, reads a file, and cannot write one', {
   timeout: SLOW,
 }, async () => {
-  const { folder, env, upstream } = place();
+  const { folder, shared, env, upstream } = place();
   const agent = newAgent(VERSIONS[0]);
   await agent.connect(
     new StdioClientTransport({
@@ -47,8 +49,8 @@ test('an agent starts the guard of a reference server, reads a file, and cannot 
     }),
   );
 
-  const read = await call(agent, 'read_text_file', { path: join(folder, 'note.txt') });
-  const write = await call(agent, 'write_file', { path: join(folder, 'b.txt'), content: 'b' });
+  const read = await call(agent, 'read_text_file', { path: join(shared, 'note.txt') });
+  const write = await call(agent, 'write_file', { path: join(shared, 'b.txt'), content: 'b' });
   await agent.close();
 
   assert.match(read.text, /remember the lamp/);
