@@ -9,6 +9,7 @@
  */
 
 import { visibleText } from '../../domain/wire/visible-text.ts';
+import { scrubbed } from '../../service/author/http-answer.ts';
 import { secretsOf as credentialTexts } from '../../service/author/http-call.ts';
 
 /** Replaces the secrets that one upstream was given. */
@@ -18,8 +19,6 @@ export interface Secrets {
   /** For results: replaces what looks like a secret, so that ordinary settings do not change data. */
   inValue<Value>(value: Value): Value;
 }
-
-const SECRET = '[secret]';
 
 /** Characters. A shorter value is found in ordinary words. */
 const VALUE_LENGTH_MIN = 4;
@@ -37,8 +36,8 @@ export function secretsOf(values: readonly string[]): Secrets {
     .sort((one, other) => other.length - one.length);
   const likely = parts.filter((part) => part.length >= SECRET_LENGTH_MIN && !SETTING.test(part));
   return {
-    inText: (text) => without(text, parts),
-    inValue: (value) => (likely.length === 0 ? value : valueWithout(value, likely)),
+    inText: (text) => scrubbed(text, parts),
+    inValue: (value) => scrubbed(value, likely),
   };
 }
 
@@ -47,8 +46,8 @@ export function credentialSecrets(values: readonly string[]): Secrets {
   const { inText } = secretsOf(values);
   const texts = values.flatMap((value) => credentialTexts(value));
   return {
-    inText: (text) => inText(without(text, texts)),
-    inValue: (value) => (texts.length === 0 ? value : valueWithout(value, texts)),
+    inText: (text) => inText(scrubbed(text, texts)),
+    inValue: (value) => scrubbed(value, texts),
   };
 }
 
@@ -58,25 +57,6 @@ export function bothSecrets(one: Secrets, other: Secrets): Secrets {
     inText: (text) => one.inText(other.inText(text)),
     inValue: (value) => one.inValue(other.inValue(value)),
   };
-}
-
-function without(text: string, parts: readonly string[]): string {
-  let shown = text;
-  for (const part of parts) if (shown.includes(part)) shown = shown.replaceAll(part, SECRET);
-  return shown;
-}
-
-/** Only for what was read as JSON with a bounded depth. */
-function valueWithout<Value>(value: Value, parts: readonly string[]): Value {
-  if (typeof value === 'string') return without(value, parts) as Value;
-  if (typeof value === 'number' && parts.includes(String(value))) return SECRET as Value;
-  if (Array.isArray(value)) return value.map((item) => valueWithout(item, parts)) as Value;
-  if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).map(([name, member]) => [
-    without(name, parts),
-    valueWithout(member, parts),
-  ]);
-  return Object.fromEntries(members) as Value;
 }
 
 /** UTF-16 units that are looked at for each one that is shown: white space is drawn together first. */

@@ -11,6 +11,7 @@ import { bareHost } from '../../domain/values/host.ts';
 import { isObject, type JsonLimits, readJson } from '../../domain/wire/json.ts';
 import type { AccountOptions } from '../author/accounts.ts';
 import type { ServiceParts } from '../core/parts.ts';
+import { clientProof } from '../outbound/client-proof.ts';
 import { callOut } from '../outbound/outbound.ts';
 import type { Tokens } from './parts.ts';
 
@@ -180,7 +181,7 @@ function post(
   url: string,
   form: Readonly<Record<string, string>>,
 ) {
-  const proof = clientProof(account);
+  const proof = clientProof(account, account.client_authentication ?? 'basic');
   return callOut(platform, {
     url,
     method: 'POST',
@@ -190,18 +191,4 @@ function post(
     bytesMax: ANSWER_LIMITS.bytes,
     insideHosts: account.inside ? [bareHost(new URL(url))] : [],
   });
-}
-
-/** RFC 6749, 2.3.1. Without a secret this client is public. */
-function clientProof({ client_id, client_secret, client_authentication }: AccountOptions): {
-  readonly headers?: Record<string, string>;
-  readonly form?: Record<string, string>;
-} {
-  if (client_secret === undefined) return { form: { client_id } };
-  if (client_authentication === 'post') return { form: { client_id, client_secret } };
-  // Both are encoded as in a form before they are joined.
-  const pair = [client_id, client_secret].map((text) =>
-    new URLSearchParams([['', text]]).toString().slice(1),
-  );
-  return { headers: { authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}` } };
 }

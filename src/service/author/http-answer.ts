@@ -180,8 +180,9 @@ function textOf(body: Buffer): { readonly value: JsonObject } | { readonly fault
   }
 }
 
-/** The value without the secrets. An API may repeat the headers or the address of a request. */
-function scrubbed(value: unknown, secrets: readonly string[]): unknown {
+/** The value without the secrets. An upstream may repeat what it was given. Only for JSON with a bounded depth. */
+export function scrubbed<Value>(value: Value, secrets: readonly string[]): Value;
+export function scrubbed(value: unknown, secrets: readonly string[]): unknown {
   if (secrets.length === 0) return value;
   if (typeof value === 'string')
     return secrets.reduce((text, each) => text.replaceAll(each, SECRET), value);

@@ -22,6 +22,7 @@ import {
   jsonOf,
   type VerifiedToken,
 } from '../authority/issuers.ts';
+import { clientProof } from '../outbound/client-proof.ts';
 import {
   type Connection,
   identityClaims,
@@ -339,7 +340,8 @@ async function askTokens(
   form: Readonly<Record<string, string>>,
 ): Promise<{ status: number; answer: Json }> {
   const discovery = await issuer.discovery();
-  const proof = clientProof(client, discovery.token_endpoint_auth_methods_supported);
+  const method = methodOf(client, discovery.token_endpoint_auth_methods_supported);
+  const proof = clientProof(client, method);
   const { status, body } = await issuer.call({
     url: String(discovery.token_endpoint),
     method: 'POST',
@@ -349,26 +351,14 @@ async function askTokens(
   return { status, answer: jsonOf(body) };
 }
 
-/**
- * How this client authenticates. Without a secret it is public, whatever the list says: providers that admit public
- * clients often do not list `none`.
- */
-function clientProof(
-  { client_id, client_secret }: ProviderClient,
+/** How this client sends its secret. Without one the list does not count: providers often do not list `none`. */
+function methodOf(
+  { client_secret }: ProviderClient,
   methods: unknown = ['client_secret_basic'],
-): { headers?: Record<string, string>; form?: Record<string, string> } {
-  if (client_secret === undefined) return { form: { client_id } };
+): 'basic' | 'post' {
   const listed = Array.isArray(methods) ? methods : [];
-  if (listed.includes('client_secret_basic')) {
-    // RFC 6749, 2.3.1: both are encoded as in a form before they are joined.
-    const pair = [client_id, client_secret].map((text) =>
-      new URLSearchParams([['', text]]).toString().slice(1),
-    );
-    return {
-      headers: { authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}` },
-    };
-  }
-  if (listed.includes('client_secret_post')) return { form: { client_id, client_secret } };
+  if (client_secret === undefined || listed.includes('client_secret_basic')) return 'basic';
+  if (listed.includes('client_secret_post')) return 'post';
   throw new Error(
     'it takes a client secret neither by client_secret_basic nor by client_secret_post',
   );
