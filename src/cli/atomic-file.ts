@@ -4,6 +4,7 @@
  * @module
  */
 
+import { randomBytes } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -12,6 +13,15 @@ const PRIVATE = 0o600;
 
 /** Bytes that are collected before they are written. */
 const CHUNK_BYTES = 64 * 1024;
+
+/** Writes a text that fits in memory. */
+export function writeTextAtomically(path: string, text: string): Promise<void> {
+  async function* lines() {
+    yield text;
+  }
+  // A name of its own: a crash may leave the file behind, and a later process may have the same id.
+  return writeAtomically(path, `${path}.${randomBytes(8).toString('hex')}.part`, lines());
+}
 
 /** `part` is a temporary name beside `path`. A crash may leave it behind. */
 export async function writeAtomically(

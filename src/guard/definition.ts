@@ -23,8 +23,8 @@ import { createService, DefinitionError, type Service } from '../service/author/
 import { type HandlerContext, HandlerFailure, NoEffect } from '../service/author/handler.ts';
 import { UPSTREAM_FAILED } from '../service/author/http-answer.ts';
 import type { ReviewPort } from '../service/author/review.ts';
-import { callCost } from './cost.ts';
-import { type ToolInputs, toolInputs, toolOutput } from './declared.ts';
+import { type CallCost, callCost } from './cost.ts';
+import { type ToolInputs, type ToolOutput, toolInputs, toolOutput } from './declared.ts';
 import { type Pins, reviewedTool } from './pins.ts';
 import type { GuardPolicy } from './policy/read.ts';
 import type { ToolApproval, ToolPolicy } from './policy/schema.ts';
@@ -91,12 +91,14 @@ function guardedCapability(given: GuardOptions, name: string, policy: ToolPolicy
   const tool = reviewedTool(given.pins, listed[0] as UpstreamTool) as UpstreamTool;
   const inputs = toolInputs(tool);
   if ('fault' in inputs) return { off: inputs.fault };
-  const [fault] = fieldFaults(policy, inputs, toolOutput(tool).fields);
+  const output = toolOutput(tool);
+  const [fault] = fieldFaults(policy, inputs, output.fields);
   if (fault) {
     const { line } = given.policy.placeOf(['tools', name, ...fault.path]);
     return { off: `line ${line} of the policy: ${fault.path.join('.')} ${fault.why}` };
   }
-  return sound(definedCapability(given, name, { policy, tool, inputs }));
+  const reviewed = { policy, tool, inputs, output, cost: callCost(policy.cost) };
+  return sound(definedCapability(given, name, reviewed));
 }
 
 /** Why a tool may not be offered, before its schemas are looked at. */
@@ -160,6 +162,8 @@ interface Reviewed {
   readonly policy: ToolPolicy;
   readonly tool: UpstreamTool;
   readonly inputs: ToolInputs;
+  readonly output: ToolOutput;
+  readonly cost: CallCost;
 }
 
 function definedCapability(
@@ -167,9 +171,8 @@ function definedCapability(
   name: string,
   reviewed: Reviewed,
 ): DefinedCapability {
-  const { policy, tool, inputs } = reviewed;
-  const output = toolOutput(tool);
-  const { declared: cost, price, issues: amountIssues } = callCost(policy.cost);
+  const { policy, tool, inputs, output } = reviewed;
+  const { declared: cost, price, issues: amountIssues } = reviewed.cost;
   const approval = policy.approval && approvalPolicy(policy.approval, tool);
   const defined = defineCapability({
     name,
@@ -228,9 +231,7 @@ function descriptionOf({ name, title, description }: UpstreamTool): string {
 }
 
 function handlerOf({ upstream, isCurrent, policy: all }: GuardOptions, reviewed: Reviewed) {
-  const { policy, tool } = reviewed;
-  const { answered } = callCost(policy.cost);
-  const { issues } = toolOutput(tool);
+  const { policy, tool, output } = reviewed;
   // A call that has a price is charged once, whatever it does: a second try, or a lost answer, may have been billed.
   const isRead = policy.effect === 'read' && policy.cost === undefined;
   return async (parameters: JsonObject, context: HandlerContext): Promise<JsonObject> => {
@@ -244,9 +245,9 @@ function handlerOf({ upstream, isCurrent, policy: all }: GuardOptions, reviewed:
       ...{ tool, parameters, invocationId, isRead, signal },
       ...(accessToken !== undefined && { accessToken }),
     });
-    const [issue] = issues(result);
+    const [issue] = output.issues(result);
     if (issue) throw misformed(tool, isRead, [...issue.path, issue.message].join(': '));
-    const cost = answered(result);
+    const cost = reviewed.cost.answered(result);
     // Without a report the service charges what it reserved: the largest amount.
     if (cost !== undefined) context.cost(cost);
     return result;

@@ -111,10 +111,11 @@ export interface ToolChange {
   readonly now?: UpstreamTool | undefined;
   /** Of the live tool. A review names it, so that it covers exactly what was shown. */
   readonly digest?: string | undefined;
+  /** Cut around the first difference of each. */
   readonly parts: readonly ChangedPart[];
 }
 
-/** One text that differs. Both texts are of strangers, cut around the first difference. Empty where absent. */
+/** One text that differs. Both texts are of strangers. Empty where absent. */
 interface ChangedPart {
   readonly part: string;
   readonly before: string;
@@ -153,17 +154,25 @@ const PART_LENGTH_MAX = 200;
 /** Characters before the first difference. */
 const LEAD = 60;
 
-function changedParts(before: UpstreamTool, now: UpstreamTool): ChangedPart[] {
+/** Every text that differs, whole. A tool that is absent has none. */
+export function changedTexts(
+  before: UpstreamTool | undefined,
+  now: UpstreamTool | undefined,
+): ChangedPart[] {
   const [old, fresh] = [leavesOf(before), leavesOf(now)];
-  const paths = [...new Set([...old.keys(), ...fresh.keys()])];
-  const changed = paths.filter((path) => old.get(path) !== fresh.get(path));
-  const parts = changed.slice(0, PARTS_MAX).map((path): ChangedPart => {
-    const [was, is] = [old.get(path) ?? '', fresh.get(path) ?? ''];
-    const start = Math.max(0, commonLength(was, is) - LEAD);
+  return [...new Set([...old.keys(), ...fresh.keys()])]
+    .filter((path) => old.get(path) !== fresh.get(path))
+    .map((path) => ({ part: path, before: old.get(path) ?? '', now: fresh.get(path) ?? '' }));
+}
+
+function changedParts(before: UpstreamTool, now: UpstreamTool): ChangedPart[] {
+  const changed = changedTexts(before, now);
+  const parts = changed.slice(0, PARTS_MAX).map((each): ChangedPart => {
+    const start = Math.max(0, commonLength(each.before, each.now) - LEAD);
     return {
-      part: cut(path, PART_LENGTH_MAX),
-      before: excerpt(was, start),
-      now: excerpt(is, start),
+      part: cut(each.part, PART_LENGTH_MAX),
+      before: excerpt(each.before, start),
+      now: excerpt(each.now, start),
     };
   });
   const more = changed.length - PARTS_MAX;
@@ -185,9 +194,9 @@ function commonLength(one: string, other: string): number {
  * The values of a tool by their paths, such as `inputSchema.properties.path.description`. Two different tools differ in a
  * path or in a text: a name that could be taken for several is quoted, and so is a text that could be taken for JSON.
  */
-export function leavesOf(tool: UpstreamTool): ReadonlyMap<string, string> {
+function leavesOf(tool: UpstreamTool | undefined): ReadonlyMap<string, string> {
   const leaves = new Map<string, string>();
-  const waiting: [path: string, value: unknown][] = Object.entries(tool).reverse();
+  const waiting: [path: string, value: unknown][] = Object.entries(tool ?? {}).reverse();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [path, value] = next;
     const members = isObject(value) ? Object.entries(value) : [];

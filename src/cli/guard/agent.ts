@@ -8,7 +8,6 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { coversAll } from '../../domain/authority/scope-pattern.ts';
@@ -19,7 +18,7 @@ import { type Gateway, isFailure, localGateway } from '../../mcp/gateway.ts';
 import type { Platform } from '../../platform.ts';
 import type { Budget } from '../../protocol/primitives.ts';
 import type { Runtime } from '../../service/runtime.ts';
-import { writeAtomically } from '../atomic-file.ts';
+import { writeTextAtomically } from '../atomic-file.ts';
 
 const SUBJECT = 'agent:stdio';
 
@@ -65,7 +64,7 @@ export interface AgentOptions {
   readonly folder: string;
   readonly given: Given;
   readonly platform: Platform;
-  /** Told why a delegation could not be renewed. */
+  /** Called with the reason why a delegation could not be renewed. */
   onError(error: unknown): void;
 }
 
@@ -215,9 +214,6 @@ function isSaved(value: unknown): value is Saved {
   );
 }
 
-async function write(file: string, saved: Saved): Promise<void> {
-  async function* lines() {
-    yield JSON.stringify(saved);
-  }
-  await writeAtomically(file, `${file}.${randomBytes(8).toString('hex')}.part`, lines());
+function write(file: string, saved: Saved): Promise<void> {
+  return writeTextAtomically(file, JSON.stringify(saved));
 }

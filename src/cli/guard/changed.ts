@@ -4,8 +4,7 @@
  * @module
  */
 
-import { leavesOf, type ToolChange } from '../../guard/pins.ts';
-import type { UpstreamTool } from '../../guard/upstream.ts';
+import { changedTexts, type ToolChange } from '../../guard/pins.ts';
 import type { ToolReview } from '../../protocol/console/reviews.ts';
 
 /** The changes that a review puts into force. A tool that the policy does not name stays off in any case. */
@@ -14,16 +13,6 @@ export function toolReviews(changes: readonly ToolChange[]): ToolReview[] {
 }
 
 export function toolReview({ name, kind, before, now, digest }: ToolChange): ToolReview {
-  const parts = partsOf(before, now);
+  const parts = changedTexts(before, now);
   return { name, kind, ...(digest !== undefined && { digest }), ...(now && { now }), parts };
 }
-
-function partsOf(before: UpstreamTool | undefined, now: UpstreamTool | undefined) {
-  const [old, fresh] = [before, now].map((tool) => (tool ? leavesOf(tool) : NO_LEAVES));
-  const paths = new Set([...(old?.keys() ?? []), ...(fresh?.keys() ?? [])]);
-  return [...paths]
-    .map((part) => ({ part, before: old?.get(part) ?? '', now: fresh?.get(part) ?? '' }))
-    .filter((part) => part.before !== part.now);
-}
-
-const NO_LEAVES: ReadonlyMap<string, string> = new Map();

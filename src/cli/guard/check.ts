@@ -17,7 +17,7 @@ import type { Io } from '../io.ts';
 import { printable } from '../printable.ts';
 import { accountOf, connect } from './connect.ts';
 import { guardFiles, type Reviewed, readGuardFiles } from './files.ts';
-import { stateOf } from './state.ts';
+import { pinnedTools, stateOf } from './state.ts';
 import { offLines } from './welcome.ts';
 
 const CHECK_USAGE = `Usage: writ guard check [options]
@@ -76,9 +76,9 @@ function found(io: Io, faults: readonly string[]): number {
 }
 
 /** Offers what was reviewed, and takes no call. */
-function pinnedUpstream({ pins }: Reviewed): Upstream {
+function pinnedUpstream(reviewed: Reviewed): Upstream {
   return {
-    tools: async () => [...pins.tools.values()].map(({ tool }) => tool),
+    tools: async () => pinnedTools(reviewed),
     call: async () => Promise.reject(new Error('Cannot call a tool: no upstream is connected')),
     watch: () => {},
     close: async () => {},

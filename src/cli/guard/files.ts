@@ -6,14 +6,13 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { basename, dirname, resolve, sep } from 'node:path';
 import { NO_PINS, type Pins, readPins, writePins } from '../../guard/pins.ts';
 import { type GuardPolicy, type PolicyFault, readPolicy } from '../../guard/policy/read.ts';
 import { codeOf, writeNewFile } from '../../keyring/key-file.ts';
-import { writeAtomically } from '../atomic-file.ts';
+import { writeTextAtomically } from '../atomic-file.ts';
 import { bytesIn } from '../files.ts';
 import { printable } from '../printable.ts';
 
@@ -127,11 +126,8 @@ export async function writeNewPolicy({ policy }: GuardFiles, text: string): Prom
 }
 
 export async function writeLock({ lock }: GuardFiles, pins: Pins): Promise<void> {
-  async function* lines() {
-    yield writePins(pins).trimEnd();
-  }
   try {
-    await writeAtomically(lock, `${lock}.${randomBytes(8).toString('hex')}.part`, lines());
+    await writeTextAtomically(lock, writePins(pins).trimEnd());
     await chmod(lock, SHARED);
   } catch (cause) {
     throw new Error(`Cannot write "${lock}": ${codeOf(cause)}`, { cause });

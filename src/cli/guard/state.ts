@@ -72,6 +72,6 @@ function formOf({ reviewed: { texts }, off }: GuardState): string {
 }
 
 /** What an upstream that is away offered when it was reviewed. */
-function pinnedTools({ pins }: Reviewed): UpstreamTool[] {
+export function pinnedTools({ pins }: Reviewed): UpstreamTool[] {
   return [...pins.tools.values()].map(({ tool }) => tool);
 }

@@ -7,13 +7,12 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stateFolder } from '../../config/config.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import { makeFolder } from '../../folder.ts';
-import { writeAtomically } from '../atomic-file.ts';
+import { writeTextAtomically } from '../atomic-file.ts';
 import type { Io } from '../io.ts';
 
 export interface SavedLogin {
@@ -76,12 +75,7 @@ export async function saveLogin(
   const { [service]: _, ...others } = savedLogins(file);
   const all = login ? { ...others, [service]: login } : others;
   makeFolder(dirname(file));
-  async function* lines() {
-    yield JSON.stringify(all, null, 2);
-  }
-  // A name of its own: a crash may leave the file behind, and a later process may have the same id.
-  const part = `${file}.${randomBytes(8).toString('hex')}.part`;
-  await writeAtomically(file, part, lines());
+  await writeTextAtomically(file, JSON.stringify(all, null, 2));
 }
 
 /**

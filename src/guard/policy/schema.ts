@@ -216,7 +216,7 @@ export interface ToolPolicy {
   readonly cost?: ToolCost | undefined;
   readonly limit?: { readonly limit: number; readonly window: string } | undefined;
   readonly log: readonly string[];
-  /** Nobody has checked the effect yet. */
+  /** A draft: no person has checked the effect yet. */
   readonly review: boolean;
 }
 
