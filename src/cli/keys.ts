@@ -8,6 +8,7 @@
 
 import { parseArgs } from 'node:util';
 import { SUCCESSOR_USES, type SuccessorUse } from '../domain/log/successor.ts';
+import { printable } from '../domain/wire/printable.ts';
 import { ROTATION_LEAD_MS, rotateKey } from '../keyring/key-folder.ts';
 import { readFirstKey } from '../keyring/key-list.ts';
 import { rotateRowKey } from '../keyring/row-keys.ts';
@@ -16,7 +17,6 @@ import { joinedValues } from './arguments.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import { bytesIn } from './files.ts';
 import type { Io } from './io.ts';
-import { printable } from './printable.ts';
 
 const KEYS_USAGE = `Usage: writ keys <what> <token|log|row> [options]
 

@@ -6,6 +6,7 @@
  * @module
  */
 
+import { printable } from '../domain/wire/printable.ts';
 import { packageManifest } from '../package.ts';
 import { approvals } from './approvals.ts';
 import { audit } from './audit/audit.ts';
@@ -14,7 +15,6 @@ import { fsck } from './fsck.ts';
 import type { Command, Io } from './io.ts';
 import { keys } from './keys.ts';
 import { login, logout } from './login/login.ts';
-import { printable } from './printable.ts';
 import { recover } from './recover.ts';
 import { token } from './token.ts';
 import { types } from './types/types.ts';

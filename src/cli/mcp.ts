@@ -13,6 +13,7 @@ import type { Client } from '../client/interface.ts';
 import type { Refused } from '../client/reply.ts';
 import { UnsendableCall } from '../client/request.ts';
 import { failure } from '../domain/failure.ts';
+import { printable } from '../domain/wire/printable.ts';
 import { type Gateway, isFailure } from '../mcp/gateway.ts';
 import type { ToolList } from '../mcp/pair.ts';
 import { serveMcpOverPipes } from '../mcp/stdio.ts';
@@ -26,7 +27,6 @@ import { joinedValues } from './arguments.ts';
 import { CREDENTIAL_VARIABLE, credentialFor } from './credential.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
-import { printable } from './printable.ts';
 
 const MCP_USAGE = `Usage: writ mcp --service <url> [options]
 

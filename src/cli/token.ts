@@ -9,11 +9,11 @@
  */
 
 import { parseArgs } from 'node:util';
+import { printable } from '../domain/wire/printable.ts';
 import { joinedValues } from './arguments.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
 import type { Io } from './io.ts';
 import { type HeldKeys, type Jwt, keysInFile, keysInFolder, readJwt, verifiedBy } from './jwt.ts';
-import { printable } from './printable.ts';
 
 const KEYS_DEFAULT = '.writ/keys';
 

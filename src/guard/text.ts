@@ -4,33 +4,28 @@
  * @module
  */
 
-/** Characters that are drawn as nothing, end a line or move the text around them. */
-const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{C}\p{Zl}\p{Zp}]/gu;
+import { printable, UNPRINTABLE } from '../domain/wire/printable.ts';
 
 /** The text in one line, in which hidden characters are written as their code points. */
 export function shownLine(text: string, lengthMax: number): string {
-  return cut(text, lengthMax).replace(HIDDEN, codePoint);
+  return printable(cut(text, lengthMax));
 }
 
 /** The text with its lines and tabs, in which other hidden characters are written as their code points. */
 export function shownText(text: string, lengthMax: number): string {
   const lines = cut(text, lengthMax).replaceAll(/\r\n?/g, '\n');
-  return lines.replace(HIDDEN, (found) => (/[\n\t]/.test(found) ? found : codePoint(found)));
+  return lines.replace(UNPRINTABLE, (found) => (/[\n\t]/.test(found) ? found : printable(found)));
 }
 
 /** JSON in which hidden characters of texts are escapes. Only for JSON that `JSON.stringify` indented. */
 export function shownJson(json: string): string {
-  return json.replace(HIDDEN, (found) => (found === '\n' ? found : escapes(found)));
+  return json.replace(UNPRINTABLE, (found) => (found === '\n' ? found : escapes(found)));
 }
 
 /** Cut to a number of UTF-16 units, never in the middle of a surrogate pair. */
 export function cut(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
   return `${text.slice(0, lengthMax).replace(/[\ud800-\udbff]$/, '')}…`;
-}
-
-function codePoint(found: string): string {
-  return `\\u{${found.codePointAt(0)?.toString(16)}}`;
 }
 
 function escapes(found: string): string {

@@ -4,10 +4,10 @@
  * @module
  */
 
+import { printable } from '../../domain/wire/printable.ts';
 import type { AuditEntry } from '../../protocol/audit.ts';
 import { EXIT_FAILED, EXIT_OK } from '../exit.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
 import { exportAudit } from './export.ts';
 import { AUDIT_USAGE, type AuditOptions, auditOptions } from './options.ts';
 import { pagesOf } from './pages.ts';

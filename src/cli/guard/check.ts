@@ -7,6 +7,7 @@
  */
 
 import { parseArgs } from 'node:util';
+import { printable } from '../../domain/wire/printable.ts';
 import { openGate } from '../../guard/gate.ts';
 import type { Upstream } from '../../guard/upstream.ts';
 import { createLog } from '../../log.ts';
@@ -14,7 +15,6 @@ import { system } from '../../platform.ts';
 import { joinedValues } from '../arguments.ts';
 import { EXIT_FOUND, EXIT_OK } from '../exit.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
 import { accountOf, connect } from './connect.ts';
 import { guardFiles, type Reviewed, readGuardFiles } from './files.ts';
 import { pinnedTools, stateOf } from './state.ts';

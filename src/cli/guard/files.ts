@@ -9,12 +9,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { basename, dirname, resolve, sep } from 'node:path';
+import { printable } from '../../domain/wire/printable.ts';
 import { NO_PINS, type Pins, readPins, writePins } from '../../guard/pins.ts';
 import { type GuardPolicy, type PolicyFault, readPolicy } from '../../guard/policy/read.ts';
 import { codeOf, writeNewFile } from '../../keyring/key-file.ts';
 import { writeTextAtomically } from '../atomic-file.ts';
 import { bytesIn } from '../files.ts';
-import { printable } from '../printable.ts';
 
 const POLICY_FILE = 'writ-guard.yaml';
 

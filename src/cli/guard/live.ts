@@ -8,6 +8,7 @@
  */
 
 import { sha256Hex } from '../../domain/wire/hash.ts';
+import { printable } from '../../domain/wire/printable.ts';
 import { type Gate, openGate } from '../../guard/gate.ts';
 import { pinned } from '../../guard/pins.ts';
 import type { GuardPolicy } from '../../guard/policy/read.ts';
@@ -18,7 +19,6 @@ import type { AccountOptions } from '../../service/author/accounts.ts';
 import type { ServiceDefinition } from '../../service/author/definition.ts';
 import type { ReviewPort } from '../../service/author/review.ts';
 import type { OwnAct } from '../../service/core/own-act.ts';
-import { printable } from '../printable.ts';
 import { changeActs, reviewActs } from './acts.ts';
 import { toolReviews } from './changed.ts';
 import { type GuardFiles, type Reviewed, readGuardFiles, writeLock } from './files.ts';

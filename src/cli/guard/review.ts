@@ -8,6 +8,7 @@
  */
 
 import { parseArgs } from 'node:util';
+import { printable } from '../../domain/wire/printable.ts';
 import { pinned, type ToolChange, toolChanges } from '../../guard/pins.ts';
 import { toolDigest, type UpstreamTool } from '../../guard/upstream.ts';
 import { createLog } from '../../log.ts';
@@ -16,7 +17,6 @@ import type { ToolReview } from '../../protocol/console/reviews.ts';
 import { joinedValues } from '../arguments.ts';
 import { EXIT_FOUND, EXIT_OK } from '../exit.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
 import { toolReview } from './changed.ts';
 import { connect } from './connect.ts';
 import { type GuardFiles, guardFiles, type Reviewed, readGuardFiles, writeLock } from './files.ts';

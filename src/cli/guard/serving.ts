@@ -8,6 +8,7 @@
  */
 
 import { type Config, type GivenSettings, loadConfig } from '../../config/config.ts';
+import { printable } from '../../domain/wire/printable.ts';
 import type { GuardPolicy } from '../../guard/policy/read.ts';
 import type { UpstreamPolicy } from '../../guard/policy/upstream-schema.ts';
 import { type ServedService, serve } from '../../http/serve.ts';
@@ -18,7 +19,6 @@ import { system } from '../../platform.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../credential.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
 import { type Agent, agentGateway, type Given, openAgent } from './agent.ts';
 import { accountOf, connect } from './connect.ts';
 import { type GuardFiles, hasPolicy, refuseExposed } from './files.ts';

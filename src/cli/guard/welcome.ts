@@ -7,8 +7,8 @@
  * @module
  */
 
+import { printable } from '../../domain/wire/printable.ts';
 import type { ServedService } from '../../http/serve.ts';
-import { printable } from '../printable.ts';
 import { contextLine, counted } from './context.ts';
 import { NAME_LENGTH_MAX, shown } from './offer.ts';
 import type { Owner } from './owner.ts';

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { printable } from '../printable.ts';
+import { printable } from '../../domain/wire/printable.ts';
 
 /** Characters of one comment. Longer descriptions are cut. */
 const COMMENT_LENGTH_MAX = 2_000;
@@ -26,10 +26,7 @@ export function valueText(value: unknown): string {
 }
 
 function stringText(text: string): string {
-  return JSON.stringify(text).replace(
-    /[\p{Default_Ignorable_Code_Point}\p{C}\p{Zl}\p{Zp}]/gu,
-    (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`,
-  );
+  return printable(JSON.stringify(text));
 }
 
 /**

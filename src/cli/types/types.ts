@@ -9,12 +9,12 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { createClient } from '../../client/client.ts';
+import { printable } from '../../domain/wire/printable.ts';
 import type { Manifest } from '../../protocol/trust.ts';
 import { joinedValues } from '../arguments.ts';
 import { CREDENTIAL_VARIABLE, credentialFor } from '../credential.ts';
 import { EXIT_FAILED, EXIT_OK } from '../exit.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
 import { declarationsOf } from './declarations.ts';
 
 const TYPES_USAGE = `Usage: writ types --url <url> [--out <file>] [options]

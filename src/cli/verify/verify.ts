@@ -9,6 +9,7 @@
  */
 
 import { createReadStream } from 'node:fs';
+import { printable } from '../../domain/wire/printable.ts';
 import { verifyCheckpoint } from '../../verify/checkpoint.ts';
 import { verifyEntry } from '../../verify/entry.ts';
 import { verifyExport } from '../../verify/export/export.ts';
@@ -23,7 +24,6 @@ import { CREDENTIAL_VARIABLE } from '../credential.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../exit.ts';
 import { bytesIn, jsonIn } from '../files.ts';
 import type { Io } from '../io.ts';
-import { printable } from '../printable.ts';
 import { coveringEntry, coveringLeaf, extending, fetchedManifest, newest } from './fetch.ts';
 import { keySource, keysFor, serviceIdFor, type VerifyOptions, verifyOptions } from './options.ts';
 
