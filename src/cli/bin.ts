@@ -7,8 +7,8 @@
 
 import { createInterface } from 'node:readline';
 import { olderNode } from '../package.ts';
-import { EXIT_FAILED } from './exit.ts';
-import { type Io, readAll } from './io.ts';
+import { EXIT_FAILED } from './shell/exit.ts';
+import { type Io, readAll } from './shell/io.ts';
 
 /** Bytes of standard input: a few tokens. Longer input was piped in by mistake. */
 const INPUT_BYTES_MAX = 128 * 1024;

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { beforeEach, test, vi } from 'vitest';
-import { fsck } from '../../src/cli/fsck.ts';
+import { fsck } from '../../src/cli/store/fsck.ts';
 import type { GivenSettings } from '../../src/config/config.ts';
 import { type ServedService, serve } from '../../src/http/serve.ts';
 import type { OpenSurface } from '../../src/http/surface.ts';

@@ -6,8 +6,8 @@
 
 import { printable } from '../../domain/wire/printable.ts';
 import type { AuditEntry } from '../../protocol/audit.ts';
-import { EXIT_FAILED, EXIT_OK } from '../exit.ts';
-import type { Io } from '../io.ts';
+import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
 import { exportAudit } from './export.ts';
 import { AUDIT_USAGE, type AuditOptions, auditOptions } from './options.ts';
 import { pagesOf } from './pages.ts';

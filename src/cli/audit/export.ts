@@ -18,14 +18,14 @@ import { type AuditEntry, type Checkpoint, CheckpointDetail } from '../../protoc
 import type { ExportedDetail } from '../../protocol/export.ts';
 import { operations } from '../../protocol/operations.ts';
 import { Jwks } from '../../protocol/trust.ts';
-import { writeAtomically } from '../atomic-file.ts';
-import type { Io } from '../io.ts';
-import type { Remote } from '../remote.ts';
-import { openSpool, type Spool } from '../spool.ts';
+import { writeAtomically } from '../shell/atomic-file.ts';
+import type { Io } from '../shell/io.ts';
+import type { Remote } from '../shell/remote.ts';
 import { newest, newestBelow, proofAt, serviceIdAt } from '../verify/fetch.ts';
 import { type ExportFacts, endOf, logLines, trailLines } from './lines.ts';
 import type { AuditOptions } from './options.ts';
 import { checkpointPagesOf, pagesOf } from './pages.ts';
+import { openSpool, type Spool } from './spool.ts';
 
 export async function exportAudit({ remote, out, extent }: AuditOptions, io: Io): Promise<void> {
   if (out === undefined) throw new Error('no output file is named; give --out');

@@ -15,7 +15,7 @@ import {
   type TrailHeader,
 } from '../../protocol/export.ts';
 import type { Jwks } from '../../protocol/trust.ts';
-import type { Spool } from '../spool.ts';
+import type { Spool } from './spool.ts';
 
 /** Values of the whole export. */
 export interface ExportFacts {

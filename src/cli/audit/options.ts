@@ -6,10 +6,10 @@
 
 import { parseArgs } from 'node:util';
 import { EntryType } from '../../protocol/audit.ts';
-import { joinedValues } from '../arguments.ts';
-import { CREDENTIAL_VARIABLE, credentialFor } from '../credential.ts';
-import type { Io } from '../io.ts';
-import { type Remote, remoteAt } from '../remote.ts';
+import { CREDENTIAL_VARIABLE, credentialFor } from '../login/credential.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import type { Io } from '../shell/io.ts';
+import { type Remote, remoteAt } from '../shell/remote.ts';
 
 const LIMIT_DEFAULT = 50;
 

@@ -12,7 +12,7 @@ import {
   CheckpointListAnswer,
 } from '../../protocol/audit.ts';
 import { operations } from '../../protocol/operations.ts';
-import type { Remote } from '../remote.ts';
+import type { Remote } from '../shell/remote.ts';
 
 /** Entries in one answer. With the longest leaves an answer still fits into the size limit. */
 const PAGE_SIZE = 200;

@@ -18,7 +18,7 @@ import { type Gateway, isFailure, localGateway } from '../../mcp/gateway.ts';
 import type { Platform } from '../../platform.ts';
 import type { Budget } from '../../protocol/primitives.ts';
 import type { Runtime } from '../../service/runtime.ts';
-import { writeTextAtomically } from '../atomic-file.ts';
+import { writeTextAtomically } from '../shell/atomic-file.ts';
 
 const SUBJECT = 'agent:stdio';
 

@@ -13,8 +13,8 @@ import { printable } from '../../domain/wire/printable.ts';
 import { NO_PINS, type Pins, readPins, writePins } from '../../guard/pins.ts';
 import { type GuardPolicy, type PolicyFault, readPolicy } from '../../guard/policy/read.ts';
 import { codeOf, writeNewFile } from '../../keyring/key-file.ts';
-import { writeTextAtomically } from '../atomic-file.ts';
-import { bytesIn } from '../files.ts';
+import { writeTextAtomically } from '../shell/atomic-file.ts';
+import { bytesIn } from '../shell/files.ts';
 
 const POLICY_FILE = 'writ-guard.yaml';
 

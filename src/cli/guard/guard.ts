@@ -8,9 +8,9 @@
 
 import { printable } from '../../domain/wire/printable.ts';
 import { policyJsonSchema } from '../../guard/policy/schema.ts';
-import { CREDENTIAL_VARIABLE } from '../credential.ts';
-import { EXIT_FAILED, EXIT_OK } from '../exit.ts';
-import type { Command, Io } from '../io.ts';
+import { CREDENTIAL_VARIABLE } from '../login/credential.ts';
+import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
+import type { Command, Io } from '../shell/io.ts';
 import { check } from './check.ts';
 import { guardFiles } from './files.ts';
 import { readOptions } from './options.ts';

@@ -10,7 +10,7 @@
 import { printable } from '../../domain/wire/printable.ts';
 import { guessEffect } from '../../guard/guess.ts';
 import type { GuessedEffect, UpstreamTool } from '../../guard/upstream.ts';
-import type { Io } from '../io.ts';
+import type { Io } from '../shell/io.ts';
 
 /** A tool with what it probably does. */
 export interface GuessedTool {

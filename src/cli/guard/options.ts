@@ -8,7 +8,7 @@
  */
 
 import { parseArgs } from 'node:util';
-import { joinedValues } from '../arguments.ts';
+import { joinedValues } from '../shell/arguments.ts';
 
 /** Where the tools are, as the command line says it; the policy says the same afterwards. */
 export interface GivenUpstream {

@@ -7,10 +7,10 @@
 import { spawn } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { printable } from '../../domain/wire/printable.ts';
-import { joinedValues } from '../arguments.ts';
-import { EXIT_FAILED, EXIT_OK } from '../exit.ts';
-import type { Io } from '../io.ts';
-import { baseOf } from '../remote.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
+import { baseOf } from '../shell/remote.ts';
 import { endLogin, logIn } from './flow.ts';
 import { LOGINS_VARIABLE, loginsFile, savedLogins, saveLogin } from './saved.ts';
 

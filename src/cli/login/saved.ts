@@ -12,8 +12,8 @@ import { dirname, join } from 'node:path';
 import { stateFolder } from '../../config/config.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import { makeFolder } from '../../folder.ts';
-import { writeTextAtomically } from '../atomic-file.ts';
-import type { Io } from '../io.ts';
+import { writeTextAtomically } from '../shell/atomic-file.ts';
+import type { Io } from '../shell/io.ts';
 
 export interface SavedLogin {
   readonly client_id: string;

@@ -11,10 +11,10 @@ import { parseArgs } from 'node:util';
 import { createClient } from '../../client/client.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { Manifest } from '../../protocol/trust.ts';
-import { joinedValues } from '../arguments.ts';
-import { CREDENTIAL_VARIABLE, credentialFor } from '../credential.ts';
-import { EXIT_FAILED, EXIT_OK } from '../exit.ts';
-import type { Io } from '../io.ts';
+import { CREDENTIAL_VARIABLE, credentialFor } from '../login/credential.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
 import { declarationsOf } from './declarations.ts';
 
 const TYPES_USAGE = `Usage: writ types --url <url> [--out <file>] [options]

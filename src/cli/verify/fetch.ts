@@ -8,8 +8,8 @@
 
 import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../../domain/log/origin.ts';
 import { operations } from '../../protocol/operations.ts';
-import { jsonOf } from '../files.ts';
-import type { Remote } from '../remote.ts';
+import { jsonOf } from '../shell/files.ts';
+import type { Remote } from '../shell/remote.ts';
 
 export async function fetchedManifest(
   remote: Remote,

@@ -9,11 +9,11 @@ import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
 import { operations } from '../../protocol/operations.ts';
 import type { KeySource, Keys } from '../../verify/keys.ts';
 import { followKeys } from '../../verify/successors.ts';
-import { joinedValues } from '../arguments.ts';
-import { credentialOf } from '../credential.ts';
-import { jsonIn } from '../files.ts';
-import type { Io } from '../io.ts';
-import { type Remote, remoteAt } from '../remote.ts';
+import { credentialOf } from '../login/credential.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { jsonIn } from '../shell/files.ts';
+import type { Io } from '../shell/io.ts';
+import { type Remote, remoteAt } from '../shell/remote.ts';
 import { serviceIdAt } from './fetch.ts';
 
 export interface VerifyOptions {

@@ -20,10 +20,10 @@ import { verifyReceipt } from '../../verify/receipt.ts';
 import type { Check, Report, Verdict } from '../../verify/report.ts';
 import type { CheckpointGround, Ground } from '../../verify/signed.ts';
 import { verifyToken } from '../../verify/token.ts';
-import { CREDENTIAL_VARIABLE } from '../credential.ts';
-import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../exit.ts';
-import { bytesIn, jsonIn } from '../files.ts';
-import type { Io } from '../io.ts';
+import { CREDENTIAL_VARIABLE } from '../login/credential.ts';
+import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
+import { bytesIn, jsonIn } from '../shell/files.ts';
+import type { Io } from '../shell/io.ts';
 import { coveringEntry, coveringLeaf, extending, fetchedManifest, newest } from './fetch.ts';
 import { keySource, keysFor, serviceIdFor, type VerifyOptions, verifyOptions } from './options.ts';
 

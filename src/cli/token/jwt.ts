@@ -10,13 +10,13 @@
 
 import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { fromBase64url } from '../domain/wire/base64.ts';
-import { isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
-import { readCompact, signedBytes } from '../domain/wire/jws.ts';
-import { isSignature } from '../keyring/es256.ts';
-import { codeOf } from '../keyring/key-file.ts';
-import { readKeyFolder } from '../keyring/key-folder.ts';
-import { ARTEFACTS } from '../keyring/wire.ts';
+import { fromBase64url } from '../../domain/wire/base64.ts';
+import { isObject, type JsonLimits, readJson } from '../../domain/wire/json.ts';
+import { readCompact, signedBytes } from '../../domain/wire/jws.ts';
+import { isSignature } from '../../keyring/es256.ts';
+import { codeOf } from '../../keyring/key-file.ts';
+import { readKeyFolder } from '../../keyring/key-folder.ts';
+import { ARTEFACTS } from '../../keyring/wire.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -5,6 +5,7 @@
  */
 
 import { setTimeout } from 'node:timers/promises';
+import { CommandFault, EXIT_UNAVAILABLE } from './exit.ts';
 import { FILE_BYTES_MAX, jsonOf } from './files.ts';
 
 /** In milliseconds. Longer than any answer requested here takes. */
@@ -42,7 +43,8 @@ export function remoteAt(address: string, credential?: string): Remote {
       const response = await fetch(`${url}${path}`, { method, headers, signal, redirect: 'error' });
       return { status: response.status, headers: response.headers, body: await bodyOf(response) };
     } catch (error) {
-      throw new Error(`"${url}" does not answer (${reasonOf(error)})`, { cause: error });
+      const why = `"${url}" does not answer (${reasonOf(error)})`;
+      throw new CommandFault(why, { exit: EXIT_UNAVAILABLE, cause: error });
     }
   };
   return {

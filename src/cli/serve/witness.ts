@@ -5,13 +5,13 @@
  */
 
 import { parseArgs } from 'node:util';
-import { type NoteKey, readVkey, vkeyText } from '../domain/log/note-key.ts';
-import { printable } from '../domain/wire/printable.ts';
-import { openWitnessKey } from '../witness/key.ts';
-import { serveWitness } from '../witness/server.ts';
-import { joinedValues } from './arguments.ts';
-import { EXIT_FAILED, EXIT_OK } from './exit.ts';
-import type { Io } from './io.ts';
+import { type NoteKey, readVkey, vkeyText } from '../../domain/log/note-key.ts';
+import { printable } from '../../domain/wire/printable.ts';
+import { openWitnessKey } from '../../witness/key.ts';
+import { serveWitness } from '../../witness/server.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
 
 const FOLDER_DEFAULT = '.writ-witness';
 const HOST_DEFAULT = '127.0.0.1';

@@ -8,19 +8,19 @@
  */
 
 import { parseArgs } from 'node:util';
-import { grantTerms } from '../domain/authority/grant.ts';
-import { decisionDigest, signedDecision } from '../domain/passkey/decision.ts';
-import { canonicalJson, digestOf } from '../domain/wire/canonical.ts';
-import { printable } from '../domain/wire/printable.ts';
-import { ApprovalRequest } from '../protocol/approval.ts';
-import type { SignedDecision } from '../protocol/console/views.ts';
-import { GrantType } from '../protocol/failure.ts';
-import { operations } from '../protocol/operations.ts';
-import { joinedValues } from './arguments.ts';
-import { CREDENTIAL_VARIABLE, credentialFor } from './credential.ts';
-import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
-import type { Io } from './io.ts';
-import { remoteAt } from './remote.ts';
+import { grantTerms } from '../../domain/authority/grant.ts';
+import { decisionDigest, signedDecision } from '../../domain/passkey/decision.ts';
+import { canonicalJson, digestOf } from '../../domain/wire/canonical.ts';
+import { printable } from '../../domain/wire/printable.ts';
+import { ApprovalRequest } from '../../protocol/approval.ts';
+import type { SignedDecision } from '../../protocol/console/views.ts';
+import { GrantType } from '../../protocol/failure.ts';
+import { operations } from '../../protocol/operations.ts';
+import { CREDENTIAL_VARIABLE, credentialFor } from '../login/credential.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
+import { remoteAt } from '../shell/remote.ts';
 
 const APPROVALS_USAGE = `Usage: writ approvals digest <id> --service <url> --nonce <nonce> [options]
 

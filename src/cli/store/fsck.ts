@@ -10,27 +10,27 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { fileSettings, MARK_FILE, stateFolder } from '../config/config.ts';
-import { absoluteStore } from '../config/log.ts';
-import { createCheckpointCheck } from '../keyring/checkpoint-check.ts';
-import { readKeyFolder } from '../keyring/key-folder.ts';
-import { noteKeysOf } from '../keyring/note-signing.ts';
-import { readRowKeys } from '../keyring/row-keys.ts';
-import { EventClass } from '../protocol/audit.ts';
+import { fileSettings, MARK_FILE, stateFolder } from '../../config/config.ts';
+import { absoluteStore } from '../../config/log.ts';
+import { createCheckpointCheck } from '../../keyring/checkpoint-check.ts';
+import { readKeyFolder } from '../../keyring/key-folder.ts';
+import { noteKeysOf } from '../../keyring/note-signing.ts';
+import { readRowKeys } from '../../keyring/row-keys.ts';
+import { EventClass } from '../../protocol/audit.ts';
 import {
   currentOrigin,
   placeOf,
   type SignedElsewhere,
   signedElsewhere,
-} from '../service/log/compare-log.ts';
-import { sealFault } from '../service/rows/row-seal.ts';
-import { checkStore, type FsckReport, type Marked } from '../storage/fsck/fsck.ts';
-import { checkMacs, type MacReport } from '../storage/fsck/macs.ts';
-import { openMark, openStore } from '../storage/open.ts';
-import type { Store } from '../storage/port/store.ts';
-import { joinedValues } from './arguments.ts';
-import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
-import type { Io } from './io.ts';
+} from '../../service/log/compare-log.ts';
+import { sealFault } from '../../service/rows/row-seal.ts';
+import { checkStore, type FsckReport, type Marked } from '../../storage/fsck/fsck.ts';
+import { checkMacs, type MacReport } from '../../storage/fsck/macs.ts';
+import { openMark, openStore } from '../../storage/open.ts';
+import type { Store } from '../../storage/port/store.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
 
 const STORE_DEFAULT = 'sqlite:.writ/writ.db';
 const KEYS_DEFAULT = '.writ/keys';

@@ -8,25 +8,25 @@
  */
 
 import { parseArgs } from 'node:util';
-import { createClient } from '../client/client.ts';
-import type { Client } from '../client/interface.ts';
-import type { Refused } from '../client/reply.ts';
-import { UnsendableCall } from '../client/request.ts';
-import { failure } from '../domain/failure.ts';
-import { printable } from '../domain/wire/printable.ts';
-import { type Gateway, isFailure } from '../mcp/gateway.ts';
-import type { ToolList } from '../mcp/pair.ts';
-import { serveMcpOverPipes } from '../mcp/stdio.ts';
-import { system } from '../platform.ts';
-import type { FailureAnswer } from '../protocol/failure.ts';
-import type { InvokeAnswer } from '../protocol/invocation.ts';
-import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts';
-import { failureAnswer } from '../service/core/operations.ts';
-import type { EventSink } from '../service/core/stream.ts';
-import { joinedValues } from './arguments.ts';
-import { CREDENTIAL_VARIABLE, credentialFor } from './credential.ts';
-import { EXIT_FAILED, EXIT_OK } from './exit.ts';
-import type { Io } from './io.ts';
+import { createClient } from '../../client/client.ts';
+import type { Client } from '../../client/interface.ts';
+import type { Refused } from '../../client/reply.ts';
+import { UnsendableCall } from '../../client/request.ts';
+import { failure } from '../../domain/failure.ts';
+import { printable } from '../../domain/wire/printable.ts';
+import { type Gateway, isFailure } from '../../mcp/gateway.ts';
+import type { ToolList } from '../../mcp/pair.ts';
+import { serveMcpOverPipes } from '../../mcp/stdio.ts';
+import { system } from '../../platform.ts';
+import type { FailureAnswer } from '../../protocol/failure.ts';
+import type { InvokeAnswer } from '../../protocol/invocation.ts';
+import type { AnswerOf, InputOf, OperationName } from '../../protocol/operations.ts';
+import { failureAnswer } from '../../service/core/operations.ts';
+import type { EventSink } from '../../service/core/stream.ts';
+import { CREDENTIAL_VARIABLE, credentialFor } from '../login/credential.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
 
 const MCP_USAGE = `Usage: writ mcp --service <url> [options]
 

@@ -9,10 +9,10 @@
  */
 
 import { parseArgs } from 'node:util';
-import { printable } from '../domain/wire/printable.ts';
-import { joinedValues } from './arguments.ts';
-import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from './exit.ts';
-import type { Io } from './io.ts';
+import { printable } from '../../domain/wire/printable.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
 import { type HeldKeys, type Jwt, keysInFile, keysInFolder, readJwt, verifiedBy } from './jwt.ts';
 
 const KEYS_DEFAULT = '.writ/keys';

@@ -5,8 +5,8 @@
  */
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
-import { type JsonLimits, readJson } from '../domain/wire/json.ts';
-import { codeOf } from '../keyring/key-file.ts';
+import { type JsonLimits, readJson } from '../../domain/wire/json.ts';
+import { codeOf } from '../../keyring/key-file.ts';
 
 /** Fits one page of an export with the longest leaves. Exported logs are read in pieces instead. */
 export const FILE_BYTES_MAX = 32 * 1024 * 1024;

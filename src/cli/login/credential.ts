@@ -5,11 +5,12 @@
  * @module
  */
 
-import { bytesIn } from './files.ts';
-import type { Io } from './io.ts';
-import { renewed } from './login/flow.ts';
-import { loginsFile, savedLogins, saveRenewal } from './login/saved.ts';
-import { baseOf } from './remote.ts';
+import { CommandFault, EXIT_CREDENTIAL } from '../shell/exit.ts';
+import { bytesIn } from '../shell/files.ts';
+import type { Io } from '../shell/io.ts';
+import { baseOf } from '../shell/remote.ts';
+import { renewed } from './flow.ts';
+import { loginsFile, savedLogins, saveRenewal } from './saved.ts';
 
 export const CREDENTIAL_VARIABLE = 'WRIT_CLIENT_CREDENTIAL';
 
@@ -20,7 +21,10 @@ const RENEWAL_MS = 60_000;
 export function credentialOf(file: string | undefined, io: Io): string {
   const credential = givenCredential(file, io);
   if (credential !== undefined) return credential;
-  throw new Error(`there is no credential; set ${CREDENTIAL_VARIABLE} or give --token-file`);
+  throw new CommandFault(
+    `there is no credential; set ${CREDENTIAL_VARIABLE} or give --token-file`,
+    { exit: EXIT_CREDENTIAL },
+  );
 }
 
 /** From the file, else from the environment, else from the login of this user at the service. */
@@ -36,13 +40,16 @@ export async function credentialFor(
   const login = savedLogins(path)[base];
   if (!login) {
     const ways = `set ${CREDENTIAL_VARIABLE}, give --token-file or run "writ login --service ${base}"`;
-    throw new Error(`there is no credential; ${ways}`);
+    throw new CommandFault(`there is no credential; ${ways}`, { exit: EXIT_CREDENTIAL });
   }
   if (Date.parse(login.expires_at) - Date.now() > RENEWAL_MS) return login.access_token;
   const next = await renewed(login);
   await saveRenewal(path, base, login, next);
   if (next) return next.access_token;
-  throw new Error(`the login at "${base}" has ended; run "writ login --service ${base}" again`);
+  throw new CommandFault(
+    `the login at "${base}" has ended; run "writ login --service ${base}" again`,
+    { exit: EXIT_CREDENTIAL },
+  );
 }
 
 function givenCredential(file: string | undefined, io: Io): string | undefined {
@@ -50,5 +57,7 @@ function givenCredential(file: string | undefined, io: Io): string | undefined {
   const credential = (given ?? '').trim();
   if (credential === '') return undefined;
   if (/^[\x21-\x7e]+$/.test(credential)) return credential;
-  throw new Error('expected the credential in printable ASCII, without spaces');
+  throw new CommandFault('expected the credential in printable ASCII, without spaces', {
+    exit: EXIT_CREDENTIAL,
+  });
 }

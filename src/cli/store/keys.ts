@@ -7,16 +7,16 @@
  */
 
 import { parseArgs } from 'node:util';
-import { SUCCESSOR_USES, type SuccessorUse } from '../domain/log/successor.ts';
-import { printable } from '../domain/wire/printable.ts';
-import { ROTATION_LEAD_MS, rotateKey } from '../keyring/key-folder.ts';
-import { readFirstKey } from '../keyring/key-list.ts';
-import { rotateRowKey } from '../keyring/row-keys.ts';
-import { successorText, verifiedSuccessor } from '../keyring/successors.ts';
-import { joinedValues } from './arguments.ts';
-import { EXIT_FAILED, EXIT_OK } from './exit.ts';
-import { bytesIn } from './files.ts';
-import type { Io } from './io.ts';
+import { SUCCESSOR_USES, type SuccessorUse } from '../../domain/log/successor.ts';
+import { printable } from '../../domain/wire/printable.ts';
+import { ROTATION_LEAD_MS, rotateKey } from '../../keyring/key-folder.ts';
+import { readFirstKey } from '../../keyring/key-list.ts';
+import { rotateRowKey } from '../../keyring/row-keys.ts';
+import { successorText, verifiedSuccessor } from '../../keyring/successors.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
+import { bytesIn } from '../shell/files.ts';
+import type { Io } from '../shell/io.ts';
 
 const KEYS_USAGE = `Usage: writ keys <what> <token|log|row> [options]
 

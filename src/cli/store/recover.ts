@@ -9,24 +9,28 @@
  */
 
 import { parseArgs } from 'node:util';
-import { type Config, loadConfig } from '../config/config.ts';
-import { entitles } from '../domain/authority/scope-pattern.ts';
-import { createLog } from '../log.ts';
-import { openKeys } from '../open.ts';
-import { system } from '../platform.ts';
-import { createIdentities } from '../service/authority/identities.ts';
-import { createAlarms } from '../service/core/alarms.ts';
-import { signerOf } from '../service/log/compare-log.ts';
-import { acceptLoss, acceptMissingMark, type RecoverOptions } from '../service/log/recover-log.ts';
-import { witnessGuard } from '../service/log/witness.ts';
-import { authenticStore } from '../service/rows/authentic-store.ts';
-import { openRowLogs } from '../service/rows/row-check.ts';
-import { demandSeal } from '../service/rows/row-seal.ts';
-import { openMark, openStore } from '../storage/open.ts';
-import { joinedValues } from './arguments.ts';
-import { CREDENTIAL_VARIABLE, credentialOf } from './credential.ts';
-import { EXIT_FAILED, EXIT_OK } from './exit.ts';
-import type { Io } from './io.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
+import { entitles } from '../../domain/authority/scope-pattern.ts';
+import { createLog } from '../../log.ts';
+import { openKeys } from '../../open.ts';
+import { system } from '../../platform.ts';
+import { createIdentities } from '../../service/authority/identities.ts';
+import { createAlarms } from '../../service/core/alarms.ts';
+import { signerOf } from '../../service/log/compare-log.ts';
+import {
+  acceptLoss,
+  acceptMissingMark,
+  type RecoverOptions,
+} from '../../service/log/recover-log.ts';
+import { witnessGuard } from '../../service/log/witness.ts';
+import { authenticStore } from '../../service/rows/authentic-store.ts';
+import { openRowLogs } from '../../service/rows/row-check.ts';
+import { demandSeal } from '../../service/rows/row-seal.ts';
+import { openMark, openStore } from '../../storage/open.ts';
+import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
+import { joinedValues } from '../shell/arguments.ts';
+import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
 
 const SECOND_VARIABLE = 'WRIT_CLIENT_SECOND_CREDENTIAL';
 

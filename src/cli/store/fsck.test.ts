@@ -3,17 +3,17 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../test/ends.ts';
-import { fillLedger } from '../../test/log/small-ledger.ts';
-import { openKeyring } from '../keyring/keyring.ts';
-import { createLog } from '../log.ts';
-import { system } from '../platform.ts';
-import { sealNext } from '../service/log/seal.ts';
-import { openMark } from '../storage/open.ts';
-import type { CheckpointRecord } from '../storage/port/records.ts';
-import { openSqlite } from '../storage/sqlite/store.ts';
-import { entry } from '../testing/fixtures.ts';
-import { main } from './main.ts';
+import { temporaryFolder } from '../../../test/ends.ts';
+import { fillLedger } from '../../../test/log/small-ledger.ts';
+import { openKeyring } from '../../keyring/keyring.ts';
+import { createLog } from '../../log.ts';
+import { system } from '../../platform.ts';
+import { sealNext } from '../../service/log/seal.ts';
+import { openMark } from '../../storage/open.ts';
+import type { CheckpointRecord } from '../../storage/port/records.ts';
+import { openSqlite } from '../../storage/sqlite/store.ts';
+import { entry } from '../../testing/fixtures.ts';
+import { main } from '../main.ts';
 
 const folder = temporaryFolder();
 

@@ -1,0 +1,103 @@
+/**
+ * A command at a service: its address, its credential, and what a refusal means for the exit status.
+ *
+ * @module
+ */
+
+import { type Client, createClient, type Refused, type Reply } from '../../client/index.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import {
+  CommandFault,
+  EXIT_APPROVAL,
+  EXIT_CREDENTIAL,
+  EXIT_FOUND,
+  EXIT_UNAVAILABLE,
+} from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
+import { flag, type Given, list, value } from '../shell/options.ts';
+import { JSON_OPTION, printJson } from '../shell/output.ts';
+import { CREDENTIAL_VARIABLE, credentialFor } from './credential.ts';
+import { loginsFile, savedLogins } from './saved.ts';
+
+/** Names the service for commands that are given no --service. */
+const SERVICE_VARIABLE = 'WRIT_CLIENT_SERVICE';
+
+export const SERVICE_OPTIONS = {
+  service: value(
+    '<url>',
+    `the service (default: $${SERVICE_VARIABLE}, else the only one with a login)`,
+  ),
+  'token-file': value(
+    '<file>',
+    `a file with the credential (default: $${CREDENTIAL_VARIABLE}, else your login)`,
+  ),
+  pin: list('<thumbprint>', 'a key of the service that you know (may be repeated)'),
+  'gated-manifest': flag('send the credential to fetch the manifest too'),
+  ...JSON_OPTION,
+} as const;
+
+export type ServiceGiven = Given<typeof SERVICE_OPTIONS>;
+
+/** The address of the service that a command talks to. */
+function serviceOf(given: string | undefined, io: Io): string {
+  const named = given ?? io.env[SERVICE_VARIABLE];
+  if (named) return named;
+  const known = Object.keys(savedLogins(loginsFile(io)));
+  if (known.length === 1 && known[0]) return known[0];
+  const ways = `give --service or set ${SERVICE_VARIABLE}`;
+  throw new Error(`no service is named; ${ways}`);
+}
+
+/** A client with the credential of the command. */
+export async function clientFor(given: ServiceGiven, io: Io): Promise<Client> {
+  const url = serviceOf(given.service, io);
+  return createClient({
+    url,
+    credential: await credentialFor(url, given['token-file'], io),
+    pins: given.pin.length > 0 ? given.pin : undefined,
+    gatedManifest: given['gated-manifest'],
+  });
+}
+
+/** A client that sends no credential, for what anyone may read. */
+export function openClientFor(given: ServiceGiven, io: Io): Client {
+  const pins = given.pin.length > 0 ? given.pin : undefined;
+  return createClient({ url: serviceOf(given.service, io), pins });
+}
+
+/** The answer of a reply. A refusal ends the command; with --json, its body is printed first. */
+export function answerOf<Answer>(reply: Reply<Answer>, given: { json: boolean }, io: Io): Answer {
+  if (reply.ok) return reply.answer;
+  throw refusal(reply, given, io);
+}
+
+function refusal(reply: Refused, given: { json: boolean }, io: Io): CommandFault {
+  const { answer, failure } = reply;
+  if (given.json) printJson(io, answer ?? { success: false, failure });
+  return new CommandFault(refusalLine(failure), {
+    exit: exitOf(failure, answer !== undefined),
+  });
+}
+
+/** One line: what was refused, by which rule, and what to do next. */
+function refusalLine({ type, detail, resolution, decision_url }: Failure): string {
+  const { action, requires } = resolution;
+  const next = decision_url ? `decide it at ${decision_url}` : action.replaceAll('_', ' ');
+  const needs = requires?.length ? ` ${requires.join(', ')}` : '';
+  return `${detail} [${type}; next: ${next}${needs}]`;
+}
+
+function exitOf({ type }: Failure, wasHeard: boolean): number {
+  if (!wasHeard) return EXIT_UNAVAILABLE;
+  return STATUS_OF[type] ?? EXIT_FOUND;
+}
+
+const STATUS_OF: Readonly<Record<string, number>> = {
+  approval_required: EXIT_APPROVAL,
+  authentication_required: EXIT_CREDENTIAL,
+  invalid_token: EXIT_CREDENTIAL,
+  token_expired: EXIT_CREDENTIAL,
+  service_unavailable: EXIT_UNAVAILABLE,
+  rate_limited: EXIT_UNAVAILABLE,
+  internal_error: EXIT_UNAVAILABLE,
+};

@@ -1,0 +1,95 @@
+/**
+ * What a command prints: tables and facts for people, JSON for programs.
+ *
+ * Colour only on a terminal, and never where NO_COLOR is set. Text of others is printed with its control
+ * characters written out, so that it cannot act on the terminal.
+ *
+ * @module
+ */
+
+import { styleText } from 'node:util';
+import { printable } from '../../domain/wire/printable.ts';
+import type { Io } from './io.ts';
+import { flag } from './options.ts';
+
+/** The option of every command that prints something for people. */
+export const JSON_OPTION = { json: flag('print JSON, for programs') } as const;
+
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
+
+/** `text` in a style where standard output has colours. */
+function styled(io: Io, style: Style, text: string): string {
+  return hasColour(io) ? styleText(style, text, { validateStream: false }) : text;
+}
+
+function hasColour({ env, isTerminal }: Io): boolean {
+  if (env.NO_COLOR) return false;
+  return isTerminal?.out === true && env.TERM !== 'dumb';
+}
+
+export function printJson(io: Io, json: unknown): void {
+  io.out(`${JSON.stringify(json)}\n`);
+}
+
+export type Cell = string | number | boolean | null | undefined;
+
+export interface Column<Row> {
+  readonly heading: string;
+  cell(row: Row): Cell;
+  style?(row: Row): Style | undefined;
+  /** Numbers are easier to compare at the right. */
+  readonly isRight?: boolean;
+}
+
+/** Aligned columns. Cells are never cut: a cut could hide the part that a reader looks for. */
+export function printTable<Row>(
+  io: Io,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  none: string,
+): void {
+  if (rows.length === 0) {
+    io.out(`${none}\n`);
+    return;
+  }
+  const cells = rows.map((row) => columns.map((column) => cellText(column.cell(row))));
+  const widths = columns.map(({ heading }, index) =>
+    Math.max(...[heading, ...cells.map((row) => row[index] ?? '')].map(widthOf)),
+  );
+  const line = (texts: readonly string[], style: (index: number) => Style | undefined) => {
+    const padded = texts.map((text, index) => {
+      const gap = ' '.repeat((widths[index] ?? 0) - widthOf(text));
+      const how = style(index);
+      const shown = how ? styled(io, how, text) : text;
+      if (columns[index]?.isRight) return `${gap}${shown}`;
+      return index === columns.length - 1 ? shown : `${shown}${gap}`;
+    });
+    io.out(`${padded.join('  ').trimEnd()}\n`);
+  };
+  line(
+    columns.map(({ heading }) => heading),
+    () => 'bold',
+  );
+  rows.forEach((row, at) => {
+    line(cells[at] ?? [], (index) => columns[index]?.style?.(row));
+  });
+}
+
+/** One fact a line: its name, then its value. Absent values are left out. */
+export function printFacts(io: Io, facts: readonly (readonly [name: string, value: Cell])[]): void {
+  const present = facts.filter(([, value]) => value !== undefined && value !== null);
+  const width = Math.max(0, ...present.map(([name]) => widthOf(name)));
+  for (const [name, value] of present) {
+    io.out(`${styled(io, 'bold', name)}${' '.repeat(width - widthOf(name))}  ${cellText(value)}\n`);
+  }
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null || cell === undefined) return '';
+  return printable(String(cell));
+}
+
+/** Counts code points; wide and combining characters may still be misaligned. */
+function widthOf(text: string): number {
+  return [...text].length;
+}
