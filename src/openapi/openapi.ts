@@ -72,7 +72,7 @@ const GROUPS: Readonly<Record<string, readonly [description: string, ...words: s
     'What anyone may fetch, and verify',
     ...['discovery', 'jwks', 'manifest', 'graph', 'handshake'],
   ],
-  authority: ['Tokens: issued, narrowed, looked at, ended', 'tokens', 'permissions'],
+  authority: ['Tokens: issued, narrowed, looked at, ended', 'tokens', 'agents', 'permissions'],
   invocation: ['Using a capability, or asking what would happen', 'invoke', 'test'],
   approval: ['What a person has to agree to first', 'approval_grants', 'approval_requests'],
   log: ['The trail of every call, and the proofs about it', 'audit', 'checkpoints'],

@@ -8,6 +8,7 @@
  */
 
 import * as z from 'zod';
+import * as agents from '../protocol/agents.ts';
 import * as approval from '../protocol/approval.ts';
 import * as audit from '../protocol/audit.ts';
 import * as capability from '../protocol/capability.ts';
@@ -41,6 +42,7 @@ export interface Schema {
 }
 
 const MODULES: readonly object[] = [
+  agents,
   approval,
   audit,
   capability,

@@ -10,6 +10,7 @@
  */
 
 import type * as z from 'zod';
+import * as agents from './agents.ts';
 import * as approval from './approval.ts';
 import * as audit from './audit.ts';
 import * as invocation from './invocation.ts';
@@ -96,6 +97,12 @@ export const operations = {
     auth: 'bearer',
     request: token.TokenRequest,
     response: token.TokenView,
+  },
+  'agents.list': {
+    ...get('/svc/agents', 'agents', 'The delegations of a root principal, as trees'),
+    auth: 'bearer',
+    request: agents.AgentListRequest,
+    response: agents.AgentListAnswer,
   },
   permissions: {
     ...post(

@@ -34,6 +34,7 @@ import { createPermissions } from './authority/permissions.ts';
 import { revokeToken, viewToken } from './authority/tokens.ts';
 import { runComposition } from './compose/compose.ts';
 import { startResuming } from './compose/resume.ts';
+import { listAgents } from './console/agents.ts';
 import { type Console, createConsole } from './console/console.ts';
 import type { ConsoleParts } from './console/parts.ts';
 import { type Alarms, createAlarms } from './core/alarms.ts';
@@ -365,6 +366,7 @@ function authorityMethods(parts: InvokeParts): Methods {
     'tokens.issue': answering(issueToken),
     'tokens.revoke': answering(revokeToken),
     'tokens.get': answering(viewToken),
+    'agents.list': answering(listAgents),
     permissions: createPermissions(parts),
     invoke: (ask) => invoke(parts, ask),
     test: (ask) => dryRun(parts, ask),

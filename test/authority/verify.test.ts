@@ -52,6 +52,7 @@ const OPERATIONS: Readonly<
   'operator.freeze': (service, bearer) =>
     ask(service, bearer, '/svc/operator/freeze', { what: 'service', reason: 'x' }),
   'operator.frozen': (service, bearer) => ask(service, bearer, '/svc/operator/frozen'),
+  'agents.list': (service, bearer) => ask(service, bearer, '/svc/agents'),
 };
 
 /** The operations that leave an entry whenever they are refused. */

@@ -56,7 +56,10 @@ const DECIDED: readonly Endpoint[] = [
 ];
 
 /** On no page: ours, and a matter of the holder. */
-const EXTRA: readonly Endpoint[] = [['GET', '/svc/tokens/{}', 'bearer']];
+const EXTRA: readonly Endpoint[] = [
+  ['GET', '/svc/tokens/{}', 'bearer'],
+  ['GET', '/svc/agents', 'bearer'],
+];
 
 for (const [method, path, auth] of [...SPECIFIED, ...DECIDED]) {
   test(`Spec, Endpoints: ${method} ${path} exists, with authentication "${auth}"`, () => {

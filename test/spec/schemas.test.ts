@@ -61,6 +61,7 @@ const REQUESTS: Readonly<Record<string, object>> = {
   IssueRequest: { scope: ['travel.book'] },
   RevokeRequest: TOKEN,
   TokenRequest: TOKEN,
+  AgentListRequest: {},
   TestRequest: { capability: 'book_flight', parameters: {} },
   InvokeRequest: { capability: 'book_flight', parameters: {} },
   GrantRequest: { ...ID, grant_type: 'one_time' },

@@ -91,7 +91,9 @@ function ofList(form: Schema, value: unknown, resolve: Resolve, at: string): Mut
     lists.push({ what: `${at} is as long as it may be`, value: many(form.maxItems) });
     lists.push({ what: `${at} is too long`, value: many(form.maxItems + 1) });
   }
-  const inside = form.items ? mutantsOf(form.items, items[0], resolve, `${at}[0]`) : [];
+  // A form that contains itself is entered once.
+  const isAgain = /(\.\w+)\[0\]\1$/.test(at);
+  const inside = form.items && !isAgain ? mutantsOf(form.items, items[0], resolve, `${at}[0]`) : [];
   return [
     ...lists,
     ...inside.map(({ what, value: item }) => ({ what, value: [item, ...items.slice(1)] })),

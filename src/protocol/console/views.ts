@@ -6,6 +6,7 @@
  * @module
  */
 
+import type { AgentAct, AgentBudget, AgentListAnswer, AgentView } from '../agents.ts';
 import type { ApprovalRequest, GrantTerms } from '../approval.ts';
 import type { AuditAnswer, AuditEntry } from '../audit.ts';
 import type { Capability, SideEffectType } from '../capability.ts';
@@ -149,13 +150,7 @@ export interface Hand {
   readonly state: 'active' | 'expired' | 'revoked' | 'unknown';
 }
 
-export interface BudgetView {
-  readonly currency: string;
-  readonly max: number;
-  readonly spent: number;
-  readonly reserved: number;
-  readonly left: number;
-}
+export type BudgetView = AgentBudget;
 
 export interface BudgetAfter extends BudgetView {
   readonly principal: string;
@@ -243,55 +238,11 @@ export interface PasskeyOptions {
   readonly counts: 'at_once' | 'when_confirmed' | 'later';
 }
 
-export interface AgentTrees {
-  readonly now: string;
-  readonly root_principal: string;
-  readonly agents: readonly Agent[];
-  readonly next_cursor: string | null;
-}
+export type AgentTrees = AgentListAnswer;
 
-export interface Agent {
-  readonly token_id: string;
-  readonly parent_token_id: string | null;
-  readonly subject: string;
-  readonly client_name: string | null;
-  readonly purpose: JsonObject | null;
-  readonly state: 'active' | 'expired' | 'revoked';
-  readonly scope: readonly string[];
-  /** Some of their names. */
-  readonly capabilities: readonly string[];
-  readonly capabilities_count: number;
-  readonly may_delegate: boolean;
-  readonly budget: BudgetView | null;
-  readonly issued_at: string;
-  readonly expires_at: string;
-  readonly revoked_at: string | null;
-  /** From the newest entries. Null also where the person may not read the entries of the root principal. */
-  readonly last_act: Act | null;
-  /** False where older entries were not read or may not be: then nothing found is not nothing done. */
-  readonly acts_are_whole: boolean;
-  readonly refused_today: number;
-  /** A pending approval request of this token. */
-  readonly waits_for: string | null;
-  /** Of the agent's root principal, where it is frozen. */
-  readonly is_frozen: boolean;
-  readonly children: readonly Agent[];
-  /**
-   * All of them; `children` has some, the living ones first. Tokens that a client gets by its consent are no
-   * children: theirs count as children of the consent, and counting these stops after about 2,000.
-   */
-  readonly children_count: number;
-  readonly next_cursor: string | null;
-}
+export type Agent = AgentView;
 
-export interface Act {
-  readonly invocation_id: string | null;
-  readonly capability: string | null;
-  readonly timestamp: string;
-  readonly success: boolean;
-  readonly failure_type: string | null;
-  readonly cost: Money | null;
-}
+export type Act = AgentAct;
 
 export interface Ending {
   readonly token_id: string;

@@ -120,8 +120,13 @@ function isAbove(caller: Caller, { token, lineage }: TokenDescription): boolean 
     return lineage.some(({ subject }) => subject === caller.principal);
   }
   if (token.lineage.includes(caller.token.token_id)) return true;
-  const speaksForRoot = caller.token.depth === 0 && caller.principal === caller.root_principal;
-  return speaksForRoot && caller.principal === token.root_principal;
+  return actsByName(caller) && caller.principal === token.root_principal;
+}
+
+/** Whether the name of the caller is proved: by a bootstrap credential, or a root token of the root principal itself. */
+export function actsByName(caller: Caller): boolean {
+  if (caller.kind === 'identity') return true;
+  return caller.token.depth === 0 && caller.principal === caller.root_principal;
 }
 
 export function unknownToken(tokenId: string) {

@@ -1,24 +1,26 @@
 /**
  * Agents: the delegations under a root principal as trees, and what a revocation would end.
  *
- * A person sees the own trees, an operator with `operator:read` those of any root principal. What agents did is
- * shown to those who may read the entries of the root principal. Every list is bounded, and the rest comes with
- * the next page.
+ * A person sees the own trees, an operator with `operator:read` those of any root principal, and an agent the
+ * tree below its own token. What agents did is shown to those who may read the entries of the root principal.
+ * Every list is bounded, and the rest comes with the next page.
  *
  * @module
  */
 
 import { principalFreezes } from '../../domain/authority/freeze.ts';
 import { refuse } from '../../domain/failure.ts';
+import type { AgentListRequest } from '../../protocol/agents.ts';
 import type { ConsoleRequest } from '../../protocol/console/methods.ts';
 import type { Agent, AgentTrees, BudgetView, Ending } from '../../protocol/console/views.ts';
 import { ENDED_COUNT_MAX } from '../../protocol/token.ts';
 import { livingBelow } from '../../storage/descendants.ts';
 import type { TokenDescription, TokenState } from '../../storage/port/store.ts';
 import { notOperator } from '../authority/freeze.ts';
-import { standingOf, visibleToken } from '../authority/tokens.ts';
-import { inLane } from '../core/audited.ts';
-import { type Caller, holds } from '../core/caller.ts';
+import { actsByName, standingOf, visibleToken } from '../authority/tokens.ts';
+import { answered, inLane } from '../core/audited.ts';
+import { callerOf, holds } from '../core/caller.ts';
+import { type Ask, requestOf } from '../core/operations.ts';
 import { PAGE_BYTES_MAX, placeOf } from '../core/page.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { rememberedTokens } from '../core/remembered-tokens.ts';
@@ -38,6 +40,9 @@ const LOOKED_MAX = 1_024;
 const NODES_MAX = 50;
 const CHILDREN_MAX = 20;
 
+/** Levels of one tree. Below this, with the deepest purpose, clients can read the JSON of a whole answer. */
+const LEVELS_MAX = 16;
+
 /** Names of capabilities of one agent. `capabilities_count` has the total. */
 const CAPABILITIES_MAX = 100;
 
@@ -56,27 +61,45 @@ interface Reading {
   readonly isFrozen: boolean;
 }
 
+/** The operation `agents.list`. */
+export async function listAgents(parts: ServiceParts, ask: Ask): Promise<AgentTrees> {
+  return answered(parts, await callerOf(parts, ask), (caller) =>
+    agentTrees(parts, { caller, ask }, requestOf('agents.list', ask)),
+  );
+}
+
 export async function agentTrees(
   parts: ServiceParts,
   { caller, ask }: Asking,
-  { root_principal = caller.principal, ended = false, limit, cursor }: ConsoleRequest<'agents'>,
+  request: AgentListRequest,
 ): Promise<AgentTrees> {
-  if (root_principal !== caller.principal) refuse(notOperator(caller, 'read'));
+  const { ended = false, limit, cursor } = request;
+  // A name in a token was chosen by its issuer, so it opens no trees of that name.
+  const isNamed = actsByName(caller);
+  const root_principal =
+    request.root_principal ?? (isNamed ? caller.principal : caller.root_principal);
+  const isOwn = isNamed && root_principal === caller.principal;
+  const below =
+    caller.kind === 'token' && !isNamed && request.root_principal === undefined
+      ? caller.token.token_id
+      : undefined;
+  if (!isOwn && below === undefined) refuse(notOperator(caller, 'read'));
   const before = placeOf(cursor, (text) => (/^tok_[0-9a-f]{32}$/.test(text) ? text : undefined));
   return inLane(parts, caller, ask, async (slices) => {
-    const reading = await readingOf(parts, caller, slices, root_principal);
+    const mayKnow = isOwn || below !== undefined || holds(caller, 'operator:audit');
+    const reading = await readingOf(parts, slices, root_principal, mayKnow);
+    const now = reading.now.toISOString();
+    if (below !== undefined) {
+      const tree = ended ? undefined : await treeOf(reading, below);
+      return { now, root_principal, agents: tree ? [tree] : [], next_cursor: null };
+    }
     const { trees, last = before } = await treesFrom(
       reading,
       { root_principal, before },
       { limit, ended },
     );
     const isLast = last === undefined || (await isOldest(reading, root_principal, last));
-    return {
-      now: reading.now.toISOString(),
-      root_principal,
-      agents: trees,
-      next_cursor: isLast ? null : last,
-    };
+    return { now, root_principal, agents: trees, next_cursor: isLast ? null : last };
   });
 }
 
@@ -108,7 +131,9 @@ export async function agentChildren(
 ): Promise<{ children: Agent[]; next_cursor: string | null }> {
   const { token } = await visibleToken(parts, caller, token_id, ['operator:read']);
   return inLane(parts, caller, ask, async (slices) => {
-    const reading = await readingOf(parts, caller, slices, token.root_principal);
+    const { root_principal } = token;
+    const mayKnow = root_principal === caller.principal || holds(caller, 'operator:audit');
+    const reading = await readingOf(parts, slices, root_principal, mayKnow);
     const stem = await stemOf(reading, token);
     const { ids, next } = await branchesOf(reading, stem, limit, cursor);
     return { children: await nodesOf(reading, ids), next_cursor: next };
@@ -149,12 +174,11 @@ export async function endingOf(
 
 async function readingOf(
   parts: ServiceParts,
-  caller: Caller,
   slices: Slices,
   rootPrincipal: string,
+  mayKnow: boolean,
 ): Promise<Reading> {
   const { store } = parts;
-  const mayKnow = rootPrincipal === caller.principal || holds(caller, 'operator:audit');
   const freezes = await store.freezesUnder(principalFreezes(rootPrincipal));
   return {
     ...{ parts, store, slices, now: store.now() },
@@ -186,32 +210,30 @@ function isOver({ expires_at, revoked_at }: TokenState, now: Date): boolean {
   return revoked_at !== undefined || !(expires_at > now);
 }
 
-type Node = { -readonly [Field in keyof Agent]: Agent[Field] };
-
 /** The tree below a root token, by level. Undefined where its row cannot be authenticated. */
 async function treeOf(reading: Reading, rootId: string): Promise<Agent | undefined> {
   const [root] = await nodesOf(reading, [rootId]);
   if (!root) return undefined;
-  const level: Node[] = [root];
+  const found: (readonly [node: Agent, level: number])[] = [[root, 1]];
   let left = NODES_MAX - 1;
-  for (const node of level) {
+  for (const [node, level] of found) {
     if (node.children_count === 0) continue;
     const stem = await stemOf(reading, node);
     const { ids, next } =
-      left === 0
+      left === 0 || level === LEVELS_MAX
         ? { ids: [], next: FIRST }
         : await branchesOf(reading, stem, Math.min(left, CHILDREN_MAX), FIRST);
     const children = await nodesOf(reading, ids);
     node.children = children;
     node.next_cursor = next;
     left -= children.length;
-    level.push(...children);
+    for (const child of children) found.push([child, level + 1]);
   }
   return root;
 }
 
-async function nodesOf(reading: Reading, ids: readonly string[]): Promise<Node[]> {
-  const nodes: Node[] = [];
+async function nodesOf(reading: Reading, ids: readonly string[]): Promise<Agent[]> {
+  const nodes: Agent[] = [];
   for (const id of ids) {
     await reading.slices.turn();
     const described = await reading.store.describeToken(id, 0);
@@ -220,7 +242,7 @@ async function nodesOf(reading: Reading, ids: readonly string[]): Promise<Node[]
   return nodes;
 }
 
-async function nodeOf(reading: Reading, described: TokenDescription): Promise<Node> {
+async function nodeOf(reading: Reading, described: TokenDescription): Promise<Agent> {
   const { token, lineage, childrenCount } = described;
   const { token_id, parent_token_id, purpose, depth } = token;
   const { state, revoked_at } = standingOf(described, reading.now);
@@ -234,7 +256,7 @@ async function nodeOf(reading: Reading, described: TokenDescription): Promise<No
     client_name: consent?.client_name ?? null,
     purpose: Object.keys(purpose).length > 0 ? purpose : null,
     state,
-    scope: token.scope,
+    scope: [...token.scope],
     capabilities: names.slice(0, CAPABILITIES_MAX),
     capabilities_count: names.length,
     may_delegate: depth + (consent ? 1 : 0) < token.max_delegation_depth,

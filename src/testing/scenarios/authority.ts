@@ -11,11 +11,13 @@ import {
   HUMAN,
   HUMAN_KEY,
   OPERATOR_KEY,
+  ROUTE,
   refusalOf,
   refused,
   rootToken,
   type Scenarios,
   success,
+  wholeOf,
 } from './desk.ts';
 
 const budget = (max_amount: number) => ({ currency: 'USD', max_amount });
@@ -142,6 +144,28 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
 
     assert.equal(ended, 2);
     assert.equal((await refusalOf(surface, 'permissions', {}, child.token)).type, 'invalid_token');
+  },
+
+  'an agent sees the agents below it, its root principal all, and no other principal': async (
+    surface,
+  ) => {
+    const planner = await rootToken(surface, ['travel.search'], { budget: budget(50) });
+    const request = { subject: 'agent:finder', scope: ['travel.search'] };
+    const asked = { ...request, parent_token: planner.token_id };
+    const finder = await answerOf(surface, 'tokens.issue', asked, planner.token);
+    await success(surface, finder.token, 'search_flights', { parameters: ROUTE });
+
+    const own = await answerOf(surface, 'agents.list', {}, planner.token);
+    const all = await answerOf(wholeOf(surface), 'agents.list', { limit: 100 }, HUMAN_KEY);
+    const other = await refusalOf(surface, 'agents.list', { root_principal: HUMAN }, AGENT_KEY);
+
+    assert.deepEqual(
+      own.agents.map(({ token_id, children }) => [token_id, children.map((each) => each.subject)]),
+      [[planner.token_id, ['agent:finder']]],
+    );
+    assert.equal(own.agents[0]?.children[0]?.last_act?.capability, 'search_flights');
+    assert.ok(all.agents.some(({ token_id }) => token_id === planner.token_id));
+    assert.equal(other.type, 'scope_insufficient');
   },
 
   'an operator freezes a capability and lifts it again': async (surface) => {
