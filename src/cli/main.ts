@@ -62,8 +62,19 @@ function own(name: string, summary: string): Entry {
   return { name, summary, load: async () => ({ name, summary, ...none, run: async () => 2 }) };
 }
 
+const STREAM: Entry = {
+  name: 'audit',
+  summary: 'export the log of a service continuously',
+  load: async () => ({
+    name: 'audit',
+    summary: 'export the log of a service continuously',
+    commands: [(await import('./audit/stream/command.ts')).streamCommand()],
+  }),
+};
+
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const [name = '', ...args] = argv;
+  if (name === 'audit' && args[0] === 'stream') return runProgram([STREAM], argv, io);
   const run = Object.hasOwn(OWN, name) ? OWN[name] : undefined;
   return run ? run(args, io) : runProgram(ENTRIES, argv, io);
 }

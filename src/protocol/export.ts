@@ -7,16 +7,26 @@
  * proof under the checkpoint of the header, or under its own checkpoint if it is of a log that an
  * operator has ended.
  *
+ * A stream is a log in numbered chunks, each a file of its own that proves where it stands: its header has the tree
+ * before its first entry, and its last line is a checkpoint that covers it.
+ *
  * @module
  */
 
 import * as z from 'zod';
 import { Checkpoint, CheckpointDetail, InclusionProof } from './audit.ts';
-import { JsonObject, ServiceId } from './primitives.ts';
+import { Digest, HexHash, JsonObject, ServiceId, text } from './primitives.ts';
 import { Jwks, PublicKey } from './trust.ts';
 
 export const LOG_FORMAT = 'writ-log/1';
 export const TRAIL_FORMAT = 'writ-trail/1';
+export const STREAM_FORMAT = 'writ-stream/1';
+
+/** A tree has at most one peak for each bit of its size. */
+const PEAKS_MAX = 53;
+
+/** The id of a log is a UUID; older services may have others. */
+const LOG_ID_LENGTH_MAX = 128;
 
 /** Strict, because a verifier would ignore unknown fields. */
 const ExportedCheckpoint = z.strictObject(Checkpoint.shape);
@@ -67,3 +77,37 @@ export const TrailLine = z.strictObject({
   checkpoint: ExportedDetail.optional(),
 });
 export type TrailLine = z.infer<typeof TrailLine>;
+
+/** The tree before the first entry of a chunk. */
+export const StreamHeader = z.strictObject({
+  format: z.literal(STREAM_FORMAT),
+  service_id: ServiceId,
+  log_id: text(LOG_ID_LENGTH_MAX),
+  /** Counts from 1, over all logs of the store. */
+  chunk: z.int().positive(),
+  /** The place of the log's first entry. */
+  first: z.int().nonnegative(),
+  size: z.int().nonnegative(),
+  peaks: z.array(HexHash).max(PEAKS_MAX),
+  jwks: ExportedJwks,
+});
+export type StreamHeader = z.infer<typeof StreamHeader>;
+
+/**
+ * The last line of a chunk: the checkpoint that covers it, with a proof of the last entry if it covers more.
+ * Without a checkpoint, entries after the last checkpoint of a log that an operator ended: the first entry of the
+ * next log names their head.
+ */
+export const StreamEnd = z.union([
+  z.strictObject({
+    checkpoint: ExportedDetail,
+    inclusion_proof: z.strictObject(InclusionProof.shape).optional(),
+  }),
+  z.strictObject({
+    ended: z.strictObject({ entry_count: z.int().positive(), merkle_root: Digest }),
+  }),
+]);
+export type StreamEnd = z.infer<typeof StreamEnd>;
+
+export const StreamLine = z.union([z.strictObject({ entry: JsonObject }), StreamEnd]);
+export type StreamLine = z.infer<typeof StreamLine>;

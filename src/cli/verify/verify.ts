@@ -26,6 +26,7 @@ import { bytesIn, jsonIn } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { coveringEntry, coveringLeaf, extending, fetchedManifest, newest } from './fetch.ts';
 import { keySource, keysFor, serviceIdFor, type VerifyOptions, verifyOptions } from './options.ts';
+import { folderReport } from './stream.ts';
 
 const VERIFY_USAGE = `Usage: writ verify <what> [options]
 
@@ -41,6 +42,7 @@ What
   receipt <file> --log <export>      the same, against a whole log: with --after
                                      <checkpoint> it can prove a drop
   log <export>                       what "writ audit export" wrote
+  stream <folder>                    the chunks that "writ audit stream" wrote
 
 Options
   --service <url>    fetch what is not given: keys, newest checkpoint, proofs
@@ -141,6 +143,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
   async log(asked) {
     const [file = ''] = filesOf(asked, 1, 1);
     return exportReport(file, asked);
+  },
+  async stream(asked) {
+    const [folder = ''] = filesOf(asked, 1, 1);
+    const { serviceId, allowErased } = asked;
+    const keys = await keySource(asked);
+    return folderReport(folder, { keys, now: new Date(), serviceId, allowErased });
   },
 };
 

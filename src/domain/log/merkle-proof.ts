@@ -99,6 +99,17 @@ export function verifyInclusion(claim: InclusionClaim | null | undefined): boole
   return joins !== undefined && equalBytes(topOf(claim.leaf, joins), claim.root);
 }
 
+/**
+ * Whether the tree begins with the leaves under `peaks`, and then has the proved leaf: the hashes that join from the
+ * left are the peaks of everything before the leaf.
+ */
+export function verifyPrefix(claim: InclusionClaim, peaks: readonly Hash[]): boolean {
+  if (!verifyInclusion(claim)) return false;
+  const left = (inclusionJoins(claim) ?? []).filter(({ side }) => side === 'left').reverse();
+  if (left.length !== peaks.length) return false;
+  return left.every(({ given }, index) => equalBytes(given, peaks[index] as Hash));
+}
+
 /** The joins of a consistency proof: from one subtree to the root of each tree. */
 export interface GrowthJoins {
   /** The largest subtree that ends where the earlier tree ends: it is complete in both trees. */

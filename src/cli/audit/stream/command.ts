@@ -1,0 +1,241 @@
+/**
+ * `writ audit stream`: exports the log of a service continuously, to files, to an object store or to an HTTP receiver.
+ *
+ * @module
+ */
+
+import { dirname, join, resolve } from 'node:path';
+import { pauseFor } from '../../../client/pace.ts';
+import { printable } from '../../../domain/wire/printable.ts';
+import { makeFolder } from '../../../folder.ts';
+import { credentialFor } from '../../login/credential.ts';
+import { answerOf, clientFor, SERVICE_OPTIONS } from '../../login/session.ts';
+import { type Leaf, leaf } from '../../shell/command.ts';
+import { CommandFault, EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
+import type { Io } from '../../shell/io.ts';
+import { flag, type Given, needed, number, value } from '../../shell/options.ts';
+import { printJson } from '../../shell/output.ts';
+import { startProgress } from '../../shell/progress.ts';
+import { fileSink } from './file-sink.ts';
+import { catchUp, type Delivered, type Following, finishPending } from './follow.ts';
+import { HEADERS_VARIABLE, httpSink } from './http-sink.ts';
+import { Busy, type Patience } from './patience.ts';
+import { beginState } from './resume.ts';
+import { s3Sink } from './s3-sink.ts';
+import type { Sink } from './sink.ts';
+import { openSource, type Source } from './source.ts';
+import { openState, type StateFile, type StreamState } from './state.ts';
+
+const INTERVAL_SECONDS = 5;
+const TIMEOUT_SECONDS = 30;
+const TIMEOUT_SECONDS_MAX = 3_600;
+const CHUNK_ENTRIES = 5_000;
+const CHUNK_ENTRIES_MAX = 100_000;
+const BATCH_BYTES = 1_048_576;
+
+/** At the first contact: a wrong address is reported at once. */
+const TRIES_FIRST = 2;
+/** With --once, so that a run of a timer ends. */
+const TRIES_ONCE = 8;
+
+const OPTIONS = {
+  to: needed('<target>', 'file:<folder>, s3://<bucket>/<prefix> or https://<receiver>'),
+  state: value('<file>', 'the place of the stream (default for file: <folder>/state.json)'),
+  once: flag('end when the target has everything, instead of following'),
+  interval: number('<seconds>', `between two looks for checkpoints (default: ${INTERVAL_SECONDS})`),
+  timeout: number('<seconds>', `for one answer of service or target (default: ${TIMEOUT_SECONDS})`),
+  'chunk-entries': number('<n>', `entries of one chunk at most (default: ${CHUNK_ENTRIES})`),
+  endpoint: value('<url>', 'an object store other than Amazon S3, with the bucket in the path'),
+  'header-file': value(
+    '<file>',
+    `headers for the receiver, one a line, in a file of mode 0600 (default: $${HEADERS_VARIABLE})`,
+  ),
+  'batch-bytes': number('<n>', `bytes of one request to the receiver (default: ${BATCH_BYTES})`),
+  'allow-http': flag('send entries unencrypted to a host that is not this machine'),
+  'resume-from': value('<file>', 'the last chunk of the target, if its state is lost'),
+  ...SERVICE_OPTIONS,
+} as const;
+
+type StreamGiven = Given<typeof OPTIONS>;
+
+export function streamCommand(): Leaf {
+  return leaf({
+    name: 'stream',
+    summary: 'export the log continuously to files, an object store or a SIEM',
+    about: `Reads the whole log in order, verifies it under the checkpoints of the service, and writes it as numbered
+chunks that verify without the service ("writ verify stream"). Follows the log until it is stopped, and continues where
+it ended. Needs the scope operator:audit.
+
+An object store takes its credential from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION.`,
+    options: OPTIONS,
+    examples: [
+      ['writ audit stream --to file:./archive', 'follow the log into a folder'],
+      ['writ audit stream --once --to file:./archive', 'for cron: write what is new, and end'],
+      [
+        'writ audit stream --to s3://audit/desk --endpoint https://objects.example.com --state desk.state',
+        'to an object store',
+      ],
+      [
+        'writ audit stream --to https://siem.example.com/ingest --header-file siem.headers --state siem.state',
+        'to a SIEM, as JSON lines',
+      ],
+    ],
+    exits: [
+      [EXIT_OK, 'stopped by a signal, or with --once: the target has everything'],
+      [EXIT_FOUND, 'the log does not continue what was exported, or the target refuses it'],
+      [EXIT_UNAVAILABLE, 'the first contact failed, or with --once: service or target stays away'],
+    ],
+    cannot: 'export the log',
+    run,
+  });
+}
+
+async function run(given: StreamGiven, io: Io): Promise<number> {
+  const timeoutMs = Math.min(given.timeout ?? TIMEOUT_SECONDS, TIMEOUT_SECONDS_MAX) * 1_000;
+  const { sink, state: path } = targetOf(given, timeoutMs, io);
+  makeFolder(dirname(path));
+  const file = openState(path);
+  const stop = new AbortController();
+  const stopped = () => stop.abort(new Error('the command was asked to stop'));
+  void io.untilStopped?.().then(stopped);
+  const progress = startProgress(io);
+  const patience: Patience = {
+    ...{ signal: stop.signal, tries: TRIES_FIRST, pause: pauseFor },
+    say(text) {
+      progress.end();
+      io.err(`${printable(text)}\n`);
+    },
+  };
+  try {
+    const source = await sourceFor(given, { patience, timeoutMs, io });
+    patience.tries = given.once ? TRIES_ONCE : Number.POSITIVE_INFINITY;
+    const following: Following = {
+      ...{ source, sink, file, patience, pins: given.pin },
+      chunkEntries: Math.min(given['chunk-entries'] ?? CHUNK_ENTRIES, CHUNK_ENTRIES_MAX),
+      say: progress.say,
+      delivered(chunk) {
+        progress.end();
+        show(chunk, given, io);
+      },
+    };
+    await follow(following, await stateFor(given, { file, source, sink, patience }), given);
+    return EXIT_OK;
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    return EXIT_OK;
+  } finally {
+    progress.end();
+    file.release();
+  }
+}
+
+async function follow(
+  following: Following,
+  begun: StreamState,
+  { once, interval = INTERVAL_SECONDS }: StreamGiven,
+): Promise<void> {
+  const { patience } = following;
+  let state = await finishPending(following, begun);
+  for (;;) {
+    state = await catchUp(following, state);
+    if (once) return;
+    await patience.pause(interval * 1_000, patience.signal);
+  }
+}
+
+function targetOf(
+  given: StreamGiven,
+  timeoutMs: number,
+  io: Io,
+): { readonly sink: Sink; readonly state: string } {
+  const { to, endpoint } = given;
+  const shared = { to, timeoutMs, allowHttp: given['allow-http'] };
+  const state = () => {
+    if (given.state !== undefined) return resolve(given.state);
+    throw new Error('no state is named; give --state');
+  };
+  if (to.startsWith('file:')) {
+    const folder = to.slice('file:'.length);
+    if (folder === '') throw new Error('no folder is named; give --to file:<folder>');
+    const file = resolve(given.state ?? join(folder, 'state.json'));
+    return { sink: fileSink(folder, file), state: file };
+  }
+  if (to.startsWith('s3:')) return { state: state(), sink: s3Sink({ ...shared, endpoint }, io) };
+  if (/^https?:/.test(to)) {
+    const [headerFile, batchBytes = BATCH_BYTES] = [given['header-file'], given['batch-bytes']];
+    return { state: state(), sink: httpSink({ ...shared, headerFile, batchBytes }, io) };
+  }
+  throw new Error('expected --to file:<folder>, s3://<bucket>/<prefix> or https://<receiver>');
+}
+
+interface SourceFor {
+  readonly patience: Patience;
+  readonly timeoutMs: number;
+  readonly io: Io;
+}
+
+/** The credential is found again for each request: a login is renewed, and a file may have a new one. */
+async function sourceFor(
+  given: StreamGiven,
+  { patience, timeoutMs, io }: SourceFor,
+): Promise<Source> {
+  const first = await clientFor(given, io);
+  const client = async () => {
+    try {
+      return first.withCredential(await credentialFor(first.url, given['token-file'], io));
+    } catch (error) {
+      if (error instanceof CommandFault) throw error;
+      throw new Busy((error as Error).message, { cause: error });
+    }
+  };
+  const refused = (reply: Parameters<typeof answerOf>[0]): never => {
+    answerOf(reply, given, io);
+    throw new Error('the service refused');
+  };
+  return openSource({ patience, timeoutMs, client, refused });
+}
+
+interface StateFor {
+  readonly file: StateFile;
+  readonly source: Source;
+  readonly sink: Sink;
+  readonly patience: Patience;
+}
+
+/** Throws when the state is of another target or of another service. */
+async function stateFor(
+  given: StreamGiven,
+  { file, source, sink, patience }: StateFor,
+): Promise<StreamState> {
+  const state = file.read();
+  const { serviceId } = source;
+  const resumeFrom = given['resume-from'];
+  if (state === undefined) {
+    return beginState({ sink, patience, serviceId, pins: given.pin, resumeFrom });
+  }
+  if (resumeFrom !== undefined) {
+    throw new Error(`"${file.path}" has the place already; give --resume-from without a state`);
+  }
+  const { target, service_id } = state;
+  if (target !== sink.target) {
+    throw new Error(`"${file.path}" is the state of "${target}"; each target has its own`);
+  }
+  if (service_id !== serviceId) {
+    throw new Error(`"${file.path}" is of service "${service_id}", and this is "${serviceId}"`);
+  }
+  return state;
+}
+
+function show(delivered: Delivered, { json }: StreamGiven, io: Io): void {
+  if (json) {
+    printJson(io, delivered);
+    return;
+  }
+  const { name, from, entries, log_id, checkpoint, after_log_id } = delivered;
+  if (after_log_id !== undefined) {
+    const why = 'an operator of the service accepted the loss of signed entries';
+    io.out(`Log ${printable(after_log_id)} ended: ${why}; log ${printable(log_id)} follows\n`);
+  }
+  const under = checkpoint === undefined ? '' : `, under checkpoint ${checkpoint}`;
+  io.out(`${name}: ${entries} entries from place ${from}${under}\n`);
+}
