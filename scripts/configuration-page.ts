@@ -27,7 +27,7 @@ export function configurationPage(): string {
 # Configuration
 
 A setting comes from the environment, else from \`writ.config.mjs\`, \`.js\`, \`.yaml\` or \`.ts\` in the working folder
-(\`${CONFIG_FILE_VARIABLE}\` names another file; \`.ts\` needs the package \`tsx\`), else from its default. The service does not start,
+(\`${CONFIG_FILE_VARIABLE}\` names another file; \`.ts\` needs the package \`tsx\` or Node 22.18), else from its default. The service does not start,
 and reports all faults at once, when it finds two such files, a \`writ.config.*\` in another language, an unknown setting, an unknown
 \`WRIT_*\` variable, a value that it cannot use, half-configured OIDC, or demo credentials on an address that other machines reach.
 

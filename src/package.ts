@@ -13,16 +13,22 @@ import { fileURLToPath } from 'node:url';
 
 interface Manifest {
   readonly version: string;
+  /** Exact versions. */
+  readonly devDependencies: Readonly<Record<string, string>>;
   /** Of Node, in the form ">=major.minor". */
   readonly engines: { readonly node: string };
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
-/** The nearest one above this file, which may be a source or compiled. */
-export function packageManifest(): Manifest {
+/** The nearest folder above this file that has a package.json. The file may be a source or compiled. */
+export function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
-  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return folder;
+}
+
+export function packageManifest(): Manifest {
+  return JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8'));
 }
 
 /** Why this package cannot run on this version of Node, or undefined. */

@@ -13,6 +13,8 @@ import { type Io, readAll } from './shell/io.ts';
 /** Bytes of standard input: a few tokens. Longer input was piped in by mistake. */
 const INPUT_BYTES_MAX = 128 * 1024;
 
+let mustEnd = false;
+
 const io: Io = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
@@ -22,6 +24,9 @@ const io: Io = {
     new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
     }),
+  endAfter() {
+    mustEnd = true;
+  },
   pipes: { input: process.stdin, output: process.stdout },
   input: () => readAll(process.stdin, INPUT_BYTES_MAX),
   ask: process.stdin.isTTY && process.stderr.isTTY ? askPerson : undefined,
@@ -42,6 +47,7 @@ function askPerson(question: string): Promise<string | undefined> {
 
 // Sets `exitCode` instead of calling `exit()`, so that a slow pipe gets all output.
 process.exitCode = await run();
+if (mustEnd) process.stdout.write('', () => process.stderr.write('', () => process.exit()));
 
 /** The commands are loaded only on a Node that can load them. */
 async function run(): Promise<number> {

@@ -50,6 +50,16 @@ const ENTRIES: readonly Entry[] = [
   own('logout', 'end the delegation of a login'),
   own('mcp', 'serve the capabilities of a token to an agent, as MCP tools'),
   own('recover', 'let a service append again after its log was rolled back or its mark lost'),
+  {
+    name: 'serve',
+    summary: 'serve the service that a file defines',
+    load: async () => (await import('./serve/serve.ts')).serveCommand(),
+  },
+  {
+    name: 'stdio',
+    summary: 'serve the service that a file defines over standard input and output',
+    load: async () => (await import('./serve/stdio.ts')).stdioCommand(),
+  },
   own('token', 'show what a JWT says and whether it verifies (inspect)'),
   own('types', 'write the types of a service, for a typed client'),
   own('verify', 'verify what a service signed, with its keys alone'),

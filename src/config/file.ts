@@ -72,7 +72,7 @@ async function importConfig(path: string): Promise<unknown> {
  * Rejects when the event loop is empty and the file is still loading: a promise that the file awaits at
  * its top level never settles. Without this the process ends with exit code 13 and no message.
  */
-async function unlessStuck<Content>(loading: Promise<Content>): Promise<Content> {
+export async function unlessStuck<Content>(loading: Promise<Content>): Promise<Content> {
   const settled = new AbortController();
   const stuck = once(process, 'beforeExit', settled).then(() => {
     throw new Error('it never finished loading: a promise that it awaits never settles');
@@ -95,11 +95,11 @@ function readingFault(cause: unknown): string {
   return 'it does not parse; an editor, or node --check, shows where';
 }
 
-/** Node 20 cannot import TypeScript, so this needs tsx, which a development checkout has. */
+/** Node 20 cannot import TypeScript, so there this needs tsx, which a development checkout has. */
 async function importTypeScript(href: string) {
   const name = 'tsx/esm/api';
-  const { tsImport } = await import(name).catch(() => {
-    throw new Error('a .ts file needs the package "tsx"');
-  });
-  return tsImport(href, import.meta.url);
+  const tsx = await import(name).catch(() => undefined);
+  if (tsx) return tsx.tsImport(href, import.meta.url);
+  if ('typescript' in process.features && process.features.typescript) return import(href);
+  throw new Error('a .ts file needs the package "tsx", or Node 22.18 or later');
 }

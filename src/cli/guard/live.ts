@@ -19,12 +19,12 @@ import type { AccountOptions } from '../../service/author/accounts.ts';
 import type { ServiceDefinition } from '../../service/author/definition.ts';
 import type { ReviewPort } from '../../service/author/review.ts';
 import type { OwnAct } from '../../service/core/own-act.ts';
+import { watchFiles } from '../shell/watch.ts';
 import { changeActs, reviewActs } from './acts.ts';
 import { toolReviews } from './changed.ts';
 import { type GuardFiles, type Reviewed, readGuardFiles, writeLock } from './files.ts';
 import { createJobs, type Jobs } from './jobs.ts';
 import { type GuardState, hasSameUpstream, isSameService, stateOf } from './state.ts';
-import { watchFiles } from './watch.ts';
 import { offLines } from './welcome.ts';
 
 /** In milliseconds: an upstream reports several changes in a row. */

@@ -14,6 +14,8 @@ export interface Io {
   readonly isTerminal?: { readonly out: boolean; readonly err: boolean };
   /** Resolves when the process is asked to stop; for commands that run until then. */
   readonly untilStopped?: () => Promise<void>;
+  /** Makes the process end with the command, although code that the command loads may keep it alive. */
+  readonly endAfter?: () => void;
   /** The raw streams, for a command that speaks a protocol over them. */
   readonly pipes?: { readonly input: Readable; readonly output: Writable };
   /** All of standard input; absent where there is none. */
