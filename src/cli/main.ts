@@ -5,51 +5,64 @@
  */
 
 import { approvals } from './approvals/approvals.ts';
-import { audit } from './audit/audit.ts';
-import { login, logout } from './login/login.ts';
-import { witness } from './serve/witness.ts';
-import type { Entry } from './shell/command.ts';
+import type { Entry, Group, Leaf } from './shell/command.ts';
 import type { Command, Io } from './shell/io.ts';
 import { runProgram } from './shell/program.ts';
-import { fsck } from './store/fsck.ts';
-import { keys } from './store/keys.ts';
-import { recover } from './store/recover.ts';
-import { token } from './token/token.ts';
-import { types } from './types/types.ts';
-import { verify } from './verify/verify.ts';
 
 /** Commands that read their own arguments. */
-const OWN: Readonly<Record<string, Command>> = {
-  approvals,
-  audit,
-  fsck,
-  guard: async (args, io) => (await import('./guard/guard.ts')).guard(args, io),
-  keys,
-  login,
-  logout,
-  mcp: async (args, io) => (await import('./serve/mcp.ts')).mcp(args, io),
-  recover,
-  token,
-  types,
-  verify,
-  witness,
-};
+const OWN: Readonly<Record<string, Command>> = { approvals };
 
 const ENTRIES: readonly Entry[] = [
-  own('approvals', 'compute what a passkey signs for a decision (digest)'),
-  own('audit', 'read the log of a service (query), or save it (export)'),
+  {
+    name: 'approvals',
+    summary: 'compute what a passkey signs for a decision (digest)',
+    load: async () => ({ name: 'approvals', summary: '', commands: [] }),
+  },
+  {
+    name: 'audit',
+    summary: 'read the log of a service, or save it',
+    load: async () => (await import('./audit/audit.ts')).auditCommand(),
+  },
   {
     name: 'checkpoint',
     summary: 'list the signed heads of the log, or seal one now',
     load: async () => (await import('./operate/checkpoint.ts')).checkpointCommand(),
   },
-  own('fsck', 'check that the log is complete and unchanged'),
-  own('guard', 'put budgets, approvals and the log in front of an MCP server or an HTTP API'),
-  own('keys', 'make the next key of a folder, or sign the successor of a key'),
-  own('login', 'get a delegation from a service by signing in with a browser'),
-  own('logout', 'end the delegation of a login'),
-  own('mcp', 'serve the capabilities of a token to an agent, as MCP tools'),
-  own('recover', 'let a service append again after its log was rolled back or its mark lost'),
+  {
+    name: 'fsck',
+    summary: 'check that the log is complete and unchanged',
+    load: async () => (await import('./store/fsck.ts')).fsckCommand(),
+  },
+  {
+    name: 'guard',
+    summary: 'put budgets, approvals and the log in front of an MCP server or an HTTP API',
+    load: async () => (await import('./guard/guard.ts')).guardCommand(),
+  },
+  {
+    name: 'keys',
+    summary: 'make the next key of a folder, or sign the successor of a key',
+    load: async () => (await import('./store/keys.ts')).keysCommand(),
+  },
+  {
+    name: 'login',
+    summary: 'get a delegation from a service by signing in with a browser',
+    load: async () => (await import('./login/login.ts')).loginCommand(),
+  },
+  {
+    name: 'logout',
+    summary: 'end the delegation of a login',
+    load: async () => (await import('./login/login.ts')).logoutCommand(),
+  },
+  {
+    name: 'mcp',
+    summary: 'serve the capabilities of a token to an agent, as MCP tools',
+    load: async () => (await import('./serve/mcp.ts')).mcpCommand(),
+  },
+  {
+    name: 'recover',
+    summary: 'let a service append again after its log was rolled back or its mark lost',
+    load: async () => (await import('./store/recover.ts')).recoverCommand(),
+  },
   {
     name: 'serve',
     summary: 'serve the service that a file defines',
@@ -60,31 +73,36 @@ const ENTRIES: readonly Entry[] = [
     summary: 'serve the service that a file defines over standard input and output',
     load: async () => (await import('./serve/stdio.ts')).stdioCommand(),
   },
-  own('token', 'show what a JWT says and whether it verifies (inspect)'),
-  own('types', 'write the types of a service, for a typed client'),
-  own('verify', 'verify what a service signed, with its keys alone'),
-  own('witness', 'run a witness that cosigns checkpoints of logs'),
+  {
+    name: 'token',
+    summary: 'show what a JWT says and whether it verifies',
+    load: async () => (await import('./token/token.ts')).tokenCommand(),
+  },
+  {
+    name: 'types',
+    summary: 'write the types of a service, for a typed client',
+    load: async () => (await import('./types/types.ts')).typesCommand(),
+  },
+  {
+    name: 'verify',
+    summary: 'verify what a service signed, with its keys alone',
+    load: async () => (await import('./verify/verify.ts')).verifyCommand(),
+  },
+  {
+    name: 'witness',
+    summary: 'run a witness that cosigns checkpoints of logs',
+    load: async () => (await import('./serve/witness.ts')).witnessCommand(),
+  },
 ];
-
-function own(name: string, summary: string): Entry {
-  const cannot = `run "writ ${name}"`;
-  const none = { operands: {}, options: {}, examples: [], exits: [], cannot };
-  return { name, summary, load: async () => ({ name, summary, ...none, run: async () => 2 }) };
-}
-
-const STREAM: Entry = {
-  name: 'audit',
-  summary: 'export the log of a service continuously',
-  load: async () => ({
-    name: 'audit',
-    summary: 'export the log of a service continuously',
-    commands: [(await import('./audit/stream/command.ts')).streamCommand()],
-  }),
-};
 
 export async function main(argv: readonly string[], io: Io): Promise<number> {
   const [name = '', ...args] = argv;
-  if (name === 'audit' && args[0] === 'stream') return runProgram([STREAM], argv, io);
   const run = Object.hasOwn(OWN, name) ? OWN[name] : undefined;
   return run ? run(args, io) : runProgram(ENTRIES, argv, io);
+}
+
+/** Every command with all of its options, for completion and documentation. */
+export async function commandTree(): Promise<readonly (Leaf | Group)[]> {
+  const entries = ENTRIES.filter(({ name }) => !Object.hasOwn(OWN, name));
+  return Promise.all(entries.map((entry) => entry.load()));
 }

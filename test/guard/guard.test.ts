@@ -144,7 +144,7 @@ for (const [what, words, env, why] of FAILURES) {
 
     assert.equal(await running.ended, 2);
     assert.match(running.err.join(''), why);
-    assert.match(running.err.join(''), /^Cannot guard: .*\n$/);
+    assert.match(running.err.join(''), /^Cannot (?:guard|list|run) ?.*: .*\n$/);
     assert.throws(() => statSync(place.policyFile));
   });
 }

@@ -202,9 +202,9 @@ test('writ verify manifest sends a credential when asked to, and otherwise names
   const alone = await verify(['--token-file', 'token'], held);
 
   assert.equal(given.status, 0, given.said);
-  assert.equal(kept.status, 2);
+  assert.equal(kept.status, 4);
   assert.match(kept.said, /asks for a credential before it shows its manifest; give --gated-manif/);
-  assert.equal(none.status, 2);
+  assert.equal(none.status, 4);
   assert.match(
     none.said,
     /there is no credential; set WRIT_CLIENT_CREDENTIAL or give --token-file/,
@@ -228,6 +228,6 @@ test('writ mcp names the option that a gated service needs', async () => {
     pipes: { input: new PassThrough(), output: new PassThrough() },
   });
 
-  assert.equal(code, 2);
-  assert.match(said, /^Cannot serve MCP: Cannot read the manifest: .*\(--gated-manifest\)/);
+  assert.equal(code, 4);
+  assert.match(said, /^Cannot read the manifest: .*\(--gated-manifest\)/);
 });

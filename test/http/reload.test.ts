@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { beforeEach, test, vi } from 'vitest';
-import { fsck } from '../../src/cli/store/fsck.ts';
+import { main } from '../../src/cli/main.ts';
 import type { GivenSettings } from '../../src/config/config.ts';
 import { type ServedService, serve } from '../../src/http/serve.ts';
 import type { OpenSurface } from '../../src/http/surface.ts';
@@ -343,7 +343,10 @@ test('reload() again and again while calls run loses no entry, no money and no c
     err: (text: string) => void printed.push(text),
   };
   const keys = join(folder, '.writ/keys');
-  const status = await fsck(['--store', store, '--keys', keys, '--mark', mark], io as never);
+  const status = await main(
+    ['fsck', '--store', store, '--keys', keys, '--mark', mark],
+    io as never,
+  );
   assert.equal(status, 0, printed.join(''));
 });
 

@@ -138,7 +138,7 @@ test('writ logout ends the delegation and forgets it', { timeout: SLOW }, async 
   assert.equal((await service.invoke(access_token, 'search_flights', TRIP)).status, 401);
   assert.doesNotMatch(readFileSync(one.file, 'utf8'), new RegExp(refresh_token));
   const [code, line] = await failed(one.run('logout', '--service', url));
-  assert.deepEqual([code, line], [2, `Cannot log out: there is no login for "${url}"\n`]);
+  assert.deepEqual([code, line], [4, `Cannot log out: there is no login for "${url}"\n`]);
 });
 
 test('a file that others can read is refused', { timeout: SLOW }, async () => {
@@ -165,7 +165,7 @@ test('a refused consent saves nothing', { timeout: SLOW }, async () => {
   const program = one.logIn();
   await decided(program, 'refuse');
 
-  assert.deepEqual(await failed(program), [2, 'Cannot log in: you refused in the browser\n']);
+  assert.deepEqual(await failed(program), [1, 'Cannot log in: you refused in the browser\n']);
   assert.equal(existsSync(one.file), false);
 });
 
@@ -182,10 +182,10 @@ test('a delegation that ended meanwhile is named, and forgotten', { timeout: SLO
 
   assert.deepEqual(
     [code, line],
-    [2, `Cannot serve MCP: the login at "${url}" has ended; ${again}\n`],
+    [4, `Cannot serve MCP: the login at "${url}" has ended; ${again}\n`],
   );
   const [nextCode, next] = await failed(one.run('mcp', '--service', url));
-  assert.equal(nextCode, 2);
+  assert.equal(nextCode, 4);
   assert.match(next, /^Cannot serve MCP: there is no credential; /);
 });
 
@@ -197,7 +197,7 @@ test('a service without sign-in is named', { timeout: SLOW }, async () => {
   const why = `"${other.url}" has no sign-in; its operator can configure it`;
   assert.deepEqual(await failed(program), [2, `Cannot log in: ${why}\n`]);
   const [code, line] = await failed(one.run('login', '--service', 'http://127.0.0.1:1'));
-  assert.deepEqual([code, line], [2, 'Cannot log in: "http://127.0.0.1:1" does not answer\n']);
+  assert.deepEqual([code, line], [5, 'Cannot log in: "http://127.0.0.1:1" does not answer\n']);
 });
 
 test('an answer of another login does not count', { timeout: SLOW }, async () => {

@@ -94,9 +94,10 @@ for (const { name, open } of STORES) {
 
     test("writ audit export saves the caller's own trail for non-operators, with proofs", async () => {
       const saved = await writ(['audit', 'export', '--service', url, '--out', at('trail')], alice);
-      const shown = await writ(['audit', 'export', '--service', url, '--out', at('shown')], alice, {
-        isTerminal: { out: false, err: true },
-      });
+      const shown = await writ(
+        ['audit', 'export', '--service', url, '--out', at('shown'), '--json'],
+        alice,
+      );
       const verified = await writ(['verify', 'log', at('trail'), '--trail', ...pins]);
       const taken = await writ(['verify', 'log', at('trail'), ...pins]);
       const whole = await writ(
@@ -109,8 +110,9 @@ for (const { name, open } of STORES) {
       assert.equal(whole.status, 2);
       assert.match(whole.err, /of \d+ entries the service gave only \d+/);
       assert.match(saved.err, /^Saved your own trail: \d+ entries/);
-      assert.match(shown.err, /^\rentries \d+ of \d+\nSaved/);
-      assert.equal(saved.out + shown.out, '');
+      assert.equal(saved.out + shown.err, '');
+      const { out, extent, entries } = JSON.parse(shown.out);
+      assert.deepEqual([out, extent, entries > 0], [at('shown'), 'trail', true]);
       assert.equal(verified.status, 0, verified.out);
       assert.match(verified.out, /^Not covered: whether entries of the trail were left out/m);
     });
@@ -123,13 +125,13 @@ for (const { name, open } of STORES) {
 
       assert.equal(again.status, 2);
       assert.match(again.err, /already exists/);
-      assert.equal(refused.status, 2);
+      assert.equal(refused.status, 4);
       assert.match(refused.err, /answered 401/);
       assert.deepEqual(readdirSync(folder).sort(), before);
     });
 
     test('writ verify entry verifies the output of writ audit query', async () => {
-      const asked = ['--service', url, '--invocation-id', answer.invocation_id, '--leaf'];
+      const asked = ['--service', url, '--invocation-id', answer.invocation_id, '--leaf', '--json'];
       const queried = await writ(['audit', 'query', ...asked], alice);
       const entry = save('entry.json', queried.out.trim());
       const verified = await writ(['verify', 'entry', entry, '--service', url, ...pins]);
@@ -198,17 +200,60 @@ for (const { name, open } of STORES) {
       assert.equal(forged.status, 1);
     });
 
-    test('writ audit query filters, pages and formats for a terminal', async () => {
-      const isTerminal = { out: true, err: true };
+    test('writ audit query filters and pages, as a table or as JSON lines', async () => {
       const asked = ['audit', 'query', '--service', url];
-      const table = await writ([...asked, '--capability', 'book_flight'], operator, { isTerminal });
-      const all = await writ([...asked, '--type', 'all', '--limit', '3'], operator);
-      const operators = await writ([...asked, '--type', 'operator'], operator);
+      const table = await writ([...asked, '--capability', 'book_flight'], operator);
+      const none = await writ([...asked, '--capability', 'no_flight'], operator);
+      const all = await writ([...asked, '--type', 'all', '--limit', '3', '--json'], operator);
+      const operators = await writ([...asked, '--type', 'operator', '--json'], operator);
 
       assert.match(table.out, /^time +type +capability/);
       assert.match(table.out, /invocation +book_flight +refused +scope_insufficient/);
-      assert.equal(all.out.trim().split('\n').length, 3);
+      assert.deepEqual([none.status, none.out], [0, 'No entries.\n']);
+      const entries = all.out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      assert.equal(entries.length, 3);
+      assert.ok(
+        entries.every((each, index) => index === 0 || each.sequence < entries[index - 1].sequence),
+      );
       assert.equal(operators.out.trim().split('\n').length, 2);
+    });
+
+    const refusals: [name: string, args: string[], env: object, status: number, why: RegExp][] = [
+      ['a time that is none', ['--since', 'noon'], alice, 1, /since/],
+      [
+        'no credential',
+        [],
+        { WRIT_LOGINS: at('none') },
+        4,
+        /^Cannot read the log: there is no credential; /,
+      ],
+      [
+        'a credential of nobody',
+        [],
+        { WRIT_CLIENT_CREDENTIAL: 'x' },
+        4,
+        /invalid_token|authentication_required/,
+      ],
+    ];
+    for (const [what, args, env, expected, why] of refusals) {
+      test(`writ audit query ends with ${expected} for ${what}`, async () => {
+        const { status, out, err } = await writ(['audit', 'query', '--service', url, ...args], env);
+
+        assert.equal(status, expected, err);
+        assert.match(err, why);
+        assert.equal(out, '');
+      });
+    }
+
+    test('writ audit query --json prints the failure of the service', async () => {
+      const asked = ['audit', 'query', '--service', url, '--since', 'noon', '--json'];
+      const { status, out } = await writ(asked, alice);
+
+      assert.equal(status, 1);
+      assert.equal(JSON.parse(out).failure.type, 'invalid_parameters');
     });
 
     test('writ audit export saves a log whose pages are shorter than requested', async () => {
@@ -221,7 +266,10 @@ for (const { name, open } of STORES) {
       });
 
       const long = await writ(['audit', 'export', '--service', url, '--out', at('long')], operator);
-      const queried = await writ(['audit', 'query', '--service', url, '--limit', '250'], alice);
+      const queried = await writ(
+        ['audit', 'query', '--service', url, '--limit', '250', '--json'],
+        alice,
+      );
       const verified = await writ(['verify', 'log', at('long'), ...pins]);
 
       assert.ok(page.body.count < 200, `${page.body.count} entries`);

@@ -349,7 +349,7 @@ test('writ witness runs until it is stopped, and prints its key and address', as
 });
 
 const refusals: [name: string, args: string[], why: RegExp][] = [
-  ['no name', ['--log', vkeyText(logKey)], /has no name/],
+  ['no name', ['--log', vkeyText(logKey)], /required option "--name <name>" not specified/],
   ['no log', ['--name', NAME], /no log is named/],
   ['a key that is none', ['--name', NAME, '--log', 'x'], /not a key of a log/],
   [

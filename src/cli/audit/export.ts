@@ -18,30 +18,89 @@ import { type AuditEntry, type Checkpoint, CheckpointDetail } from '../../protoc
 import type { ExportedDetail } from '../../protocol/export.ts';
 import { operations } from '../../protocol/operations.ts';
 import { Jwks } from '../../protocol/trust.ts';
+import { credentialFor } from '../login/credential.ts';
+import { SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
 import { writeAtomically } from '../shell/atomic-file.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
+import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
-import type { Remote } from '../shell/remote.ts';
+import { flag, needed } from '../shell/options.ts';
+import { JSON_OPTION, printJson } from '../shell/output.ts';
+import { type Progress, startProgress } from '../shell/progress.ts';
+import { type Remote, remoteAt } from '../shell/remote.ts';
 import { newest, newestBelow, proofAt, serviceIdAt } from '../verify/fetch.ts';
 import { type ExportFacts, endOf, logLines, trailLines } from './lines.ts';
-import type { AuditOptions } from './options.ts';
 import { checkpointPagesOf, pagesOf } from './pages.ts';
 import { openSpool, type Spool } from './spool.ts';
 
-export async function exportAudit({ remote, out, extent }: AuditOptions, io: Io): Promise<void> {
-  if (out === undefined) throw new Error('no output file is named; give --out');
-  if (existsSync(out)) throw new Error(`"${out}" already exists`);
+export function exportCommand(): Leaf {
+  return leaf({
+    name: 'export',
+    summary: 'save the log, for "writ verify log"',
+    about:
+      'Saves the entries that the newest checkpoint covers, in a file for "writ verify log": the whole log with the credential of an operator (operator:audit), with any other credential its own trail with a proof of each entry.',
+    options: {
+      out: needed('<file>', 'a new file; it appears when it is complete'),
+      whole: flag('export the whole log, or fail'),
+      trail: flag('export a trail, even with the credential of an operator'),
+      service: SERVICE_OPTIONS.service,
+      'token-file': SERVICE_OPTIONS['token-file'],
+      ...JSON_OPTION,
+    },
+    examples: [
+      ['writ audit export --out desk.log', 'at the service of your login'],
+      ['writ audit export --whole --out desk.log --token-file operator.key', 'the whole log'],
+    ],
+    cannot: 'read the log',
+    async run(given, io) {
+      const { out, whole, trail } = given;
+      if (whole && trail) throw new Error('expected one of --whole and --trail');
+      if (existsSync(out)) throw new Error(`"${out}" already exists`);
+      const service = serviceOf(given.service, io);
+      const remote = remoteAt(service, await credentialFor(service, given['token-file'], io));
+      const extent = whole ? 'whole' : trail ? 'trail' : undefined;
+      const progress = startProgress(io);
+      const saved = await exported(remote, { out, extent, progress }).finally(progress.end);
+      if (given.json) printJson(io, { out, ...saved });
+      else printSaved(saved, io);
+      return EXIT_OK;
+    },
+  });
+}
+
+interface Asked {
+  readonly out: string;
+  /** What to export; without it, the entries that the credential may see decide. */
+  readonly extent: 'whole' | 'trail' | undefined;
+  readonly progress: Progress;
+}
+
+/** What was saved, as `--json` prints it. */
+interface Saved {
+  readonly extent: 'whole' | 'trail';
+  readonly entries: number;
+  /** Entries that no checkpoint covers. */
+  readonly left_out: number;
+  /** The number of the checkpoint that covers all of it. */
+  readonly checkpoint: number;
+}
+
+/** On standard error, as before: the result is the file. */
+function printSaved({ extent, entries, left_out, checkpoint }: Saved, io: Io): void {
+  const what = extent === 'whole' ? 'the whole log' : 'your own trail';
+  io.err(`Saved ${what}: ${entries} entries up to checkpoint ${checkpoint}\n`);
+  if (left_out > 0) io.err(`Left out ${left_out} entries that no checkpoint covers\n`);
+}
+
+async function exported(remote: Remote, { out, extent, progress }: Asked): Promise<Saved> {
   const facts = await factsOf(remote);
   const part = `${out}.${randomUUID()}`;
   const entries = openSpool<AuditEntry>(`${part}.entries`);
   const earlier = openSpool<Checkpoint>(`${part}.checkpoints`);
   try {
     const ended = await endedLogs(remote, facts);
-    const { count, current, unproved, isAnybodys } = await fetchEntries(
-      remote,
-      { facts, ended },
-      entries,
-      io,
-    );
+    const fetched = await fetchEntries(remote, { facts, ended }, entries, progress);
+    const { count, current, unproved, isAnybodys } = fetched;
     const { entry_count, sequence } = facts.checkpoint;
     const isComplete = current === entry_count;
     // A credential that sees entries of others sees all of them, so a gap is a fault of the service.
@@ -50,15 +109,19 @@ export async function exportAudit({ remote, out, extent }: AuditOptions, io: Io)
     }
     const isWhole = isComplete && extent !== 'trail';
     const earlierCount = isWhole ? await fetchCheckpoints(remote, facts, earlier) : 0;
-    const prove = (place: number) => proofOf(remote, { facts, ended }, place);
+    let proved = 0;
+    const prove = (place: number) => {
+      proved += 1;
+      progress.say(`proofs ${proved} of ${count}`);
+      return proofOf(remote, { facts, ended }, place);
+    };
     const lines = isWhole
       ? logLines(facts, { entries, earlier, earlierCount, count })
       : trailLines(facts, entries, count - unproved, prove);
     await writeAtomically(out, part, lines);
-    const what = isWhole ? 'the whole log' : 'your own trail';
-    const saved = isWhole ? count : count - unproved;
-    io.err(`Saved ${what}: ${saved} entries up to checkpoint ${sequence}\n`);
-    if (saved < count) io.err(`Left out ${unproved} entries that no checkpoint covers\n`);
+    const left_out = isWhole ? 0 : unproved;
+    const what = isWhole ? 'whole' : 'trail';
+    return { extent: what, entries: count - left_out, left_out, checkpoint: sequence };
   } finally {
     entries.drop();
     earlier.drop();
@@ -132,7 +195,7 @@ async function fetchEntries(
   remote: Remote,
   extent: Extent,
   spool: Spool<AuditEntry>,
-  io: Io,
+  progress: Progress,
 ): Promise<Fetched> {
   let [count, current, unproved] = [0, 0, 0];
   const { checkpoint } = extent.facts;
@@ -145,9 +208,8 @@ async function fetchEntries(
     current += covered.filter(({ sequence }) => sequence >= first).length;
     unproved += covered.filter(({ sequence }) => !isCovered(extent, sequence)).length;
     for (const { root_principal } of covered) owners.add(root_principal);
-    if (io.isTerminal?.err) io.err(`\rentries ${current} of ${checkpoint.entry_count}`);
+    progress.say(`entries ${current} of ${checkpoint.entry_count}`);
   }
-  if (io.isTerminal?.err) io.err('\n');
   return { count, current, unproved, isAnybodys: owners.size > 1 || owners.has(null) };
 }
 

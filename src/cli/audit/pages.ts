@@ -15,7 +15,7 @@ import { operations } from '../../protocol/operations.ts';
 import type { Remote } from '../shell/remote.ts';
 
 /** Entries in one answer. With the longest leaves an answer still fits into the size limit. */
-const PAGE_SIZE = 200;
+export const PAGE_SIZE = 200;
 
 /** Pages of entries, newest first, until there are no more. */
 export async function* pagesOf(

@@ -6,48 +6,65 @@
  * @module
  */
 
-import { parseArgs } from 'node:util';
 import { printable } from '../../domain/wire/printable.ts';
 import { openGate } from '../../guard/gate.ts';
 import type { Upstream } from '../../guard/upstream.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
-import { joinedValues } from '../shell/arguments.ts';
-import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
+import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
+import { flag } from '../shell/options.ts';
+import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { accountOf, connect } from './connect.ts';
 import { guardFiles, type Reviewed, readGuardFiles } from './files.ts';
-import { pinnedTools, stateOf } from './state.ts';
+import { POLICY_OPTION } from './options.ts';
+import { type GuardState, pinnedTools, stateOf } from './state.ts';
 import { offLines } from './welcome.ts';
 
-const CHECK_USAGE = `Usage: writ guard check [options]
+export function checkCommand(): Leaf {
+  return leaf({
+    name: 'check',
+    summary: 'check the policy and the lock of a guard',
+    about:
+      'Reads the policy and the lock of a guard, and prints each fault with its line, or what the guard would offer.',
+    options: {
+      ...POLICY_OPTION,
+      connect: flag('compare with the tools that the upstream offers now'),
+      ...JSON_OPTION,
+    },
+    examples: [
+      ['writ guard check', 'the files of this folder'],
+      ['writ guard check --connect --json', 'and the tools of the upstream, for a program'],
+    ],
+    exits: [
+      [EXIT_OK, 'it can be used'],
+      [EXIT_FOUND, 'it has a fault'],
+      [EXIT_FAILED, 'it could not be read'],
+    ],
+    cannot: 'check the guard',
+    async run({ policy, connect: isConnected, json }, io) {
+      const checked = await checkedAt(policy, isConnected, io);
+      if (json) printJson(io, 'faults' in checked ? checked : jsonOf(checked));
+      else print(checked, io);
+      return 'faults' in checked ? EXIT_FOUND : EXIT_OK;
+    },
+  });
+}
 
-Reads the policy and the lock of a guard, and prints each fault with its line, or
-what the guard would offer.
+interface Faulty {
+  readonly faults: readonly string[];
+}
 
-  --policy <file>  the policy (default: writ-guard.yaml)
-  --connect        compare with the tools that the upstream offers now
-  --help           this text
-
-Exit status: 0 it can be used, 1 it has a fault, 2 it could not be read.
-`;
-
-const OPTIONS = {
-  policy: { type: 'string' },
-  connect: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-export async function check(args: readonly string[], io: Io): Promise<number> {
-  const { values } = parseArgs({ args: joinedValues(args, OPTIONS), options: OPTIONS });
-  if (values.help) {
-    io.out(CHECK_USAGE);
-    return EXIT_OK;
-  }
-  const files = guardFiles(values.policy);
+async function checkedAt(
+  policy: string | undefined,
+  isConnected: boolean,
+  io: Io,
+): Promise<GuardState | Faulty> {
+  const files = guardFiles(policy);
   const read = readGuardFiles(files);
-  if ('faults' in read) return found(io, read.faults);
-  const upstream = values.connect
+  if ('faults' in read) return { faults: read.faults };
+  const upstream = isConnected
     ? await connect(read.policy.upstream, {
         files,
         env: io.env,
@@ -59,20 +76,34 @@ export async function check(args: readonly string[], io: Io): Promise<number> {
   try {
     const account = accountOf(read.policy, io.env);
     const state = await stateOf(read, { gate, account });
-    if ('fault' in state.listing) return found(io, [state.listing.fault]);
-    const offered = [...state.definition.catalog.capabilities.keys()];
-    io.out(`${offLines(state)}${offered.map((name) => `Offered: ${name}\n`).join('')}`);
-    return EXIT_OK;
+    return 'fault' in state.listing ? { faults: [state.listing.fault] } : state;
   } catch (error) {
-    return found(io, (error as Error).message.split('\n'));
+    return { faults: (error as Error).message.split('\n') };
   } finally {
     await gate.close();
   }
 }
 
-function found(io: Io, faults: readonly string[]): number {
-  io.err(faults.map((fault) => `${printable(fault)}\n`).join(''));
-  return EXIT_FOUND;
+function print(checked: GuardState | Faulty, io: Io): void {
+  if ('faults' in checked) {
+    io.err(checked.faults.map((fault) => `${printable(fault)}\n`).join(''));
+    return;
+  }
+  io.out(offLines(checked));
+  io.out(
+    offeredBy(checked)
+      .map((name) => `Offered: ${name}\n`)
+      .join(''),
+  );
+}
+
+function jsonOf(state: GuardState): object {
+  const off = [...state.off].map(([capability, reason]) => ({ capability, reason }));
+  return { offered: offeredBy(state), off };
+}
+
+function offeredBy({ definition }: GuardState): string[] {
+  return [...definition.catalog.capabilities.keys()];
 }
 
 /** Offers what was reviewed, and takes no call. */

@@ -1,9 +1,38 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { readOptions } from './options.ts';
+import { leaf } from '../shell/command.ts';
+import { runProgram } from '../shell/program.ts';
+import { GUARD_OPERANDS, GUARD_OPTIONS, type GuardOptions, readOptions } from './options.ts';
 
-test('readOptions() takes everything after -- as the command, options included', () => {
-  const { upstream, isStdio } = readOptions([
+/** What `writ guard` reads in these arguments. Rejects with the line that it prints. */
+async function readOf(args: readonly string[]): Promise<GuardOptions> {
+  let options: GuardOptions | undefined;
+  let printed = '';
+  const own = leaf({
+    name: 'guard',
+    summary: 'guard',
+    operands: GUARD_OPERANDS,
+    options: GUARD_OPTIONS,
+    cannot: 'guard',
+    async run(given) {
+      options = readOptions(given);
+      return 0;
+    },
+  });
+  const other = leaf({ name: 'check', summary: 'check', cannot: 'check', run: async () => 0 });
+  const group = { name: 'guard', summary: 'guard', own, commands: [other] };
+  const print = (text: string) => {
+    printed += text;
+  };
+  const io = { out: print, err: print, env: {} };
+  const entry = { name: 'guard', summary: 'guard', load: async () => group };
+  await runProgram([entry], ['guard', ...args], io);
+  if (options) return options;
+  throw new Error(printed);
+}
+
+test('readOptions() takes everything after -- as the command, options included', async () => {
+  const { upstream, isStdio } = await readOf([
     '--stdio',
     '--env',
     'A_TOKEN',
@@ -23,8 +52,8 @@ test('readOptions() takes everything after -- as the command, options included',
   assert.equal(isStdio, true);
 });
 
-test('readOptions() reads an address with the variable of its credential', () => {
-  const { upstream } = readOptions([
+test('readOptions() reads an address with the variable of its credential', async () => {
+  const { upstream } = await readOf([
     '--url=https://mcp.example.com/mcp',
     '--inside',
     '--header',
@@ -38,8 +67,14 @@ test('readOptions() reads an address with the variable of its credential', () =>
   });
 });
 
-test('readOptions() names no upstream where the policy does', () => {
-  assert.equal(readOptions(['--policy', 'a.yaml']).upstream, undefined);
+test('a command after -- that has the name of a command of the guard is still a command', async () => {
+  const { upstream } = await readOf(['--', 'check', '--help']);
+
+  assert.deepEqual(upstream, { command: ['check', '--help'] });
+});
+
+test('readOptions() names no upstream where the policy does', async () => {
+  assert.equal((await readOf(['--policy', 'a.yaml'])).upstream, undefined);
 });
 
 const FAULTS: [args: string[], why: RegExp][] = [
@@ -52,21 +87,21 @@ const FAULTS: [args: string[], why: RegExp][] = [
   [['--header', 'A: $B', '--', 'b'], /--header belongs to --url or --openapi/],
   [['--inside', '--', 'b'], /--inside belongs to --url or --openapi/],
   [['--token-file', 'a'], /--token-file belongs to --stdio/],
-  [['--tools', 'few'], /--tools all or --tools search, not "few"/],
+  [['--tools', 'few'], /--tools <all\|search>.*Expected one of all, search/],
   [['--offr', 'a'], /--offr/],
-  [['npx', 'server'], /npx/],
+  [['npx', 'server'], /too many arguments/],
 ];
 for (const [args, why] of FAULTS) {
-  test(`readOptions() refuses ${args.join(' ')}`, () => {
-    assert.throws(() => readOptions(args), why);
+  test(`readOptions() refuses ${args.join(' ')}`, async () => {
+    await assert.rejects(readOf(args), why);
   });
 }
 
-test('readOptions() does not repeat a secret that was typed in place of a variable', () => {
+test('readOptions() does not repeat a secret that was typed in place of a variable', async () => {
   const args = ['--url', 'https://a', '--header', 'Authorization: Bearer canary-9134'];
 
-  assert.throws(
-    () => readOptions(args),
+  await assert.rejects(
+    readOf(args),
     (error: Error) => /variable/.test(error.message) && !/canary/.test(error.message),
   );
 });

@@ -7,8 +7,8 @@
  * @module
  */
 
-import { parseArgs } from 'node:util';
-import { joinedValues } from '../shell/arguments.ts';
+import { CREDENTIAL_VARIABLE } from '../login/credential.ts';
+import { choice, flag, type Given, list, rest, value } from '../shell/options.ts';
 
 /** Where the tools are, as the command line says it; the policy says the same afterwards. */
 export interface GivenUpstream {
@@ -29,65 +29,64 @@ export interface GuardOptions {
   readonly tools?: 'all' | 'search' | undefined;
   readonly isStdio: boolean;
   readonly tokenFile?: string | undefined;
-  readonly help: boolean;
 }
 
-const OPTIONS = {
-  url: { type: 'string' },
-  openapi: { type: 'string' },
-  origin: { type: 'string' },
-  inside: { type: 'boolean' },
-  env: { type: 'string', multiple: true },
-  header: { type: 'string' },
-  policy: { type: 'string' },
-  id: { type: 'string' },
-  offer: { type: 'string' },
-  tools: { type: 'string' },
-  stdio: { type: 'boolean' },
-  'token-file': { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
+export const GUARD_OPERANDS = {
+  command: rest('<command> [arguments]', 'an MCP server that the guard starts'),
 } as const;
 
-type Values = ReturnType<typeof valuesIn>;
+export const POLICY_OPTION = {
+  policy: value('<file>', 'the policy (default: writ-guard.yaml); the lock is beside it'),
+} as const;
+
+export const GUARD_OPTIONS = {
+  url: value('<address>', 'upstream: an MCP server that is reached over HTTP'),
+  openapi: value('<file>', 'upstream: an OpenAPI document of an HTTP API'),
+  origin: value('<origin>', 'where that API is (default: the server that the document names)'),
+  inside: flag('the address may be this machine or a private network'),
+  env: list(
+    '<name>',
+    'a variable that the command gets (may be repeated); it gets PATH, HOME and the like, and no other',
+  ),
+  header: value(
+    '<text>',
+    "a credential, such as 'Authorization: Bearer $API_TOKEN': in single quotes, with the name of a variable",
+  ),
+  offer: value(
+    '<tools>',
+    'first run: which tools to offer: names with commas, reads, all or none (default: a question on a terminal, else reads; for --openapi there is no default)',
+  ),
+  id: value('<name>', 'first run: the id of the service (default: from the upstream)'),
+  ...POLICY_OPTION,
+  tools: choice(['all', 'search'], 'search: offer agents a search-and-call pair, not all tools'),
+  stdio: flag(
+    'also serve MCP on standard input and output, for an agent that starts this command; ends with the input',
+  ),
+  'token-file': value(
+    '<file>',
+    `with --stdio: the delegation token of the agent (default: $${CREDENTIAL_VARIABLE}, else the owner gives one with the budget of the policy)`,
+  ),
+} as const;
+
+type Values = Given<typeof GUARD_OPTIONS>;
 
 /** Throws with one line for options that cannot be used. */
-export function readOptions(args: readonly string[]): GuardOptions {
-  const end = args.indexOf('--');
-  const command = end < 0 ? undefined : args.slice(end + 1);
-  const values = valuesIn(end < 0 ? args : args.slice(0, end));
-  const { policy, id, offer, help = false } = values;
-  if (values['token-file'] !== undefined && !values.stdio) {
-    throw new Error('--token-file belongs to --stdio');
-  }
-  return {
-    policy,
-    upstream: help ? undefined : upstreamIn(values, command),
-    id,
-    offer,
-    tools: toolsIn(values.tools),
-    isStdio: values.stdio ?? false,
-    tokenFile: values['token-file'],
-    help,
-  };
-}
-
-function valuesIn(args: readonly string[]) {
-  return parseArgs({ args: joinedValues(args, OPTIONS), options: OPTIONS }).values;
-}
-
-function toolsIn(text: string | undefined): 'all' | 'search' | undefined {
-  if (text === undefined || text === 'all' || text === 'search') return text;
-  throw new Error(`expected --tools all or --tools search, not "${text}"`);
+export function readOptions(given: Values & Given<typeof GUARD_OPERANDS>): GuardOptions {
+  const { policy, id, offer, tools, stdio: isStdio, 'token-file': tokenFile } = given;
+  if (tokenFile !== undefined && !isStdio) throw new Error('--token-file belongs to --stdio');
+  const upstream = upstreamIn(given, given.command);
+  return { policy, upstream, id, offer, tools, isStdio, tokenFile };
 }
 
 /** Options that belong to one kind of upstream, and how the command line names that kind. */
-const BELONGS: readonly (readonly [option: keyof Values, kinds: readonly Kind[], words: string])[] =
-  [
-    ['origin', ['openapi'], '--openapi'],
-    ['env', ['command'], '-- <command>'],
-    ['header', ['url', 'openapi'], '--url or --openapi'],
-    ['inside', ['url', 'openapi'], '--url or --openapi'],
-  ];
+const BELONGS: readonly (readonly [option: Belonging, kinds: readonly Kind[], words: string])[] = [
+  ['origin', ['openapi'], '--openapi'],
+  ['env', ['command'], '-- <command>'],
+  ['header', ['url', 'openapi'], '--url or --openapi'],
+  ['inside', ['url', 'openapi'], '--url or --openapi'],
+];
+
+type Belonging = 'origin' | 'env' | 'header' | 'inside';
 
 type Kind = 'command' | 'url' | 'openapi';
 
@@ -95,13 +94,16 @@ function upstreamIn(
   values: Values,
   command: readonly string[] | undefined,
 ): GivenUpstream | undefined {
-  const { url, openapi, origin, inside, env, header } = values;
+  const { url, openapi, origin, header } = values;
+  const inside = values.inside || undefined;
+  const env = values.env.length > 0 ? values.env : undefined;
   const ways: Readonly<Record<Kind, unknown>> = { command, url, openapi };
   const kinds = (Object.keys(ways) as Kind[]).filter((kind) => ways[kind] !== undefined);
   if (kinds.length > 1) throw new Error('expected one of -- <command>, --url and --openapi');
   if (command?.length === 0) throw new Error('there is no command after --');
   for (const [option, fitting, words] of BELONGS) {
-    if (values[option] === undefined || kinds.some((kind) => fitting.includes(kind))) continue;
+    const isGiven = { origin, env, header, inside }[option] !== undefined;
+    if (!isGiven || kinds.some((kind) => fitting.includes(kind))) continue;
     throw new Error(`--${option} belongs to ${words}`);
   }
   if (kinds.length === 0) return undefined;

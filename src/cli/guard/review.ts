@@ -7,41 +7,23 @@
  * @module
  */
 
-import { parseArgs } from 'node:util';
 import { printable } from '../../domain/wire/printable.ts';
 import { pinned, type ToolChange, toolChanges } from '../../guard/pins.ts';
 import { toolDigest, type UpstreamTool } from '../../guard/upstream.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import type { ToolReview } from '../../protocol/console/reviews.ts';
-import { joinedValues } from '../shell/arguments.ts';
-import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
+import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
+import { list } from '../shell/options.ts';
+import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { toolReview } from './changed.ts';
 import { connect } from './connect.ts';
 import { type GuardFiles, guardFiles, type Reviewed, readGuardFiles, writeLock } from './files.ts';
 import { NAME_LENGTH_MAX, shown } from './offer.ts';
+import { POLICY_OPTION } from './options.ts';
 import { reviewer } from './reviewer.ts';
-
-const REVIEW_USAGE = `Usage: writ guard review [options]
-
-Asks the upstream for its tools, and shows each tool of the policy that changed since
-its review, that was never reviewed, or that is gone. On a terminal it asks whether
-you accept each one. A guard that runs takes over what you accept.
-
-  --policy <file>          the policy (default: writ-guard.yaml)
-  --accept <tool=digest>   accept the tool whose digest begins so, as it was shown
-                           (at least 8 digits; may be repeated)
-  --help                   this text
-
-Exit status: 0 nothing is left to review, 1 something is, 2 it could not run.
-`;
-
-const OPTIONS = {
-  policy: { type: 'string' },
-  accept: { type: 'string', multiple: true },
-  help: { type: 'boolean', short: 'h' },
-} as const;
 
 /** Tools outside the policy that are listed. */
 const OTHERS_MAX = 40;
@@ -49,32 +31,62 @@ const OTHERS_MAX = 40;
 /** Digits of a digest that a person copies. */
 const DIGEST_LENGTH = 12;
 
-export async function review(args: readonly string[], io: Io): Promise<number> {
-  const { values } = parseArgs({ args: joinedValues(args, OPTIONS), options: OPTIONS });
-  if (values.help) {
-    io.out(REVIEW_USAGE);
-    return EXIT_OK;
-  }
-  const files = guardFiles(values.policy);
+export function reviewCommand(): Leaf {
+  return leaf({
+    name: 'review',
+    summary: 'show what an upstream changed, and accept it',
+    about:
+      'Asks the upstream for its tools, and shows each tool of the policy that changed since its review, that was never reviewed, or that is gone. On a terminal it asks whether you accept each one. A guard that runs takes over what you accept.',
+    options: {
+      ...POLICY_OPTION,
+      accept: list(
+        '<tool=digest>',
+        'accept the tool whose digest begins so, as it was shown (at least 8 digits; may be repeated)',
+      ),
+      ...JSON_OPTION,
+    },
+    examples: [
+      ['writ guard review', 'ask about each change'],
+      ['writ guard review --accept read_file=0a1b2c3d', 'accept one that you have seen'],
+    ],
+    exits: [
+      [EXIT_OK, 'nothing is left to review'],
+      [EXIT_FOUND, 'something is left'],
+      [EXIT_FAILED, 'it could not run'],
+    ],
+    cannot: 'review the tools',
+    async run({ policy, accept, json }, io) {
+      const left = await review(guardFiles(policy), { accept, json }, io);
+      return left === 0 ? EXIT_OK : EXIT_FOUND;
+    },
+  });
+}
+
+/** Returns how many are left to review. With `json` no person is asked. */
+async function review(
+  files: GuardFiles,
+  { accept, json }: { readonly accept: readonly string[]; readonly json: boolean },
+  io: Io,
+): Promise<number> {
   const read = readGuardFiles(files);
   if ('faults' in read) throw new Error(read.faults.join('\n'));
-  const wanted = (values.accept ?? []).map(acceptedIn);
+  const wanted = accept.map(acceptedIn);
   const live = await toolsOf(read, files, io);
   const changes = toolChanges(read.policy, read.pins, live);
   const listed = changes.filter(({ isNamed }) => isNamed);
-  const stray = wanted.find(({ name }) => !listed.some((change) => change.name === name));
-  if (stray)
-    throw new Error(`there is nothing to accept for "${shown(stray.name, NAME_LENGTH_MAX)}"`);
+  refuseStray(wanted, listed);
   const accepted: UpstreamTool[] = [];
   for (const change of listed) {
-    io.out(changeText(toolReview(change)));
-    if (await isAccepted(change, wanted, io)) accepted.push(change.now as UpstreamTool);
+    if (!json) io.out(changeText(toolReview(change)));
+    const isTaken = await isAccepted(change, wanted, json ? undefined : io.ask);
+    if (json) printJson(io, { ...toolReview(change), accepted: isTaken });
+    if (isTaken) accepted.push(change.now as UpstreamTool);
   }
-  io.out(otherTools(changes.filter(({ isNamed }) => !isNamed)));
+  if (!json) io.out(otherTools(changes.filter(({ isNamed }) => !isNamed)));
   if (accepted.length > 0) await keep(files, accepted);
   const left = listed.length - accepted.length;
-  io.out(left === 0 ? 'Nothing is left to review\n' : `${left} left to review\n`);
-  return left === 0 ? EXIT_OK : EXIT_FOUND;
+  if (!json) io.out(left === 0 ? 'Nothing is left to review\n' : `${left} left to review\n`);
+  return left;
 }
 
 async function toolsOf(read: Reviewed, files: GuardFiles, io: Io) {
@@ -97,6 +109,12 @@ interface Accepted {
   readonly digest: string;
 }
 
+function refuseStray(wanted: readonly Accepted[], listed: readonly ToolChange[]): void {
+  const stray = wanted.find(({ name }) => !listed.some((change) => change.name === name));
+  if (!stray) return;
+  throw new Error(`there is nothing to accept for "${shown(stray.name, NAME_LENGTH_MAX)}"`);
+}
+
 /** `tool=digest`. The name itself may contain the sign. */
 function acceptedIn(text: string): Accepted {
   const at = text.lastIndexOf('=');
@@ -106,7 +124,7 @@ function acceptedIn(text: string): Accepted {
 }
 
 /** The tool as it was shown is the one that is kept: a digest decides, not the name. */
-async function isAccepted(change: ToolChange, wanted: readonly Accepted[], io: Io) {
+async function isAccepted(change: ToolChange, wanted: readonly Accepted[], ask: Io['ask']) {
   if (!change.now) return false;
   const digest = toolDigest(change.now);
   const named = wanted.find(({ name }) => name === change.name);
@@ -114,7 +132,7 @@ async function isAccepted(change: ToolChange, wanted: readonly Accepted[], io: I
     if (digest.startsWith(named.digest)) return true;
     throw new Error(`"${shown(change.name, NAME_LENGTH_MAX)}" has the digest ${digest} now`);
   }
-  const answer = wanted.length === 0 ? await io.ask?.('Accept it? [y/N] ') : undefined;
+  const answer = wanted.length === 0 ? await ask?.('Accept it? [y/N] ') : undefined;
   return /^y(?:es)?$/i.test(answer?.trim() ?? '');
 }
 

@@ -10,6 +10,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { CommandFault, EXIT_FOUND, EXIT_UNAVAILABLE } from '../shell/exit.ts';
 import type { SavedLogin } from './saved.ts';
 
 /** In milliseconds: how long a person may take. */
@@ -145,7 +146,8 @@ async function send(url: string, init: RequestInit = {}): Promise<Response> {
   try {
     return await fetch(url, { ...init, signal, redirect: 'error' });
   } catch (error) {
-    throw new Error(`"${new URL(url).origin}" does not answer`, { cause: error });
+    const why = `"${new URL(url).origin}" does not answer`;
+    throw new CommandFault(why, { exit: EXIT_UNAVAILABLE, cause: error });
   }
 }
 
@@ -197,7 +199,9 @@ function codeIn(query: URLSearchParams, expected: { state: string; issuer: strin
   if (query.get('state') !== expected.state) throw new Error('the answer is of another login');
   if (query.get('iss') !== expected.issuer) throw new Error('the answer is of another service');
   const error = query.get('error');
-  if (error === 'access_denied') throw new Error('you refused in the browser');
+  if (error === 'access_denied') {
+    throw new CommandFault('you refused in the browser', { exit: EXIT_FOUND });
+  }
   if (error !== null) throw new Error(query.get('error_description') ?? error);
   const code = query.get('code');
   if (code) return code;

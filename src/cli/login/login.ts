@@ -5,107 +5,79 @@
  */
 
 import { spawn } from 'node:child_process';
-import { parseArgs } from 'node:util';
-import { printable } from '../../domain/wire/printable.ts';
-import { joinedValues } from '../shell/arguments.ts';
-import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
+import { CommandFault, EXIT_CREDENTIAL, EXIT_OK } from '../shell/exit.ts';
+import { flag, value } from '../shell/options.ts';
+import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
 import { baseOf } from '../shell/remote.ts';
 import { endLogin, logIn } from './flow.ts';
 import { LOGINS_VARIABLE, loginsFile, savedLogins, saveLogin } from './saved.ts';
+import { SERVICE_OPTIONS, serviceOf } from './session.ts';
 
-const LOGIN_USAGE = `Usage: writ login --service <url> [options]
+export function loginCommand(): Leaf {
+  return leaf({
+    name: 'login',
+    summary: 'get a delegation from a service by signing in with a browser',
+    about: `Opens the sign-in page of a service in a browser. You decide there what commands may do for you, up to which amount and for how long. The delegation is saved for this user in a file with mode 0600; commands that are given the same --service and no other credential use it and renew it.
 
-Opens the sign-in page of a service in a browser. You decide there what commands
-may do for you, up to which amount and for how long. The delegation is saved for
-this user in a file with mode 0600; commands that are given the same --service and
-no other credential use it and renew it.
-
-  --scope <scopes>  what to ask for, separated by spaces (default: everything; you
-                    choose in the browser)
-  --no-open         print the address and open no browser
-  --help            this text
-
-The file is logins.json in the state folder of the user, or $${LOGINS_VARIABLE}.
-
-Exit status: 0 done, 2 it could not be done.
-`;
-
-const LOGOUT_USAGE = `Usage: writ logout --service <url>
-
-Ends the delegation that "writ login" got from a service, and removes it from the
-file of logins.
-
-Exit status: 0 done, 2 it could not be done.
-`;
-
-export async function login(args: readonly string[], io: Io): Promise<number> {
-  try {
-    const { values } = parseArgs({ args: joinedValues(args, options), options });
-    if (values.help) {
-      io.out(LOGIN_USAGE);
+The file is logins.json in the state folder of the user, or $${LOGINS_VARIABLE}.`,
+    options: {
+      service: SERVICE_OPTIONS.service,
+      scope: value(
+        '<scopes>',
+        'what to ask for, separated by spaces (default: everything; you choose in the browser)',
+      ),
+      'no-open': flag('print the address and open no browser'),
+      ...JSON_OPTION,
+    },
+    examples: [
+      ['writ login --service http://127.0.0.1:8420', 'sign in with your browser'],
+      ['writ login --service http://127.0.0.1:8420 --no-open', 'only print the address to open'],
+    ],
+    cannot: 'log in',
+    async run(given, io) {
+      const service = baseOf(serviceOf(given.service, io));
+      const file = loginsFile(io);
+      // A file that cannot be used is found before the person has signed in.
+      const before = savedLogins(file)[service];
+      const show = (address: string) => {
+        io.err(`Open this address to sign in:\n${address}\n`);
+        if (io.isTerminal?.out && !given['no-open']) openBrowser(address);
+      };
+      const { scope, ...saved } = await logIn({ service, scope: given.scope, show });
+      await saveLogin(file, service, saved);
+      // The delegation of an earlier login would live on without a holder.
+      if (before) await endLogin(before).catch(() => undefined);
+      if (given.json) printJson(io, { service, scope: scope ?? null });
+      else printLine(io, `Logged in to ${service}: ${scope ?? 'no scope was named'}`);
       return EXIT_OK;
-    }
-    const service = serviceIn(values.service);
-    const file = loginsFile(io);
-    // A file that cannot be used is found before the person has signed in.
-    const before = savedLogins(file)[service];
-    const show = (address: string) => {
-      io.err(`Open this address to sign in:\n${address}\n`);
-      if (io.isTerminal?.out && !values['no-open']) openBrowser(address);
-    };
-    const { scope, ...saved } = await logIn({ service, scope: values.scope, show });
-    await saveLogin(file, service, saved);
-    // The delegation of an earlier login would live on without a holder.
-    if (before) await endLogin(before).catch(() => undefined);
-    io.out(`Logged in to ${service}: ${printable(scope ?? 'no scope was named')}\n`);
-    return EXIT_OK;
-  } catch (error) {
-    io.err(`Cannot log in: ${printable(reasonOf(error))}\n`);
-    return EXIT_FAILED;
-  }
+    },
+  });
 }
 
-export async function logout(args: readonly string[], io: Io): Promise<number> {
-  try {
-    const { service: url, help } = parseArgs({
-      args: joinedValues(args, logoutOptions),
-      options: logoutOptions,
-    }).values;
-    if (help) {
-      io.out(LOGOUT_USAGE);
+export function logoutCommand(): Leaf {
+  return leaf({
+    name: 'logout',
+    summary: 'end the delegation of a login',
+    about:
+      'Ends the delegation that "writ login" got from a service, and removes it from the file of logins.',
+    options: { service: SERVICE_OPTIONS.service, ...JSON_OPTION },
+    examples: [['writ logout --service http://127.0.0.1:8420', 'end your login there']],
+    cannot: 'log out',
+    async run(given, io) {
+      const service = baseOf(serviceOf(given.service, io));
+      const file = loginsFile(io);
+      const saved = savedLogins(file)[service];
+      if (!saved) {
+        throw new CommandFault(`there is no login for "${service}"`, { exit: EXIT_CREDENTIAL });
+      }
+      await endLogin(saved);
+      await saveLogin(file, service, undefined);
+      if (given.json) printJson(io, { service });
+      else printLine(io, `Logged out of ${service}`);
       return EXIT_OK;
-    }
-    const service = serviceIn(url);
-    const file = loginsFile(io);
-    const saved = savedLogins(file)[service];
-    if (!saved) throw new Error(`there is no login for "${service}"`);
-    await endLogin(saved);
-    await saveLogin(file, service, undefined);
-    io.out(`Logged out of ${service}\n`);
-    return EXIT_OK;
-  } catch (error) {
-    io.err(`Cannot log out: ${printable(reasonOf(error))}\n`);
-    return EXIT_FAILED;
-  }
-}
-
-const options = {
-  service: { type: 'string' },
-  scope: { type: 'string' },
-  'no-open': { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-const logoutOptions = { service: options.service, help: options.help } as const;
-
-function serviceIn(url: string | undefined): string {
-  if (url === undefined) throw new Error('no service is named; give --service');
-  return baseOf(url);
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+    },
+  });
 }
 
 /** The program of each system that opens an address in the browser of the user. */

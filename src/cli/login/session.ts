@@ -39,7 +39,7 @@ export const SERVICE_OPTIONS = {
 export type ServiceGiven = Given<typeof SERVICE_OPTIONS>;
 
 /** The address of the service that a command talks to. */
-function serviceOf(given: string | undefined, io: Io): string {
+export function serviceOf(given: string | undefined, io: Io): string {
   const named = given ?? io.env[SERVICE_VARIABLE];
   if (named) return named;
   const known = Object.keys(savedLogins(loginsFile(io)));
@@ -74,9 +74,12 @@ export function answerOf<Answer>(reply: Reply<Answer>, given: { json: boolean },
 function refusal(reply: Refused, given: { json: boolean }, io: Io): CommandFault {
   const { answer, failure } = reply;
   if (given.json) printJson(io, answer ?? { success: false, failure });
-  return new CommandFault(refusalLine(failure), {
-    exit: exitOf(failure, answer !== undefined),
-  });
+  return faultOf(failure, answer !== undefined);
+}
+
+/** The end of a command for a failure; `wasHeard` is false when no answer came. */
+export function faultOf(failure: Failure, wasHeard = true): CommandFault {
+  return new CommandFault(refusalLine(failure), { exit: exitOf(failure, wasHeard) });
 }
 
 /** One line: what was refused, by which rule, and what to do next. */

@@ -7,7 +7,6 @@
  * @module
  */
 
-import { parseArgs } from 'node:util';
 import { createClient } from '../../client/client.ts';
 import type { Client } from '../../client/interface.ts';
 import type { Refused } from '../../client/reply.ts';
@@ -15,7 +14,6 @@ import { UnsendableCall } from '../../client/request.ts';
 import { failure } from '../../domain/failure.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import { type Gateway, isFailure } from '../../mcp/gateway.ts';
-import type { ToolList } from '../../mcp/pair.ts';
 import { serveMcpOverPipes } from '../../mcp/stdio.ts';
 import { system } from '../../platform.ts';
 import type { FailureAnswer } from '../../protocol/failure.ts';
@@ -23,75 +21,53 @@ import type { InvokeAnswer } from '../../protocol/invocation.ts';
 import type { AnswerOf, InputOf, OperationName } from '../../protocol/operations.ts';
 import { failureAnswer } from '../../service/core/operations.ts';
 import type { EventSink } from '../../service/core/stream.ts';
-import { CREDENTIAL_VARIABLE, credentialFor } from '../login/credential.ts';
-import { joinedValues } from '../shell/arguments.ts';
-import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { credentialFor } from '../login/credential.ts';
+import { faultOf, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
+import { EXIT_OK } from '../shell/exit.ts';
+import { choice } from '../shell/options.ts';
 
-const MCP_USAGE = `Usage: writ mcp --service <url> [options]
+const { json: _, ...OPTIONS } = SERVICE_OPTIONS;
 
-Serves MCP on standard input and output for one delegation token: lists the
-capabilities of the token as tools, and calls them at the service. For agents that
-start their tools as a command; other agents connect to <url>/mcp.
-
-  --pin <thumbprint>   a key of the service (may be repeated); without one, the
-                       bridge trusts the keys it gets at its start
-  --token-file <file>  the delegation token (default: $${CREDENTIAL_VARIABLE},
-                       else that of "writ login")
-  --gated-manifest     send the token to fetch the manifest too, for a service that
-                       requires a credential there
-  --tools search       list two tools, one that searches and one that calls, for a
-                       service with very many (default: all)
-  --help               this text
-
-Exit status: 0 the input ended, 2 it could not run.
-`;
-
-export async function mcp(args: readonly string[], io: Io): Promise<number> {
-  try {
-    const { values } = parseArgs({ args: joinedValues(args, options), options });
-    if (values.help) {
-      io.out(MCP_USAGE);
+export function mcpCommand(): Leaf {
+  return leaf({
+    name: 'mcp',
+    summary: 'serve the capabilities of a token to an agent, as MCP tools',
+    about:
+      'Serves MCP on standard input and output for one delegation token: lists the capabilities of the token as tools, and calls them at the service. For agents that start their tools as a command; other agents connect to <url>/mcp. Without --pin, the bridge trusts the keys it gets at its start.',
+    options: {
+      ...OPTIONS,
+      tools: choice(
+        ['all', 'search'],
+        'search: list two tools, one that searches and one that calls, for a service with very many (default: all)',
+      ),
+    },
+    examples: [
+      ['writ mcp --service http://127.0.0.1:8420', 'with your login'],
+      ['writ mcp --service http://127.0.0.1:8420 --token-file token.txt', 'with a token'],
+    ],
+    exits: [[EXIT_OK, 'the input ended']],
+    cannot: 'serve MCP',
+    async run({ 'token-file': file, tools = 'all', ...given }, io) {
+      const url = serviceOf(given.service, io);
+      if (io.pipes === undefined) throw new Error('standard input or output is not open');
+      const credential = oneAtATime(() => credentialFor(url, file, io));
+      const client = createClient({
+        url,
+        credential: await credential(),
+        pins: given.pin.length > 0 ? given.pin : undefined,
+        gatedManifest: given['gated-manifest'],
+      });
+      // A login is renewed while the bridge runs.
+      const gateway = remoteGateway(async () => client.withCredential(await credential()));
+      await checkAccess(gateway);
+      const onError = ({ message }: Error) => io.err(`${printable(message)}\n`);
+      const server = serveMcpOverPipes(gateway, io.pipes, { platform: system, tools, onError });
+      await Promise.race([server.ended, io.untilStopped?.() ?? server.ended]);
+      await server.close();
       return EXIT_OK;
-    }
-    if (values.service === undefined) throw new Error('no service is named; give --service');
-    if (io.pipes === undefined) throw new Error('standard input or output is not open');
-    const tools = toolListOf(values.tools);
-    const { service: url, 'token-file': file } = values;
-    const credential = oneAtATime(() => credentialFor(url, file, io));
-    const client = createClient({
-      url,
-      credential: await credential(),
-      pins: values.pin,
-      gatedManifest: values['gated-manifest'],
-    });
-    // A login is renewed while the bridge runs.
-    const gateway = remoteGateway(async () => client.withCredential(await credential()));
-    await checkAccess(gateway);
-    const onError = ({ message }: Error) => io.err(`${printable(message)}\n`);
-    const server = serveMcpOverPipes(gateway, io.pipes, { platform: system, tools, onError });
-    await Promise.race([server.ended, io.untilStopped?.() ?? server.ended]);
-    await server.close();
-    return EXIT_OK;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    io.err(`Cannot serve MCP: ${printable(why)}\n`);
-    return EXIT_FAILED;
-  }
-}
-
-const options = {
-  service: { type: 'string' },
-  pin: { type: 'string', multiple: true },
-  'token-file': { type: 'string' },
-  'gated-manifest': { type: 'boolean' },
-  tools: { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-
-function toolListOf(given = 'all'): ToolList {
-  if (given === 'all' || given === 'search') return given;
-  throw new Error(`--tools is "${given}", expected "all" or "search"`);
+    },
+  });
 }
 
 /** Calls at the same time share one renewal. */
@@ -108,9 +84,9 @@ function oneAtATime<Made>(make: () => Promise<Made>): () => Promise<Made> {
 /** Checks access at the start, when a person still reads the output, and not at the first call. */
 async function checkAccess(gateway: Gateway): Promise<void> {
   const manifest = await gateway.manifest();
-  if (isFailure(manifest)) throw new Error(manifest.failure.detail);
+  if (isFailure(manifest)) throw faultOf(manifest.failure);
   const permissions = await gateway.ask('permissions', {});
-  if (isFailure(permissions)) throw new Error(permissions.failure.detail);
+  if (isFailure(permissions)) throw faultOf(permissions.failure);
 }
 
 function remoteGateway(connect: () => Promise<Client>): Gateway {

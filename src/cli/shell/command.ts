@@ -29,6 +29,8 @@ export interface Leaf extends Named {
 }
 
 export interface Group extends Named {
+  /** Runs when the arguments name none of the commands. */
+  readonly own?: Leaf;
   readonly commands: readonly (Leaf | Group)[];
 }
 
@@ -38,7 +40,7 @@ export interface Entry extends Named {
 }
 
 interface LeafSpec<Operands extends Options, Settings extends Options> extends Named {
-  /** In their order. An operand of the kind `list` comes last and takes the rest. */
+  /** In their order. An operand of the kind `list` or `rest` comes last. */
   readonly operands?: Operands;
   readonly options?: Settings;
   readonly examples?: Leaf['examples'];

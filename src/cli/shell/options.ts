@@ -5,7 +5,7 @@
  */
 
 export interface Option<Value> {
-  readonly kind: 'value' | 'flag' | 'list' | 'number';
+  readonly kind: 'value' | 'flag' | 'list' | 'number' | 'rest';
   /** How help names the value, such as `<file>`. Absent for a flag. */
   readonly form?: string;
   readonly help: string;
@@ -50,4 +50,17 @@ export function choice<const Name extends string>(
   help: string,
 ): Option<Name | undefined> {
   return { kind: 'value', form: `<${choices.join('|')}>`, help, choices };
+}
+
+/** A choice without which the command does not run. */
+export function neededChoice<const Name extends string>(
+  choices: readonly Name[],
+  help: string,
+): Option<Name> {
+  return { kind: 'value', form: `<${choices.join('|')}>`, help, choices, isNeeded: true };
+}
+
+/** An operand: every word after `--`, as it is. Absent without a `--`. */
+export function rest(form: `<${string}`, help: string): Option<readonly string[] | undefined> {
+  return { kind: 'rest', form, help };
 }

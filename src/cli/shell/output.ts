@@ -31,6 +31,11 @@ export function printJson(io: Io, json: unknown): void {
   io.out(`${JSON.stringify(json)}\n`);
 }
 
+/** One line of text, which may come from others. */
+export function printLine(io: Io, text: string): void {
+  io.out(`${printable(text)}\n`);
+}
+
 export type Cell = string | number | boolean | null | undefined;
 
 export interface Column<Row> {
@@ -56,23 +61,54 @@ export function printTable<Row>(
   const widths = columns.map(({ heading }, index) =>
     Math.max(...[heading, ...cells.map((row) => row[index] ?? '')].map(widthOf)),
   );
-  const line = (texts: readonly string[], style: (index: number) => Style | undefined) => {
-    const padded = texts.map((text, index) => {
-      const gap = ' '.repeat((widths[index] ?? 0) - widthOf(text));
-      const how = style(index);
-      const shown = how ? styled(io, how, text) : text;
-      if (columns[index]?.isRight) return `${gap}${shown}`;
-      return index === columns.length - 1 ? shown : `${shown}${gap}`;
-    });
-    io.out(`${padded.join('  ').trimEnd()}\n`);
-  };
-  line(
-    columns.map(({ heading }) => heading),
-    () => 'bold',
-  );
+  const heading = columns.map((column) => column.heading);
+  const print = (texts: readonly string[], style: StyleAt) =>
+    printRow(io, texts, { columns, widths, style });
+  print(heading, () => 'bold');
   rows.forEach((row, at) => {
-    line(cells[at] ?? [], (index) => columns[index]?.style?.(row));
+    print(cells[at] ?? [], (index) => columns[index]?.style?.(row));
   });
+}
+
+/**
+ * A table whose rows come one after another: the columns have the widths that are given, and a longer cell moves
+ * the rest of its row. Prints the headings before the first row.
+ */
+export function startTable<Row>(
+  io: Io,
+  columns: readonly (Column<Row> & { readonly width: number })[],
+): (row: Row) => void {
+  const widths = columns.map(({ width }) => width);
+  let isBegun = false;
+  return (row) => {
+    const layout = { columns, widths };
+    if (!isBegun) {
+      const heading = columns.map((column) => column.heading);
+      printRow(io, heading, { ...layout, style: () => 'bold' });
+    }
+    isBegun = true;
+    const cells = columns.map((column) => cellText(column.cell(row)));
+    printRow(io, cells, { ...layout, style: (index) => columns[index]?.style?.(row) });
+  };
+}
+
+type StyleAt = (index: number) => Style | undefined;
+
+interface Layout {
+  readonly columns: readonly { readonly isRight?: boolean }[];
+  readonly widths: readonly number[];
+  readonly style: StyleAt;
+}
+
+function printRow(io: Io, texts: readonly string[], { columns, widths, style }: Layout): void {
+  const padded = texts.map((text, index) => {
+    const gap = ' '.repeat(Math.max(0, (widths[index] ?? 0) - widthOf(text)));
+    const how = style(index);
+    const shown = how ? styled(io, how, text) : text;
+    if (columns[index]?.isRight) return `${gap}${shown}`;
+    return index === columns.length - 1 ? shown : `${shown}${gap}`;
+  });
+  io.out(`${padded.join('  ').trimEnd()}\n`);
 }
 
 /** One fact a line: its name, then its value. Absent values are left out. */

@@ -104,6 +104,18 @@ test.each([
   expect(err.split('\n'), 'one line').toEqual([expect.stringMatching(/^Cannot run "writ/), '']);
 });
 
+test('an error repeats no operand and no value of an unknown option: they may be secrets', async () => {
+  for (const argv of [
+    ['things', 'show', 'canary', '--pni', 'canary'],
+    ['things', 'show', '--token=canary', 't'],
+    ['other', 'canary', '--json', '--max-uses'],
+  ]) {
+    const { status, err } = await ran(argv);
+    expect(status).toBe(EXIT_FAILED);
+    expect(err).not.toContain('canary');
+  }
+});
+
 test('an argument that would act on the terminal is written out', async () => {
   const { err } = await ran(['th\u001b[31mings']);
   expect(err).toContain('\\u{1b}');

@@ -22,22 +22,46 @@ export async function runProgram(
   io: Io,
 ): Promise<number> {
   let status = EXIT_OK;
+  let words = argv;
+  let rest: readonly string[] | undefined;
   const run: Run = async (command, given) => {
-    status = await ended(command, given, io);
+    status = await ended(command, { ...given, ...restGiven(command, rest) }, io);
   };
   const program = rootOf();
+  const known: (Leaf | Group)[] = [];
   try {
     for (const entry of entries) {
       // A command that is not asked for shows only its summary, so its module is not loaded.
-      const isAsked = argv.includes(entry.name);
-      program.addCommand(isAsked ? commandOf(await entry.load(), run) : named(entry));
+      const loaded = argv.includes(entry.name) ? await entry.load() : undefined;
+      if (loaded) known.push(loaded);
+      if (loaded && takesRest(loaded, argv)) [words, rest] = splitAtDashes(argv);
+      program.addCommand(loaded ? commandOf(loaded, run) : named(entry));
     }
     configure(program, io);
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(words, { from: 'user' });
     return status;
   } catch (error) {
-    return refused(error, argv, io);
+    return refused(error, namesIn(argv, known), io);
   }
+}
+
+/** Whether the arguments are for a command to which the words after `--` belong. */
+function takesRest(command: Leaf | Group, [name, second]: readonly string[]): boolean {
+  if (command.name !== name) return false;
+  if (isGroup(command) && command.commands.some((each) => each.name === second)) return false;
+  const own = isGroup(command) ? command.own : command;
+  return Object.values(own?.operands ?? {}).some(({ kind }) => kind === 'rest');
+}
+
+/** Commander would read the words after `--` as operands, and the first perhaps as a command. */
+function splitAtDashes(argv: readonly string[]): [readonly string[], (readonly string[])?] {
+  const end = argv.indexOf('--');
+  return end === -1 ? [argv] : [argv.slice(0, end), argv.slice(end + 1)];
+}
+
+function restGiven({ operands }: Leaf, rest: readonly string[] | undefined) {
+  const names = Object.entries(operands).filter(([, { kind }]) => kind === 'rest');
+  return Object.fromEntries(names.map(([name]) => [name, rest]));
 }
 
 type Run = (command: Leaf, given: Record<string, unknown>) => Promise<void>;
@@ -47,17 +71,22 @@ function rootOf(): Command {
     .description('Governed capabilities for automated agents.')
     .version(packageManifest().version, '-v, --version', 'the version of this program')
     .helpOption('-h, --help', 'this text, or that of a command')
-    .helpCommand('help [command]', 'the text of a command');
+    .helpCommand('help [command]', 'the text of a command')
+    .enablePositionalOptions();
   return root.addHelpText('after', `\nExit status:\n${exitLines(EXIT_MEANINGS)}`);
 }
 
 function commandOf(command: Leaf | Group, run: Run): Command {
+  if (!isGroup(command)) return leafOf(command, run);
+  const made = command.own ? leafOf(command.own, run) : named(command);
+  for (const each of command.commands) made.addCommand(commandOf(each, run));
+  return made;
+}
+
+function leafOf(command: Leaf, run: Run): Command {
   const made = named(command);
-  if (isGroup(command)) {
-    for (const each of command.commands) made.addCommand(commandOf(each, run));
-    return made;
-  }
   for (const [name, row] of Object.entries(command.operands)) {
+    if (row.kind === 'rest') continue;
     const { kind, isNeeded, help, choices } = row;
     const form = kind === 'list' ? `${name}...` : name;
     const operand = new Argument(isNeeded ? `<${form}>` : `[${form}]`, help);
@@ -66,16 +95,33 @@ function commandOf(command: Leaf | Group, run: Run): Command {
   const rows = Object.entries(command.options);
   const flags = new Set(rows.map(([name]) => `--${name}`));
   for (const [name, row] of rows) made.addOption(optionOf(name, row, flags));
-  made.addHelpText('after', afterHelp(command));
+  made.usage(usageOf(command)).addHelpText('after', afterHelp(command));
   return made.action(() => run(command, givenTo(command, made)));
 }
 
+/** The arguments of a command, as help shows them after its name. */
+function usageOf({ operands, options }: Leaf): string {
+  const words = Object.entries(operands).map(([name, { kind, isNeeded, form }]) => {
+    if (kind === 'rest') return `[-- ${form}]`;
+    const shown = kind === 'list' ? `${name}...` : name;
+    return isNeeded ? `<${shown}>` : `[${shown}]`;
+  });
+  const needed = Object.entries(options)
+    .filter(([, { isNeeded }]) => isNeeded)
+    .map(([name, { form }]) => `--${name} ${form}`);
+  return [...needed, '[options]', ...words].join(' ');
+}
+
 function named({ name, summary, about }: Pick<Leaf, 'name' | 'summary' | 'about'>): Command {
-  return new Command(name)
-    .summary(summary)
-    .description(about ?? `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`)
-    .helpOption('-h, --help', 'this text')
-    .helpCommand(false);
+  return (
+    new Command(name)
+      .summary(summary)
+      .description(about ?? `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`)
+      .helpOption('-h, --help', 'this text')
+      .helpCommand(false)
+      // An option after the name of a command belongs to that command.
+      .enablePositionalOptions()
+  );
 }
 
 function optionOf(name: string, row: OptionRow<unknown>, flags: ReadonlySet<string>): Option {
@@ -99,15 +145,18 @@ function numberOf(text: string): number {
   throw new InvalidArgumentError('Expected a positive whole number.');
 }
 
+/** What a command gets for an option that is not given, by its kind; nothing for the others. */
+const ABSENT: Readonly<Record<string, unknown>> = { flag: false, list: [] };
+
 function givenTo({ operands, options }: Leaf, made: Command): Record<string, unknown> {
   const given: Record<string, unknown> = {};
   Object.entries(operands).forEach(([name, { kind }], index) => {
+    if (kind === 'rest') return;
     given[name] = made.processedArgs[index] ?? (kind === 'list' ? [] : undefined);
   });
   const values = made.opts();
   for (const [name, { kind }] of Object.entries(options)) {
-    const absent = { flag: false, list: [], value: undefined, number: undefined }[kind];
-    given[name] = values[attributeOf(name)] ?? absent;
+    given[name] = values[attributeOf(name)] ?? ABSENT[kind];
   }
   return given;
 }
@@ -162,24 +211,25 @@ async function ended(command: Leaf, given: Record<string, unknown>, io: Io): Pro
 }
 
 /** What commander refused: help and version are answers, everything else is a wrong command. */
-function refused(error: unknown, argv: readonly string[], io: Io): number {
+function refused(error: unknown, names: readonly string[], io: Io): number {
   if (!(error instanceof CommanderError)) throw error;
   if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode && EXIT_FAILED;
   const reason = error.message
     .replace(/^error: /, '')
     .replaceAll(/\s*\n\s*/g, ' ')
+    // A value that belongs to an unknown option may be a secret.
+    .replace(/^(unknown option '--?[\w-]+)=.*'/, "$1'")
     .replaceAll("'", '"')
     .replace(/\.$/, '');
-  const words = `writ ${shownArguments(argv)}`.trim();
-  io.err(`Cannot run "${printable(words)}": ${printable(reason)}. Try "--help".\n`);
+  const words = ['writ', ...names].join(' ');
+  io.err(`Cannot run "${words}": ${printable(reason)}. Try "--help".\n`);
   return EXIT_FAILED;
 }
 
-/** The words of the command without its options, whose values may be long. */
-function shownArguments(argv: readonly string[]): string {
-  const words = argv.findIndex((word) => word.startsWith('-'));
-  return argv
-    .slice(0, words === -1 ? 3 : words)
-    .join(' ')
-    .slice(0, 80);
+/** The names of commands that the arguments begin with. Operands may be secrets, so they are not repeated. */
+function namesIn(argv: readonly string[], commands: readonly (Leaf | Group)[]): string[] {
+  const [name, ...more] = argv;
+  const found = commands.find((each) => each.name === name);
+  if (!found) return [];
+  return [found.name, ...(isGroup(found) ? namesIn(more, found.commands) : [])];
 }

@@ -5,7 +5,7 @@
  */
 
 import { setTimeout } from 'node:timers/promises';
-import { CommandFault, EXIT_UNAVAILABLE } from './exit.ts';
+import { CommandFault, EXIT_CREDENTIAL, EXIT_FAILED, EXIT_UNAVAILABLE } from './exit.ts';
 import { FILE_BYTES_MAX, jsonOf } from './files.ts';
 
 /** In milliseconds. Longer than any answer requested here takes. */
@@ -56,12 +56,19 @@ export function remoteAt(address: string, credential?: string): Remote {
         if (status === 200) return jsonOf(body, `the answer of "${url}${path}"`);
         const seconds = Number(headers.get('retry-after') ?? Number.NaN);
         if (tries === TRIES_MAX || !(seconds <= RETRY_AFTER_MAX_SECONDS)) {
-          throw new Error(`"${url}${path}" answered ${status}${detailOf(body)}`);
+          const why = `"${url}${path}" answered ${status}${detailOf(body)}`;
+          throw new CommandFault(why, { exit: exitOf(status) });
         }
         await setTimeout(seconds * 1_000);
       }
     },
   };
+}
+
+/** The exit status of a command that needs an answer and got another HTTP status than 200. */
+export function exitOf(status: number): number {
+  if (status === 401) return EXIT_CREDENTIAL;
+  return status === 429 || status >= 500 ? EXIT_UNAVAILABLE : EXIT_FAILED;
 }
 
 export function baseOf(address: string): string {

@@ -8,7 +8,6 @@
  * @module
  */
 
-import { parseArgs } from 'node:util';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { createLog } from '../../log.ts';
@@ -28,64 +27,64 @@ import { openRowLogs } from '../../service/rows/row-check.ts';
 import { demandSeal } from '../../service/rows/row-seal.ts';
 import { openMark, openStore } from '../../storage/open.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
-import { joinedValues } from '../shell/arguments.ts';
-import { EXIT_FAILED, EXIT_OK } from '../shell/exit.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
+import { CommandFault, EXIT_CREDENTIAL, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
+import { flag, type Given, value } from '../shell/options.ts';
+import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
+import { startProgress } from '../shell/progress.ts';
 
 const SECOND_VARIABLE = 'WRIT_CLIENT_SECOND_CREDENTIAL';
 
-const RECOVER_USAGE = `Usage: writ recover --accept-loss
-       writ recover --accept-missing-mark
-
-Lets a service append again that stopped because its log does not extend the
-last signed checkpoint. Read docs/operating.md first: this command cannot be
-undone. It takes the store, the mark, the identities and the keys from the
-environment and from the configuration file in the working folder; it needs the
-keys to authenticate the revocations.
-
-  --accept-loss          signed entries are lost for good: revokes every token,
-                         voids grants, pending requests, bindings,
-                         idempotency keys, sessions and consents, and begins
-                         a new log whose first entry names the lost head and
-                         the surviving one
-  --accept-missing-mark  this store is the newest copy, and only its mark is
-                         lost: the last checkpoint of the store becomes the mark
-  --credential-file <file>         the credential of an operator (scope
-                         operator:recover; default: $${CREDENTIAL_VARIABLE})
-  --second-credential-file <file>  the credential of a second operator, needed when
-                         the configuration names more than one
-                         (default: $${SECOND_VARIABLE})
-  --help                 this text
-
-Exit status: 0 done, 2 it could not be done.
-`;
-
 const OPTIONS = {
-  'accept-loss': { type: 'boolean' },
-  'accept-missing-mark': { type: 'boolean' },
-  'credential-file': { type: 'string' },
-  'second-credential-file': { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
+  'accept-loss': flag(
+    'signed entries are lost for good: revokes every token, voids grants, pending requests, bindings, idempotency keys, sessions and consents, and begins a new log whose first entry names the lost head and the surviving one',
+  ),
+  'accept-missing-mark': flag(
+    'this store is the newest copy, and only its mark is lost: the last checkpoint of the store becomes the mark',
+  ),
+  'credential-file': value(
+    '<file>',
+    `the credential of an operator (scope operator:recover; default: $${CREDENTIAL_VARIABLE})`,
+  ),
+  'second-credential-file': value(
+    '<file>',
+    `the credential of a second operator, needed when the configuration names more than one (default: $${SECOND_VARIABLE})`,
+  ),
+  ...JSON_OPTION,
 } as const;
 
-export async function recover(args: readonly string[], io: Io): Promise<number> {
-  try {
-    const { values } = parseArgs({ args: joinedValues(args, OPTIONS), options: OPTIONS });
-    if (values.help) {
-      io.out(RECOVER_USAGE);
+export function recoverCommand(): Leaf {
+  return leaf({
+    name: 'recover',
+    summary: 'let a service append again after its log was rolled back or its mark lost',
+    about:
+      'Lets a service append again that stopped because its log does not extend the last signed checkpoint. Read docs/operating.md first: this command cannot be undone. It takes the store, the mark, the identities and the keys from the environment and from the configuration file in the working folder; it needs the keys to authenticate the revocations.',
+    options: OPTIONS,
+    examples: [
+      ['writ recover --accept-loss --credential-file operator.key', 'signed entries are lost'],
+      ['writ recover --accept-missing-mark', 'only the mark is lost'],
+    ],
+    cannot: 'recover',
+    async run(given, io) {
+      if (given['accept-loss'] === given['accept-missing-mark']) {
+        throw new Error('expected one of --accept-loss and --accept-missing-mark');
+      }
+      const config = await loadConfig(process.cwd(), {}, io.env);
+      const operators = await presentedOperators(config, io, given);
+      const progress = startProgress(io);
+      try {
+        progress.say('comparing the log with what was signed');
+        const done = await recovered(config, operators, given['accept-loss']);
+        progress.end();
+        if (given.json) printJson(io, done);
+        else for (const line of linesOf(done)) printLine(io, line);
+      } finally {
+        progress.end();
+      }
       return EXIT_OK;
-    }
-    if (values['accept-loss'] === values['accept-missing-mark']) {
-      throw new Error('expected one of --accept-loss and --accept-missing-mark');
-    }
-    const config = await loadConfig(process.cwd(), {}, io.env);
-    const operators = await presentedOperators(config, io, values);
-    io.out(await recovered(config, operators, values['accept-loss'] === true));
-    return EXIT_OK;
-  } catch (error) {
-    io.err(`Cannot recover: ${error instanceof Error ? error.message : String(error)}\n`);
-    return EXIT_FAILED;
-  }
+    },
+  });
 }
 
 interface Operators {
@@ -98,7 +97,7 @@ const SCOPE = 'operator:recover';
 async function presentedOperators(
   config: Config,
   io: Io,
-  files: { 'credential-file'?: string; 'second-credential-file'?: string },
+  files: Given<typeof OPTIONS>,
 ): Promise<Operators> {
   const entitled = config.identities.filter(({ scopes }) =>
     scopes.some((scope) => entitles(scope, SCOPE)),
@@ -116,21 +115,26 @@ async function presentedOperators(
     });
     const found = await identities.identify(credential);
     if (found) return found.principal;
-    throw new Error(`the credential is of no identity with the scope "${SCOPE}"`);
+    throw new CommandFault(`the credential is of no identity with the scope "${SCOPE}"`, {
+      exit: EXIT_CREDENTIAL,
+    });
   };
   const operator = await principalOf(files['credential-file'], CREDENTIAL_VARIABLE);
   if (known.size === 1) return { operator };
   const second = files['second-credential-file'];
   if (second === undefined && !io.env[SECOND_VARIABLE]) {
     const need = `set ${SECOND_VARIABLE} or give --second-credential-file`;
-    throw new Error(`the configuration names ${known.size} operators, so two must agree; ${need}`);
+    const why = `the configuration names ${known.size} operators, so two must agree; ${need}`;
+    throw new CommandFault(why, { exit: EXIT_CREDENTIAL });
   }
   const confirmedBy = await principalOf(second, SECOND_VARIABLE);
-  if (confirmedBy === operator) throw new Error(`both credentials are those of ${operator}`);
+  if (confirmedBy === operator) {
+    throw new CommandFault(`both credentials are those of ${operator}`, { exit: EXIT_CREDENTIAL });
+  }
   return { operator, confirmedBy };
 }
 
-async function recovered(config: Config, operators: Operators, isLoss: boolean): Promise<string> {
+async function recovered(config: Config, operators: Operators, isLoss: boolean): Promise<Done> {
   const log = createLog(config.log_level);
   const keyring = openKeys(config, log, system);
   const opened = await openStore(config.store, { create: false });
@@ -149,7 +153,7 @@ async function recovered(config: Config, operators: Operators, isLoss: boolean):
     const signer = signerOf(keyring, config.store);
     const opening = { store, platform: system, unchecked: opened, mark, guard, signer };
     const parts: RecoverOptions = { ...opening, ...operators };
-    return isLoss ? await acceptLossAndReport(parts) : await acceptMarkAndReport(parts);
+    return isLoss ? await lossAccepted(parts) : await markAccepted(parts);
   } finally {
     await mark?.close();
     await store.close();
@@ -157,18 +161,39 @@ async function recovered(config: Config, operators: Operators, isLoss: boolean):
   }
 }
 
-async function acceptLossAndReport(parts: RecoverOptions): Promise<string> {
+/** What was done, as `--json` prints it. */
+type Done =
+  | {
+      readonly accepted: 'loss';
+      readonly log: string;
+      readonly surviving_entries: number;
+      /** Null when the number of signed entries is unknown. */
+      readonly signed_entries: number | null;
+      /** Root tokens and pending requests. */
+      readonly voided: number;
+    }
+  | { readonly accepted: 'missing_mark'; readonly log: string };
+
+async function lossAccepted(parts: RecoverOptions): Promise<Done> {
   const { logId, surviving, lost, voided } = await acceptLoss(parts);
-  const signed = lost.entry_count === undefined ? 'an unknown number' : `${lost.entry_count}`;
-  return [
-    `A new log begins: ${logId}`,
-    `Entries that survive in the log before: ${surviving}; signed: ${signed}`,
-    `Void: ${voided} root tokens and pending requests, every grant, binding, idempotency key, session and consent`,
-    'Services append again within seconds; calls that were open are closed as indeterminate\n',
-  ].join('\n');
+  const signed_entries = lost.entry_count ?? null;
+  return { accepted: 'loss', log: logId, surviving_entries: surviving, signed_entries, voided };
 }
 
-async function acceptMarkAndReport(parts: RecoverOptions): Promise<string> {
+async function markAccepted(parts: RecoverOptions): Promise<Done> {
   const { logId } = await acceptMissingMark(parts);
-  return `The log ${logId} has its mark again; services append again within seconds\n`;
+  return { accepted: 'missing_mark', log: logId };
+}
+
+function linesOf(done: Done): string[] {
+  if (done.accepted === 'missing_mark') {
+    return [`The log ${done.log} has its mark again; services append again within seconds`];
+  }
+  const signed = done.signed_entries ?? 'an unknown number';
+  return [
+    `A new log begins: ${done.log}`,
+    `Entries that survive in the log before: ${done.surviving_entries}; signed: ${signed}`,
+    `Void: ${done.voided} root tokens and pending requests, every grant, binding, idempotency key, session and consent`,
+    'Services append again within seconds; calls that were open are closed as indeterminate',
+  ];
 }

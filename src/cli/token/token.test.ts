@@ -271,7 +271,6 @@ for (const [what, text] of unreadable) {
 }
 
 const misused: string[][] = [
-  [],
   ['inspekt'],
   ['inspect', '--kyes', 'x'],
   ['inspect', 'a', 'b'],
@@ -282,16 +281,28 @@ for (const args of misused) {
     const { status, err } = await writ(args);
 
     assert.equal(status, 2);
-    assert.match(err, /^Cannot inspect the token: /);
+    assert.match(err, /^Cannot (?:inspect the token|run "writ token(?: inspect)?"): .*\n$/);
   });
 }
 
-test('writ token --help says how it ends', async () => {
-  for (const args of [['--help'], ['inspect', '--help']]) {
-    const { status, out } = await writ(args);
-    assert.equal(status, 0);
-    assert.match(out, /Exit status: 0 .*1 .*2 /s);
-  }
+test('writ token inspect --help says how it ends', async () => {
+  const { status, out } = await writ(['inspect', '--help']);
+  assert.equal(status, 0);
+  assert.match(out, /Exit status:\n {2}0 .*\n {2}1 .*\n {2}2 /);
+});
+
+test('writ token inspect --json prints the claims and the verdict, and no token', async () => {
+  const text = own({ scope: ['a.b'] });
+  const good = await writ(['inspect', '--keys', keys, '--json'], { input: text });
+  const old = await writ(['inspect', '--keys', keys, '--json', own({ exp: now - HOUR })]);
+  const unknown = await writ(['inspect', '--keys', join(folder, 'none'), '--json', text]);
+
+  assert.equal(good.status, 0);
+  const { claims, verdict, reason } = JSON.parse(good.out);
+  assert.deepEqual([claims.scope, verdict, reason], [['a.b'], 'verified', null]);
+  assert.equal(good.out.includes(text), false);
+  assert.deepEqual([old.status, JSON.parse(old.out).reason], [1, 'it has expired']);
+  assert.deepEqual([unknown.status, JSON.parse(unknown.out).verdict], [2, 'not_checked']);
 });
 
 test('readAll() joins what comes in pieces, also amid a character, up to the bound', async () => {

@@ -8,71 +8,61 @@
  * @module
  */
 
-import { parseArgs } from 'node:util';
 import { printable } from '../../domain/wire/printable.ts';
-import { joinedValues } from '../shell/arguments.ts';
+import { type Group, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
+import { value } from '../shell/options.ts';
+import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { type HeldKeys, type Jwt, keysInFile, keysInFolder, readJwt, verifiedBy } from './jwt.ts';
 
 const KEYS_DEFAULT = '.writ/keys';
 
-const TOKEN_USAGE = `Usage: writ token inspect [--keys <folder>] [--jwks <file>] [<jwt>|-]
-
-Shows the header and claims of a JWT, whether it verifies, and by which key. Reads
-the token from standard input when none is given, which keeps it out of the history
-of the shell. Sends nothing over the network.
-
-  --keys <folder>  the service's own keys (default: $WRIT_KEYS, else ${KEYS_DEFAULT},
-                   unless --jwks is given)
-  --jwks <file>    a saved key set, such as that of an identity provider
-  --help           this text
-
-Exit status: 0 it verifies, 1 it does not, or it is expired or not valid yet, 2 it
-could not be checked.
-`;
-
-export async function token(args: readonly string[], io: Io): Promise<number> {
-  try {
-    const { keys, jwks, help, given } = optionsOf(args);
-    if (help) {
-      io.out(TOKEN_USAGE);
-      return EXIT_OK;
-    }
-    const jwt = readJwt(await presented(given, io));
-    if ('fault' in jwt) throw new Error(jwt.fault);
-    return inspect(jwt, keysAt(keys, jwks, io), io);
-  } catch (error) {
-    io.err(`Cannot inspect the token: ${error instanceof Error ? error.message : String(error)}\n`);
-    return EXIT_FAILED;
-  }
+export function tokenCommand(): Group {
+  return {
+    name: 'token',
+    summary: 'show what a JWT says and whether it verifies',
+    commands: [inspectCommand()],
+  };
 }
 
-interface Options {
-  readonly keys?: string;
-  readonly jwks?: string;
-  readonly help?: boolean;
-  readonly given?: string | undefined;
-}
-
-function optionsOf([verb, ...args]: readonly string[]): Options {
-  const options = {
-    keys: { type: 'string' },
-    jwks: { type: 'string' },
-    help: { type: 'boolean', short: 'h' },
-  } as const;
-  if (verb === '--help' || verb === '-h') return { help: true };
-  if (verb !== 'inspect') throw new Error('expected "writ token inspect"');
-  const { values, positionals } = parseArgs({
-    args: joinedValues(args, options),
-    options,
-    allowPositionals: true,
+function inspectCommand() {
+  return leaf({
+    name: 'inspect',
+    summary: 'show the claims of a JWT, and whether it verifies',
+    about:
+      'Shows the header and claims of a JWT, whether it verifies, and by which key. Reads the token from standard input when none is given, which keeps it out of the history of the shell. Sends nothing over the network.',
+    operands: { jwt: value('<jwt>', 'the token, or - for standard input (default)') },
+    options: {
+      keys: value(
+        '<folder>',
+        `the keys of the service (default: $WRIT_KEYS, else ${KEYS_DEFAULT}, unless --jwks is given)`,
+      ),
+      jwks: value('<file>', 'a saved key set, such as that of an identity provider'),
+      ...JSON_OPTION,
+    },
+    examples: [
+      ['writ token inspect --keys .writ/keys < token.txt', 'a token of your own service'],
+      ['writ token inspect --jwks issuer.json < id-token.txt', 'a token of an identity provider'],
+    ],
+    exits: [
+      [EXIT_OK, 'it verifies'],
+      [EXIT_FOUND, 'it does not, or it has expired or is not valid yet'],
+      [EXIT_FAILED, 'it could not be checked'],
+    ],
+    cannot: 'inspect the token',
+    async run(given, io) {
+      if (/^[a-z]+:\/\//i.test(given.jwks ?? '')) {
+        throw new Error('expected a file after --jwks: nothing is fetched');
+      }
+      const jwt = readJwt(await presented(given.jwt, io));
+      if ('fault' in jwt) throw new Error(jwt.fault);
+      const found = verdictOf(jwt, keysAt(given.keys, given.jwks, io), new Date());
+      if (given.json) printJson(io, found);
+      else printVerdict(jwt, found, io);
+      return EXITS[found.verdict];
+    },
   });
-  if (positionals.length > 1) throw new Error(`expected one token, not ${positionals.length}`);
-  if (/^[a-z]+:\/\//i.test(values.jwks ?? '')) {
-    throw new Error('expected a file after --jwks: nothing is fetched');
-  }
-  return { ...values, given: positionals[0] };
 }
 
 /** The token, without a leading "Bearer" and white space. */
@@ -93,20 +83,50 @@ function keysAt(folder: string | undefined, file: string | undefined, io: Io): H
   };
 }
 
-function inspect(jwt: Jwt, { keys, faults }: HeldKeys, io: Io): number {
-  const now = new Date();
-  io.out(`header\n${fieldLines(jwt.header, now)}claims\n${fieldLines(jwt.claims, now)}\n`);
-  for (const fault of faults) io.out(`Note: ${printable(fault)}\n`);
+interface Found {
+  readonly header: Jwt['header'];
+  readonly claims: Jwt['claims'];
+  readonly verdict: 'verified' | 'not_verified' | 'not_checked';
+  /** The key whose signature it has. */
+  readonly verified_by: string | null;
+  readonly reason: string | null;
+  /** About keys that could not be used. */
+  readonly notes: readonly string[];
+  readonly not_checked: readonly string[];
+}
+
+const EXITS = {
+  verified: EXIT_OK,
+  not_verified: EXIT_FOUND,
+  not_checked: EXIT_FAILED,
+} as const satisfies Record<Found['verdict'], number>;
+
+function verdictOf(jwt: Jwt, { keys, faults }: HeldKeys, now: Date): Found {
+  const { header, claims } = jwt;
+  const facts = { header, claims, notes: faults, not_checked: unchecked(jwt) };
   if (keys.length === 0) {
-    io.out('Could not check: there is no key to check with\n');
-    return EXIT_FAILED;
+    const reason = 'there is no key to check with';
+    return { ...facts, verdict: 'not_checked', verified_by: null, reason };
   }
   const result = verifiedBy(jwt, keys);
-  const why = 'why' in result ? result.why : wrongTime(jwt, now);
-  if ('by' in result) io.out(`Signature verifies by ${printable(result.by)}\n`);
-  io.out(why === undefined ? 'Verified\n' : `Not verified: ${printable(why)}\n`);
-  for (const line of unchecked(jwt)) io.out(`Not checked: ${line}\n`);
-  return why === undefined ? EXIT_OK : EXIT_FOUND;
+  const reason = ('why' in result ? result.why : wrongTime(jwt, now)) ?? null;
+  const verified_by = 'by' in result ? result.by : null;
+  const verdict = reason === null ? 'verified' : 'not_verified';
+  return { ...facts, verdict, verified_by, reason };
+}
+
+function printVerdict(jwt: Jwt, found: Found, io: Io): void {
+  const { verdict, verified_by, reason, notes, not_checked } = found;
+  const now = new Date();
+  io.out(`header\n${fieldLines(jwt.header, now)}claims\n${fieldLines(jwt.claims, now)}\n`);
+  for (const note of notes) io.out(`Note: ${printable(note)}\n`);
+  if (verdict === 'not_checked') {
+    io.out(`Could not check: ${reason}\n`);
+    return;
+  }
+  if (verified_by !== null) io.out(`Signature verifies by ${printable(verified_by)}\n`);
+  io.out(reason === null ? 'Verified\n' : `Not verified: ${printable(reason)}\n`);
+  for (const line of not_checked) io.out(`Not checked: ${line}\n`);
 }
 
 function fieldLines(fields: Readonly<Record<string, unknown>>, now: Date): string {

@@ -8,8 +8,9 @@
 
 import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../../domain/log/origin.ts';
 import { operations } from '../../protocol/operations.ts';
+import { CommandFault, EXIT_CREDENTIAL } from '../shell/exit.ts';
 import { jsonOf } from '../shell/files.ts';
-import type { Remote } from '../shell/remote.ts';
+import { exitOf, type Remote } from '../shell/remote.ts';
 
 export async function fetchedManifest(
   remote: Remote,
@@ -17,9 +18,13 @@ export async function fetchedManifest(
   const { status, body, headers } = await remote.ask('GET', operations.manifest.path);
   if (status === 401) {
     const how = 'give --gated-manifest, and a credential that it knows';
-    throw new Error(`"${remote.url}" asks for a credential before it shows its manifest; ${how}`);
+    const why = `"${remote.url}" asks for a credential before it shows its manifest; ${how}`;
+    throw new CommandFault(why, { exit: EXIT_CREDENTIAL });
   }
-  if (status !== 200) throw new Error(`"${remote.url}" answered ${status} for its manifest`);
+  if (status !== 200) {
+    const why = `"${remote.url}" answered ${status} for its manifest`;
+    throw new CommandFault(why, { exit: exitOf(status) });
+  }
   return { body, signature: headers.get('x-svc-signature') ?? '' };
 }
 

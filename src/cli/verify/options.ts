@@ -1,81 +1,51 @@
 /**
- * The options of `writ verify`, and its keys and service id.
+ * The options of every `writ verify` command, and the keys and the service id that they name.
  *
  * @module
  */
 
-import { parseArgs } from 'node:util';
 import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
 import { operations } from '../../protocol/operations.ts';
 import type { KeySource, Keys } from '../../verify/keys.ts';
+import type { CheckpointGround, Ground } from '../../verify/signed.ts';
 import { followKeys } from '../../verify/successors.ts';
-import { credentialOf } from '../login/credential.ts';
-import { joinedValues } from '../shell/arguments.ts';
 import { jsonIn } from '../shell/files.ts';
-import type { Io } from '../shell/io.ts';
+import { flag, type Given, list, value } from '../shell/options.ts';
+import { JSON_OPTION } from '../shell/output.ts';
 import { type Remote, remoteAt } from '../shell/remote.ts';
 import { serviceIdAt } from './fetch.ts';
 
-export interface VerifyOptions {
-  readonly files: readonly string[];
-  readonly remote?: Remote | undefined;
-  /** Where the manifest is fetched from: the same service, with a credential where it is gated. */
-  readonly manifestRemote?: Remote | undefined;
-  readonly jwks?: string | undefined;
+/** Without --service nothing is fetched, so it has no default here. */
+export const VERIFY_OPTIONS = {
+  service: value('<url>', 'fetch what is not given: keys, newest checkpoint, proofs'),
+  'service-id': value('<id>', 'the expected service (default: the id that --service reports)'),
+  jwks: value('<file>', 'its keys, saved from a source that you trust'),
+  pin: list('<kid>', 'the thumbprint of a key that you know (may be repeated)'),
+  vkey: list('<key>', 'a key of the log or of a witness (may be repeated)'),
+  'allow-erased': flag('accept entries whose contents retention erased'),
+  ...JSON_OPTION,
+} as const;
+
+/** What is verified with, as the options name it. */
+export interface Sources {
+  readonly remote: Remote | undefined;
+  readonly jwks: string | undefined;
   readonly pins: readonly string[];
   readonly noteKeys: readonly NoteKey[];
-  readonly serviceId?: string | undefined;
-  readonly signature?: string | undefined;
-  readonly log?: string | undefined;
-  readonly after?: string | undefined;
-  readonly isTrail: boolean;
+  readonly serviceId: string | undefined;
   readonly allowErased: boolean;
-  readonly isJson: boolean;
 }
 
-export function verifyOptions(args: readonly string[], io: Io): VerifyOptions {
-  const { values, positionals } = parseArgs({
-    args: joinedValues(args, options),
-    options,
-    allowPositionals: true,
-  });
-  const { service } = values;
-  if (values['token-file'] !== undefined && !values['gated-manifest']) {
-    throw new Error('--token-file is for a gated manifest; give --gated-manifest too');
-  }
-  const credential = values['gated-manifest'] ? credentialOf(values['token-file'], io) : undefined;
+export function sourcesOf(given: Given<typeof VERIFY_OPTIONS>): Sources {
   return {
-    files: positionals,
-    remote: service === undefined ? undefined : remoteAt(service),
-    manifestRemote: service === undefined ? undefined : remoteAt(service, credential),
-    jwks: values.jwks,
-    pins: values.pin ?? [],
-    noteKeys: (values.vkey ?? []).map(keyOf),
-    serviceId: values['service-id'],
-    signature: values.signature,
-    log: values.log,
-    after: values.after,
-    isTrail: values.trail ?? false,
-    allowErased: values['allow-erased'] ?? false,
-    isJson: values.json ?? false,
+    remote: given.service === undefined ? undefined : remoteAt(given.service),
+    jwks: given.jwks,
+    pins: given.pin,
+    noteKeys: given.vkey.map(keyOf),
+    serviceId: given['service-id'],
+    allowErased: given['allow-erased'],
   };
 }
-
-const options = {
-  service: { type: 'string' },
-  jwks: { type: 'string' },
-  pin: { type: 'string', multiple: true },
-  vkey: { type: 'string', multiple: true },
-  'service-id': { type: 'string' },
-  signature: { type: 'string' },
-  log: { type: 'string' },
-  after: { type: 'string' },
-  trail: { type: 'boolean' },
-  'allow-erased': { type: 'boolean' },
-  'gated-manifest': { type: 'boolean' },
-  'token-file': { type: 'string' },
-  json: { type: 'boolean' },
-} as const;
 
 function keyOf(text: string): NoteKey {
   const key = readVkey(text);
@@ -87,8 +57,7 @@ function keyOf(text: string): NoteKey {
  * All keys of a set from a file are pinned, unless `--pin` names some of them. Keys of a set from the
  * service are pinned only by `--pin`.
  */
-export async function keySource(asked: VerifyOptions): Promise<KeySource> {
-  const { jwks, remote, pins, noteKeys } = asked;
+export async function keySource({ jwks, remote, pins, noteKeys }: Sources): Promise<KeySource> {
   if (jwks !== undefined) {
     return { jwks: jsonIn(jwks), pinned: pins.length > 0 ? pins : 'all', noteKeys };
   }
@@ -96,15 +65,24 @@ export async function keySource(asked: VerifyOptions): Promise<KeySource> {
   return { jwks: await remote.json('GET', operations.jwks.path), pinned: pins, noteKeys };
 }
 
-export async function keysFor(asked: VerifyOptions): Promise<Keys> {
-  const keys = await followKeys(await keySource(asked));
+async function keysFor(sources: Sources): Promise<Keys> {
+  const keys = await followKeys(await keySource(sources));
   if ('fault' in keys) throw new Error(`the keys cannot be used: ${keys.fault}`);
   if (keys.keys.length > 0 || keys.noteKeys.length > 0) return keys;
   throw new Error('there is no key to check with; give --jwks, --vkey or --service');
 }
 
+export async function groundOf(sources: Sources): Promise<Ground> {
+  const { serviceId, allowErased } = sources;
+  return { keys: await keysFor(sources), now: new Date(), serviceId, allowErased };
+}
+
 /** Signatures of checkpoints cover the service id. Without `--service-id`, the reported id is used. */
-export async function serviceIdFor({ serviceId, remote }: VerifyOptions): Promise<string> {
+export async function checkpointGround(sources: Sources): Promise<CheckpointGround> {
+  return { ...(await groundOf(sources)), serviceId: await serviceIdFor(sources) };
+}
+
+async function serviceIdFor({ serviceId, remote }: Sources): Promise<string> {
   if (serviceId !== undefined) return serviceId;
   if (!remote) throw new Error('no service is named; give --service-id or --service');
   return serviceIdAt(remote);

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { printable } from '../../domain/wire/printable.ts';
 import { verifyCheckpoint } from '../../verify/checkpoint.ts';
 import { verifyEntry } from '../../verify/entry.ts';
@@ -18,72 +18,45 @@ import { verifyGrowth } from '../../verify/growth.ts';
 import { verifyManifest } from '../../verify/manifest.ts';
 import { verifyReceipt } from '../../verify/receipt.ts';
 import type { Check, Report, Verdict } from '../../verify/report.ts';
-import type { CheckpointGround, Ground } from '../../verify/signed.ts';
 import { verifyToken } from '../../verify/token.ts';
-import { CREDENTIAL_VARIABLE } from '../login/credential.ts';
+import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
+import { type Group, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { bytesIn, jsonIn } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
+import { flag, type Given, needed, type Options, value } from '../shell/options.ts';
+import { printJson } from '../shell/output.ts';
+import { startProgress } from '../shell/progress.ts';
+import { remoteAt } from '../shell/remote.ts';
 import { coveringEntry, coveringLeaf, extending, fetchedManifest, newest } from './fetch.ts';
-import { keySource, keysFor, serviceIdFor, type VerifyOptions, verifyOptions } from './options.ts';
+import {
+  checkpointGround,
+  groundOf,
+  keySource,
+  type Sources,
+  sourcesOf,
+  VERIFY_OPTIONS,
+} from './options.ts';
 import { folderReport } from './stream.ts';
 
-const VERIFY_USAGE = `Usage: writ verify <what> [options]
-
-What
-  token [<file>|-]                   a delegation token (default: standard input)
-  manifest [<file> --signature <s>]  a manifest as it came, and its X-SVC-Signature
-  grant <file>                       an approval grant
-  checkpoint [<file>]                a checkpoint, with its note where it has one
-  entry <file> [<checkpoint>]        an entry with its leaf, and a checkpoint's
-                                     detail with the entry's inclusion proof
-  consistency <earlier> [<later>]    two checkpoints, the later with its proof
-  receipt <file> [<checkpoint>]      the receipt of an invocation, in the same way
-  receipt <file> --log <export>      the same, against a whole log: with --after
-                                     <checkpoint> it can prove a drop
-  log <export>                       what "writ audit export" wrote
-  stream <folder>                    the chunks that "writ audit stream" wrote
-
-Options
-  --service <url>    fetch what is not given: keys, newest checkpoint, proofs
-  --service-id <id>  the expected service (default: the id that --service reports)
-  --jwks <file>      its keys, saved from a source that you trust
-  --pin <kid>        the thumbprint of a key that you know (may be repeated)
-  --vkey <key>       a key of the log or of a witness (may be repeated)
-  --after <file>     the newest checkpoint, fetched after the receipt came; for
-                     --log, whose log must have two more
-  --gated-manifest   send a credential to fetch the manifest, for a service that
-                     requires one; it is sent before anything is verified
-  --token-file <f>   that credential (default: $${CREDENTIAL_VARIABLE})
-  --trail            accept a trail instead of a whole log
-  --allow-erased     accept entries whose contents retention erased
-  --json             the report as JSON
-  --help             this text
-
-Keys fetched from the service prove only what the service claims: pin them.
-
-Exit status: 0 everything verified, 1 something failed, 2 something could not be
-checked.
-`;
-
-export async function verify(args: readonly string[], io: Io): Promise<number> {
-  const [what = '', ...rest] = args;
-  if (what === '--help' || what === '-h' || rest.includes('--help')) {
-    io.out(VERIFY_USAGE);
-    return EXIT_OK;
-  }
-  try {
-    const check = Object.hasOwn(KINDS, what) ? KINDS[what] : undefined;
-    if (!check) throw new Error(`expected one of ${Object.keys(KINDS).join(', ')}`);
-    const asked = verifyOptions(rest, io);
-    const report = await check(asked, io);
-    io.out(asked.isJson ? jsonReport(what, report) : textReport(report));
-    return EXIT_CODES[report.verdict];
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    io.err(`Cannot verify: ${printable(why)}\n`);
-    return EXIT_FAILED;
-  }
+export function verifyCommand(): Group {
+  return {
+    name: 'verify',
+    summary: 'verify what a service signed, with its keys alone',
+    about:
+      'Verifies what a service signed, from files or from the service itself. Keys fetched from the service prove only what the service claims: pin them.',
+    commands: [
+      tokenKind(),
+      manifestKind(),
+      grantKind(),
+      checkpointKind(),
+      entryKind(),
+      consistencyKind(),
+      receiptKind(),
+      logKind(),
+      streamKind(),
+    ],
+  };
 }
 
 const EXIT_CODES = {
@@ -92,91 +65,251 @@ const EXIT_CODES = {
   incomplete: EXIT_FAILED,
 } as const satisfies Record<Verdict, number>;
 
-type Kind = (asked: VerifyOptions, io: Io) => Promise<Report>;
-
-const KINDS: Readonly<Record<string, Kind>> = {
-  async token(asked, io) {
-    const [file] = filesOf(asked, 0, 1);
-    const isPiped = file === undefined || file === '-';
-    const text = isPiped ? await io.input?.() : new TextDecoder().decode(bytesIn(file));
-    return verifyToken((text ?? '').trim(), await groundOf(asked));
-  },
-  async manifest(asked) {
-    const [file] = filesOf(asked, 0, 1);
-    const { manifestRemote, signature } = asked;
-    if (file === undefined && manifestRemote) {
-      return verifyManifest(await fetchedManifest(manifestRemote), await groundOf(asked));
-    }
-    if (file === undefined || signature === undefined) {
-      throw new Error('expected a file and --signature, or --service');
-    }
-    return verifyManifest({ body: bytesIn(file), signature }, await groundOf(asked));
-  },
-  async grant(asked) {
-    const [file = ''] = filesOf(asked, 1, 1);
-    return verifyGrant(jsonIn(file), await groundOf(asked));
-  },
-  async checkpoint(asked) {
-    const [file] = filesOf(asked, asked.remote ? 0 : 1, 1);
-    const value = file === undefined ? await newest(asked.remote) : jsonIn(file);
-    return verifyCheckpoint(value, await checkpointGround(asked));
-  },
-  async entry(asked) {
-    const [file = '', second] = filesOf(asked, asked.remote ? 1 : 2, 2);
-    const entry = onlyEntry(jsonIn(file));
-    const checkpoint = second ? jsonIn(second) : await coveringEntry(asked.remote, entry);
-    return verifyEntry({ entry, checkpoint }, await checkpointGround(asked));
-  },
-  async consistency(asked) {
-    const [file = '', second] = filesOf(asked, asked.remote ? 1 : 2, 2);
-    const earlier = jsonIn(file);
-    const later = second ? jsonIn(second) : await extending(asked.remote, earlier);
-    return verifyGrowth({ earlier, later }, await checkpointGround(asked));
-  },
-  async receipt(asked) {
-    const [file = '', second] = filesOf(asked, asked.remote || asked.log ? 1 : 2, 2);
-    const receipt = receiptIn(jsonIn(file));
-    if (asked.log !== undefined) return exportReport(asked.log, asked, receipt);
-    const checkpoint = second ? jsonIn(second) : await coveringLeaf(asked.remote, receipt);
-    return verifyReceipt({ receipt, checkpoint }, await checkpointGround(asked));
-  },
-  async log(asked) {
-    const [file = ''] = filesOf(asked, 1, 1);
-    return exportReport(file, asked);
-  },
-  async stream(asked) {
-    const [folder = ''] = filesOf(asked, 1, 1);
-    const { serviceId, allowErased } = asked;
-    const keys = await keySource(asked);
-    return folderReport(folder, { keys, now: new Date(), serviceId, allowErased });
-  },
-};
-
-function filesOf({ files }: VerifyOptions, least: number, most: number): readonly string[] {
-  if (files.length >= least && files.length <= most) return files;
-  const count = least === most ? String(least) : `${least} to ${most}`;
-  throw new Error(`expected ${count} files, not ${files.length}`);
+interface KindSpec<Operands extends Options, Own extends Options>
+  extends Pick<Leaf, 'name' | 'summary' | 'examples'> {
+  readonly about?: string;
+  readonly operands: Operands;
+  readonly options?: Own;
+  report(given: Given<Operands> & Given<Own>, sources: Sources, io: Io): Promise<Report>;
 }
 
-async function groundOf(asked: VerifyOptions): Promise<Ground> {
-  const { serviceId, allowErased } = asked;
-  return { keys: await keysFor(asked), now: new Date(), serviceId, allowErased };
+// biome-ignore lint/complexity/noBannedTypes: no options of its own are the default.
+function kind<Operands extends Options, Own extends Options = {}>(
+  spec: KindSpec<Operands, Own>,
+): Leaf {
+  const { options, report, ...named } = spec;
+  return leaf<Operands, Own & typeof VERIFY_OPTIONS>({
+    ...named,
+    options: { ...(options as Own), ...VERIFY_OPTIONS },
+    exits: [
+      [EXIT_OK, 'everything verified'],
+      [EXIT_FOUND, 'something failed'],
+      [EXIT_FAILED, 'something could not be checked'],
+    ],
+    cannot: 'verify',
+    async run(given, io) {
+      const found = await report(given, sourcesOf(given), io);
+      if (given.json) printJson(io, jsonReport(spec.name, found));
+      else io.out(textReport(found));
+      return EXIT_CODES[found.verdict];
+    },
+  });
 }
 
-async function checkpointGround(asked: VerifyOptions): Promise<CheckpointGround> {
-  return { ...(await groundOf(asked)), serviceId: await serviceIdFor(asked) };
+function tokenKind(): Leaf {
+  return kind({
+    name: 'token',
+    summary: 'verify a delegation token',
+    operands: { file: value('<file>', 'the token, or - for standard input (default)') },
+    examples: [['writ verify token --jwks jwks.json < token.txt', 'by keys that you saved']],
+    async report({ file }, sources, io) {
+      const isPiped = file === undefined || file === '-';
+      const text = isPiped ? await io.input?.() : new TextDecoder().decode(bytesIn(file));
+      return verifyToken((text ?? '').trim(), await groundOf(sources));
+    },
+  });
+}
+
+function manifestKind(): Leaf {
+  return kind({
+    name: 'manifest',
+    summary: 'verify a manifest and its X-SVC-Signature',
+    about:
+      'Verifies a manifest as it came, and its X-SVC-Signature: from a file, or fetched from --service.',
+    operands: { file: value('<file>', 'the body as it came (default: fetched from --service)') },
+    options: {
+      signature: value('<jws>', 'the header X-SVC-Signature of the file'),
+      'gated-manifest': flag(
+        'send a credential to fetch the manifest, for a service that requires one; it is sent before anything is verified',
+      ),
+      'token-file': value(
+        '<file>',
+        `a file with that credential (default: $${CREDENTIAL_VARIABLE})`,
+      ),
+    },
+    examples: [
+      [
+        'writ verify manifest --service http://127.0.0.1:8420 --pin rGBHRS2LcQHYpuw…',
+        'of a running service, by a key that you know',
+      ],
+    ],
+    async report({ file, signature, ...given }, sources, io) {
+      if (given['token-file'] !== undefined && !given['gated-manifest']) {
+        throw new Error('--token-file is for a gated manifest; give --gated-manifest too');
+      }
+      const isGated = given['gated-manifest'];
+      const credential = isGated ? credentialOf(given['token-file'], io) : undefined;
+      if (file === undefined && sources.remote) {
+        const remote = remoteAt(sources.remote.url, credential);
+        return verifyManifest(await fetchedManifest(remote), await groundOf(sources));
+      }
+      if (file === undefined || signature === undefined) {
+        throw new Error('expected a file and --signature, or --service');
+      }
+      return verifyManifest({ body: bytesIn(file), signature }, await groundOf(sources));
+    },
+  });
+}
+
+function grantKind(): Leaf {
+  return kind({
+    name: 'grant',
+    summary: 'verify an approval grant',
+    operands: { file: needed('<file>', 'the grant') },
+    examples: [['writ verify grant grant.json --jwks jwks.json', 'by keys that you saved']],
+    async report({ file }, sources) {
+      return verifyGrant(jsonIn(file), await groundOf(sources));
+    },
+  });
+}
+
+function checkpointKind(): Leaf {
+  return kind({
+    name: 'checkpoint',
+    summary: 'verify a checkpoint, with its note where it has one',
+    operands: { file: value('<file>', 'the checkpoint (default: the newest of --service)') },
+    examples: [
+      ['writ verify checkpoint --service http://127.0.0.1:8420', 'the newest of a service'],
+    ],
+    async report({ file }, sources) {
+      const found = file === undefined ? await newest(sources.remote) : jsonIn(file);
+      return verifyCheckpoint(found, await checkpointGround(sources));
+    },
+  });
+}
+
+const SECOND = {
+  checkpoint: value(
+    '<file>',
+    'the detail of a checkpoint with the proof (default: from --service)',
+  ),
+} as const;
+
+function entryKind(): Leaf {
+  return kind({
+    name: 'entry',
+    summary: 'verify an entry of the log by its inclusion proof',
+    operands: { file: needed('<file>', 'the entry with its leaf'), ...SECOND },
+    examples: [
+      ['writ verify entry entry.json --service http://127.0.0.1:8420', 'with a fetched proof'],
+    ],
+    async report({ file, checkpoint: second }, sources) {
+      const entry = onlyEntry(jsonIn(file));
+      const checkpoint = second ? jsonIn(second) : await coveringEntry(sources.remote, entry);
+      return verifyEntry({ entry, checkpoint }, await checkpointGround(sources));
+    },
+  });
+}
+
+function consistencyKind(): Leaf {
+  return kind({
+    name: 'consistency',
+    summary: 'verify that a later checkpoint extends an earlier one',
+    operands: {
+      earlier: needed('<file>', 'the earlier checkpoint'),
+      later: value('<file>', 'the later one, with its proof (default: from --service)'),
+    },
+    examples: [
+      ['writ verify consistency kept.json --service http://127.0.0.1:8420', 'the log only grew'],
+    ],
+    async report({ earlier: file, later: second }, sources) {
+      const earlier = jsonIn(file);
+      const later = second ? jsonIn(second) : await extending(sources.remote, earlier);
+      return verifyGrowth({ earlier, later }, await checkpointGround(sources));
+    },
+  });
+}
+
+const TRAIL = { trail: flag('accept a trail instead of a whole log') } as const;
+
+function receiptKind(): Leaf {
+  return kind({
+    name: 'receipt',
+    summary: 'verify that the log has the entry of a receipt',
+    about:
+      'Verifies the receipt of an invocation by an inclusion proof, or with --log against a whole log: with --after it can prove a drop.',
+    operands: { file: needed('<file>', 'the receipt, or the answer that carries it'), ...SECOND },
+    options: {
+      log: value('<export>', 'what "writ audit export" wrote'),
+      after: value(
+        '<file>',
+        'the newest checkpoint, fetched after the receipt came; for --log, whose log must have two more',
+      ),
+      ...TRAIL,
+    },
+    examples: [
+      ['writ verify receipt answer.json --service http://127.0.0.1:8420', 'with a fetched proof'],
+      ['writ verify receipt answer.json --log desk.log --after after.json', 'against a whole log'],
+    ],
+    async report({ file, checkpoint: second, ...given }, sources, io) {
+      const receipt = receiptIn(jsonIn(file));
+      if (given.log !== undefined) {
+        return exportReport(given.log, { ...given, sources, receipt }, io);
+      }
+      const checkpoint = second ? jsonIn(second) : await coveringLeaf(sources.remote, receipt);
+      return verifyReceipt({ receipt, checkpoint }, await checkpointGround(sources));
+    },
+  });
+}
+
+function logKind(): Leaf {
+  return kind({
+    name: 'log',
+    summary: 'verify what "writ audit export" wrote',
+    operands: { export: needed('<file>', 'what "writ audit export" wrote') },
+    options: TRAIL,
+    examples: [['writ verify log desk.log --pin rGBHRS2LcQHYpuw…', 'by a key that you know']],
+    report: ({ export: file, trail }, sources, io) => exportReport(file, { sources, trail }, io),
+  });
+}
+
+function streamKind(): Leaf {
+  return kind({
+    name: 'stream',
+    summary: 'verify the chunks that "writ audit stream" wrote',
+    operands: { folder: needed('<folder>', 'the folder of the chunks') },
+    examples: [['writ verify stream chunks --pin rGBHRS2LcQHYpuw…', 'by a key that you know']],
+    async report({ folder }, sources) {
+      const { serviceId, allowErased } = sources;
+      const keys = await keySource(sources);
+      return folderReport(folder, { keys, now: new Date(), serviceId, allowErased });
+    },
+  });
+}
+
+interface ExportAsked {
+  readonly sources: Sources;
+  readonly trail: boolean;
+  readonly after?: string | undefined;
+  readonly receipt?: unknown;
 }
 
 async function exportReport(
   file: string,
-  asked: VerifyOptions,
-  receipt?: unknown,
+  { sources, trail, receipt, ...asked }: ExportAsked,
+  io: Io,
 ): Promise<Report> {
-  const { serviceId, allowErased, isTrail } = asked;
+  const { serviceId, allowErased } = sources;
   const after = asked.after === undefined ? undefined : onlyCheckpoint(jsonIn(asked.after));
-  const facts = { now: new Date(), serviceId, allowErased, receipt, after, isTrail };
-  const ground = { keys: await keySource(asked), ...facts };
-  return verifyExport(createReadStream(file), ground);
+  const facts = { now: new Date(), serviceId, allowErased, receipt, after, isTrail: trail };
+  return verifyExport(piecesOf(file, io), { keys: await keySource(sources), ...facts });
+}
+
+/** The bytes of a file. Says how far it is read. */
+async function* piecesOf(file: string, io: Io): AsyncGenerator<Uint8Array> {
+  const progress = startProgress(io);
+  const mebibytes = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
+  try {
+    const { size } = statSync(file);
+    let read = 0;
+    for await (const piece of createReadStream(file)) {
+      yield piece as Uint8Array;
+      read += piece.length;
+      progress.say(`verified ${mebibytes(read)} of ${mebibytes(size)} MiB`);
+    }
+  } finally {
+    progress.end();
+  }
 }
 
 /** An entry, or an answer of the audit endpoint with exactly one. */
@@ -197,8 +330,8 @@ function receiptIn(value: unknown): unknown {
   return audit ?? value;
 }
 
-function jsonReport(what: string, { verdict, checks, limits }: Report): string {
-  return `${JSON.stringify({ what, verdict, checks, limits })}\n`;
+function jsonReport(what: string, { verdict, checks, limits }: Report): object {
+  return { what, verdict, checks, limits };
 }
 
 const OUTCOMES = {
