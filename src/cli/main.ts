@@ -6,17 +6,14 @@
 
 import { approvals } from './approvals/approvals.ts';
 import type { Entry, Group, Leaf } from './shell/command.ts';
-import type { Command, Io } from './shell/io.ts';
+import type { Io } from './shell/io.ts';
 import { runProgram } from './shell/program.ts';
-
-/** Commands that read their own arguments. */
-const OWN: Readonly<Record<string, Command>> = { approvals };
 
 const ENTRIES: readonly Entry[] = [
   {
-    name: 'approvals',
-    summary: 'compute what a passkey signs for a decision (digest)',
-    load: async () => ({ name: 'approvals', summary: '', commands: [] }),
+    name: 'agents',
+    summary: 'list the agents of a principal, and end one',
+    load: async () => (await import('./operate/agents.ts')).agentsCommand(),
   },
   {
     name: 'audit',
@@ -24,9 +21,24 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./audit/audit.ts')).auditCommand(),
   },
   {
+    name: 'calls',
+    summary: 'list calls of unknown outcome, and reconcile them',
+    load: async () => (await import('./operate/calls.ts')).callsCommand(),
+  },
+  {
     name: 'checkpoint',
     summary: 'list the signed heads of the log, or seal one now',
     load: async () => (await import('./operate/checkpoint.ts')).checkpointCommand(),
+  },
+  {
+    name: 'deliveries',
+    summary: 'list notifications about approvals, and whether they arrived',
+    load: async () => (await import('./operate/deliveries.ts')).deliveriesCommand(),
+  },
+  {
+    name: 'freeze',
+    summary: 'refuse a principal, a capability or everything',
+    load: async () => (await import('./operate/freeze.ts')).freezeCommand(),
   },
   {
     name: 'fsck',
@@ -37,6 +49,11 @@ const ENTRIES: readonly Entry[] = [
     name: 'guard',
     summary: 'put budgets, approvals and the log in front of an MCP server or an HTTP API',
     load: async () => (await import('./guard/guard.ts')).guardCommand(),
+  },
+  {
+    name: 'invoke',
+    summary: 'use a capability',
+    load: async () => (await import('./call/invoke.ts')).invokeCommand(),
   },
   {
     name: 'keys',
@@ -59,6 +76,11 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./serve/mcp.ts')).mcpCommand(),
   },
   {
+    name: 'permissions',
+    summary: 'show what a token may do, and what it lacks',
+    load: async () => (await import('./call/permissions.ts')).permissionsCommand(),
+  },
+  {
     name: 'recover',
     summary: 'let a service append again after its log was rolled back or its mark lost',
     load: async () => (await import('./store/recover.ts')).recoverCommand(),
@@ -75,13 +97,18 @@ const ENTRIES: readonly Entry[] = [
   },
   {
     name: 'token',
-    summary: 'show what a JWT says and whether it verifies',
-    load: async () => (await import('./token/token.ts')).tokenCommand(),
+    summary: 'issue, delegate, inspect and revoke tokens',
+    load: async () => (await import('./token/group.ts')).tokenCommand(),
   },
   {
     name: 'types',
     summary: 'write the types of a service, for a typed client',
     load: async () => (await import('./types/types.ts')).typesCommand(),
+  },
+  {
+    name: 'unfreeze',
+    summary: 'lift a freeze',
+    load: async () => (await import('./operate/freeze.ts')).unfreezeCommand(),
   },
   {
     name: 'verify',
@@ -95,14 +122,13 @@ const ENTRIES: readonly Entry[] = [
   },
 ];
 
-export async function main(argv: readonly string[], io: Io): Promise<number> {
-  const [name = '', ...args] = argv;
-  const run = Object.hasOwn(OWN, name) ? OWN[name] : undefined;
-  return run ? run(args, io) : runProgram(ENTRIES, argv, io);
+/** Every command with all of its options, for completion and documentation. */
+export function commandTree(): Promise<readonly (Leaf | Group)[]> {
+  return Promise.all(ENTRIES.map((entry) => entry.load()));
 }
 
-/** Every command with all of its options, for completion and documentation. */
-export async function commandTree(): Promise<readonly (Leaf | Group)[]> {
-  const entries = ENTRIES.filter(({ name }) => !Object.hasOwn(OWN, name));
-  return Promise.all(entries.map((entry) => entry.load()));
+/** Runs a command line. Resolves with the exit status. */
+export function main(argv: readonly string[], io: Io): Promise<number> {
+  if (argv[0] === 'approvals') return approvals(argv.slice(1), io);
+  return runProgram(ENTRIES, argv, io);
 }

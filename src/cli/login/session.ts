@@ -90,7 +90,8 @@ function refusalLine({ type, detail, resolution, decision_url }: Failure): strin
   return `${detail} [${type}; next: ${next}${needs}]`;
 }
 
-function exitOf({ type }: Failure, wasHeard: boolean): number {
+/** The exit status for a failure. `wasHeard` is false where the client made it, because no answer arrived. */
+export function exitOf({ type }: Failure, wasHeard: boolean): number {
   if (!wasHeard) return EXIT_UNAVAILABLE;
   return STATUS_OF[type] ?? EXIT_FOUND;
 }

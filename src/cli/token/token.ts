@@ -9,7 +9,7 @@
  */
 
 import { printable } from '../../domain/wire/printable.ts';
-import { type Group, leaf } from '../shell/command.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
 import { value } from '../shell/options.ts';
@@ -18,15 +18,7 @@ import { type HeldKeys, type Jwt, keysInFile, keysInFolder, readJwt, verifiedBy 
 
 const KEYS_DEFAULT = '.writ/keys';
 
-export function tokenCommand(): Group {
-  return {
-    name: 'token',
-    summary: 'show what a JWT says and whether it verifies',
-    commands: [inspectCommand()],
-  };
-}
-
-function inspectCommand() {
+export function inspectLeaf(): Leaf {
   return leaf({
     name: 'inspect',
     summary: 'show the claims of a JWT, and whether it verifies',

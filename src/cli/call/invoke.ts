@@ -1,0 +1,224 @@
+/**
+ * `writ invoke`: one call of a capability, or a dry run of it.
+ *
+ * The call keeps one idempotency key through every repetition. A lost answer ends the command with the key to
+ * repeat it with; a call that needs approval ends it with the request to decide, or waits for the decision.
+ *
+ * @module
+ */
+
+import type { Client, ClientEvent, Refused, Reply } from '../../client/index.ts';
+import { freshKey, keyAfter } from '../../client/key.ts';
+import { isObject } from '../../domain/wire/json.ts';
+import { printable } from '../../domain/wire/printable.ts';
+import type { InvokeSuccess } from '../../protocol/invocation.ts';
+import type { InputOf } from '../../protocol/operations.ts';
+import { answerOf, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
+import { CommandFault, EXIT_APPROVAL, EXIT_OK } from '../shell/exit.ts';
+import { bytesIn, jsonOf } from '../shell/files.ts';
+import type { Io } from '../shell/io.ts';
+import { flag, type Given, list, needed, value } from '../shell/options.ts';
+import { printFacts, printJson } from '../shell/output.ts';
+import { shownMoney } from '../shell/values.ts';
+import { decided } from './decided.ts';
+import { dryRun } from './dry-run.ts';
+import { parametersIn, withNamed } from './parameters.ts';
+
+const CALL_OPTIONS = {
+  parameters: value('<json>', 'the parameters: a JSON object, @file, or - for standard input'),
+  param: list('<name=value>', 'one parameter; text, or JSON where its declared type is no text'),
+  'idempotency-key': value('<key>', 'repeats the call with this key without a second effect'),
+  'approval-grant': value('<id>', 'the approval grant to use'),
+  'grant-file': value('<file>', 'a file with the approval grant: its JSON, or its id'),
+  note: value('<text>', 'your words for the approvers, if the call needs approval'),
+  'task-id': value('<id>', 'the task that the call belongs to'),
+  'client-reference-id': value('<id>', 'your own id of the call, which the log contains'),
+  stream: flag('print progress while the call runs'),
+  'dry-run': flag('make every check of the call, and no effect'),
+  wait: flag('if the call needs approval, wait for the decision and continue'),
+  ...SERVICE_OPTIONS,
+} as const;
+
+type CallGiven = Given<typeof CALL_OPTIONS>;
+
+export function invokeCommand(): Leaf {
+  return leaf({
+    name: 'invoke',
+    summary: 'use a capability',
+    about: `Calls a capability with a delegation token and prints its result.
+
+If the call needs approval, the command ends with status 3 and names the request. After the approval, the same
+command continues with the grant; --wait waits for the decision. If the answer is lost, the command says with which
+--idempotency-key the same call has no second effect.
+
+With --json, standard output has the answer of the service, with --stream each event of it on a line.`,
+    operands: { capability: needed('<capability>', 'its name') },
+    options: CALL_OPTIONS,
+    examples: [
+      [
+        'writ invoke search_flights --param origin=SEA --param destination=SFO --param date=2030-12-01',
+        'parameters by name',
+      ],
+      ['writ invoke book_flight --parameters @booking.json --wait', 'wait until it is approved'],
+      ['writ invoke book_flight --parameters @booking.json --dry-run', 'what would happen'],
+    ],
+    exits: [
+      [0, 'the call succeeded, or the dry run would be admitted'],
+      [1, 'the service refused, or the capability failed'],
+      [3, 'a person has to approve the call first'],
+      [5, 'no answer: the call may have run; repeat it with the printed idempotency key'],
+    ],
+    cannot: 'invoke',
+    async run(given, io) {
+      checkModes(given);
+      const client = await clientFor(given, io);
+      const call = await callOf(given.capability, client, given, io);
+      if (given['dry-run']) return dryRun(client, call, given, io);
+      return invoked(client, call, given, io);
+    },
+  });
+}
+
+function checkModes(given: CallGiven): void {
+  if (given['dry-run'] && (given.stream || given.wait)) {
+    throw new Error('--dry-run runs nothing; give it without --stream and --wait');
+  }
+  if (given['dry-run'] && given['idempotency-key'] !== undefined) {
+    throw new Error('--dry-run has no effect to repeat; give it without --idempotency-key');
+  }
+}
+
+async function callOf(
+  capability: string,
+  client: Client,
+  given: CallGiven,
+  io: Io,
+): Promise<InputOf<'invoke'>> {
+  const grant = grantOf(given);
+  const plain = await parametersIn(given.parameters, io);
+  const parameters =
+    given.param.length === 0
+      ? plain
+      : withNamed(plain, given.param, await declarationOf(client, capability, given, io));
+  return {
+    ...{ capability, parameters },
+    // A stream does not say which key the client chose, and a repetition needs it.
+    idempotency_key: given['idempotency-key'] ?? (given.stream ? freshKey() : undefined),
+    approval_grant: grant,
+    continue_approved: grant === undefined,
+    note: given.note,
+    task_id: given['task-id'],
+    client_reference_id: given['client-reference-id'],
+  };
+}
+
+async function declarationOf(client: Client, name: string, given: ServiceGiven, io: Io) {
+  const { capabilities } = answerOf(await client.manifest(), given, io);
+  return Object.hasOwn(capabilities, name) ? capabilities[name] : undefined;
+}
+
+function grantOf(given: CallGiven): string | undefined {
+  const { 'approval-grant': id, 'grant-file': file } = given;
+  if (file === undefined) return id;
+  if (id !== undefined) throw new Error('give --approval-grant or --grant-file, not both');
+  const text = new TextDecoder().decode(bytesIn(file)).trim();
+  if (/^gnt_\w+$/.test(text)) return text;
+  const grant = jsonOf(new TextEncoder().encode(text), `"${file}"`);
+  if (isObject(grant) && typeof grant.grant_id === 'string') return grant.grant_id;
+  throw new Error(`"${file}" has no approval grant`);
+}
+
+async function invoked(
+  client: Client,
+  call: InputOf<'invoke'>,
+  given: CallGiven,
+  io: Io,
+): Promise<number> {
+  const send = given.stream ? streamed : whole;
+  let reply = await send(client, call, given, io);
+  if (given.wait && !reply.ok && reply.failure.type === 'approval_required') {
+    const grant = await decided(client, reply.failure, given, io);
+    const idempotency_key = keyAfter(reply) ?? call.idempotency_key;
+    const granted = { ...call, idempotency_key, approval_grant: grant, continue_approved: false };
+    reply = await send(client, granted, given, io);
+  }
+  if (!reply.ok) throw refusalOf(reply, client, given, io);
+  // Each event of a stream is printed already, the last one included.
+  if (!given.json) show(reply.answer, reply.replayed, io);
+  else if (!given.stream) printJson(io, reply.answer);
+  return EXIT_OK;
+}
+
+type Send = (
+  client: Client,
+  call: InputOf<'invoke'>,
+  given: CallGiven,
+  io: Io,
+) => Promise<Reply<InvokeSuccess>>;
+
+const whole: Send = (client, call) => client.invoke(call);
+
+const streamed: Send = async (client, call, given, io) => {
+  for await (const event of client.stream(call)) {
+    if (event.event === 'refused' || event.event === 'lost') return event.data;
+    if (given.json) printJson(io, event);
+    if (event.event === 'completed') return { ok: true, answer: event.data, replayed: false };
+    if (event.event === 'failed') {
+      const idempotencyKey = call.idempotency_key ?? undefined;
+      return { ok: false, failure: event.data.failure, answer: event.data, idempotencyKey };
+    }
+    if (!given.json) io.err(`${printable(progressOf(event))}\n`);
+  }
+  throw new Error('the stream ended before its last event');
+};
+
+function progressOf(event: Extract<ClientEvent, { event: 'started' | 'progress' }>): string {
+  if (event.event === 'started') return `started ${event.data.invocation_id}`;
+  const { progress } = event.data;
+  return typeof progress === 'string' ? progress : JSON.stringify(progress);
+}
+
+/** One line: what was refused, and the command that goes on from here. */
+function refusalOf(reply: Refused, client: Client, given: CallGiven, io: Io): CommandFault {
+  const { failure, answer, idempotencyKey } = reply;
+  const wasStreamed = given.stream && answer !== undefined && 'stream_summary' in answer;
+  try {
+    answerOf(reply, { json: given.json && !wasStreamed }, io);
+  } catch (fault) {
+    if (!(fault instanceof CommandFault)) throw fault;
+    const { exit, message } = fault;
+    if (exit === EXIT_APPROVAL) {
+      const show = `writ approvals show ${failure.approval_request_id} --service ${client.url}`;
+      const next = 'after the approval, run the same command again';
+      return new CommandFault(`${message}; see the request: ${show}; ${next}`, { exit });
+    }
+    if (answer === undefined && idempotencyKey !== undefined) {
+      const again = `run the same command again with --idempotency-key ${idempotencyKey}`;
+      return new CommandFault(`${message}; ${again}: it has no second effect`, { exit });
+    }
+    return fault;
+  }
+  throw new Error('Cannot refuse: the call succeeded');
+}
+
+function show(answer: InvokeSuccess, wasReplayed: boolean, io: Io): void {
+  const { cost_actual: cost, budget_context: budget, audit } = answer;
+  const { budget_remaining: left, budget_currency: currency } = budget ?? {};
+  printFacts(io, [
+    ['invocation', answer.invocation_id],
+    ['repeated', wasReplayed ? 'yes: this is the answer of the earlier call' : undefined],
+    ['cost', cost && shownMoney(cost)],
+    [
+      'budget left',
+      left === undefined || !currency ? undefined : shownMoney({ currency, amount: left }),
+    ],
+    ['entry', audit?.entry_id],
+  ]);
+  printResult(answer.result, io);
+}
+
+/** JSON on several lines. Its text cannot act on the terminal. */
+function printResult(result: unknown, io: Io): void {
+  for (const line of JSON.stringify(result, null, 2).split('\n')) io.out(`${printable(line)}\n`);
+}

@@ -1,0 +1,58 @@
+/**
+ * The parameters of a call: a JSON object from the command line, a file or standard input, and single ones by name.
+ *
+ * @module
+ */
+
+import { isObject } from '../../domain/wire/json.ts';
+import type { CapabilityDeclaration } from '../../protocol/capability.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { jsonIn, jsonOf } from '../shell/files.ts';
+import type { Io } from '../shell/io.ts';
+import { pairsIn } from '../shell/values.ts';
+
+/** Reads `{…}`, `@file` or `-` (standard input). */
+export async function parametersIn(text: string | undefined, io: Io): Promise<JsonObject> {
+  if (text === undefined) return {};
+  const value = await valueIn(text, io);
+  if (isObject(value)) return value;
+  throw new Error('expected a JSON object after --parameters');
+}
+
+async function valueIn(text: string, io: Io): Promise<unknown> {
+  if (text.startsWith('@')) return jsonIn(text.slice(1));
+  if (text !== '-') return jsonOf(new TextEncoder().encode(text), 'the text after --parameters');
+  if (!io.input) throw new Error('there is no standard input');
+  return jsonOf(new TextEncoder().encode(await io.input()), 'standard input');
+}
+
+/**
+ * Adds the parameters that are given by name. The declared type decides how a value is read: text for a string,
+ * JSON for everything else. The value of an undeclared name is text; the service refuses the name.
+ */
+export function withNamed(
+  parameters: JsonObject,
+  named: readonly string[],
+  capability: CapabilityDeclaration | undefined,
+): JsonObject {
+  const all = { ...parameters };
+  for (const [name, text] of pairsIn(named, '--param')) {
+    if (Object.hasOwn(all, name)) throw new Error(`"${name}" is given twice`);
+    const input = capability?.inputs.find((each) => each.name === name);
+    // Defined, not assigned: "__proto__" is a name like any other.
+    const value = isText(input?.type) ? text : jsonValue(name, text);
+    Object.defineProperty(all, name, { value, enumerable: true, configurable: true });
+  }
+  return all;
+}
+
+/** Types of inputs are words of the author; these are the ones that are JSON and no text. */
+const JSON_TYPES = ['integer', 'number', 'boolean', 'object', 'array'];
+
+function isText(type: string | undefined): boolean {
+  return type === undefined || !JSON_TYPES.includes(type);
+}
+
+function jsonValue(name: string, text: string): unknown {
+  return jsonOf(new TextEncoder().encode(text), `the value of "${name}"`);
+}
