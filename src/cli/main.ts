@@ -31,6 +31,11 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./operate/checkpoint.ts')).checkpointCommand(),
   },
   {
+    name: 'connect',
+    summary: 'print how to connect Claude Code, VS Code or Cursor',
+    load: async () => (await import('./call/connect.ts')).connectCommand(),
+  },
+  {
     name: 'deliveries',
     summary: 'list notifications about approvals, and whether they arrived',
     load: async () => (await import('./operate/deliveries.ts')).deliveriesCommand(),
