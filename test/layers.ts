@@ -71,6 +71,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     catalog: ['.', 'wire', 'values', 'authority', 'invocation', 'composition'],
     'sign-in': ['.', 'wire', 'values', 'authority', 'invocation', 'composition', 'catalog'],
     passkey: ['wire', 'values', 'log'],
+    decision: ['wire', 'values', 'authority', 'sign-in'],
   },
   storage: {
     port: [],

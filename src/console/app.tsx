@@ -8,6 +8,8 @@
 import { signal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { personOf } from '../domain/decision/values.ts';
+import { clockOf, exact, spanWords } from '../domain/values/time-words.ts';
 import type { Me } from '../protocol/console/views.ts';
 import { base } from './api.ts';
 import { connection, heardAt, now, pulse, startLive } from './live.ts';
@@ -15,9 +17,7 @@ import { loadMe, me } from './me.ts';
 import { announced } from './parts/announce.ts';
 import { Hatching } from './parts/budget.tsx';
 import { Failed, Loading, useLoaded } from './parts/loaded.tsx';
-import { personOf } from './parts/name.tsx';
 import { Shown } from './parts/shown.tsx';
-import { clockOf, exact, spanWords } from './parts/time.tsx';
 import { ownTitle } from './parts/title.ts';
 import { isWaiting } from './parts/waiting-key.ts';
 import { hrefOf, place, startRouting } from './router.ts';

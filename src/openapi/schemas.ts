@@ -13,6 +13,7 @@ import * as approval from '../protocol/approval.ts';
 import * as audit from '../protocol/audit.ts';
 import * as capability from '../protocol/capability.ts';
 import * as composition from '../protocol/composition.ts';
+import * as decision from '../protocol/decision.ts';
 import * as failure from '../protocol/failure.ts';
 import * as invocation from '../protocol/invocation.ts';
 import { type OperationName, operations } from '../protocol/operations.ts';
@@ -47,6 +48,7 @@ const MODULES: readonly object[] = [
   audit,
   capability,
   composition,
+  decision,
   failure,
   invocation,
   operator,

@@ -78,6 +78,8 @@ export const ApprovalRequest = z.object({
   capability: CapabilityName,
   scope: z.array(Scope),
   requester: Requester,
+  /** From the one who acts to the root principal, for those who may decide. */
+  requested_through: z.array(Principal).optional(),
   session_id: CallerId.nullable().optional(),
   invocation_id: InvocationId,
   parameters: JsonObject,

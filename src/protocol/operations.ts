@@ -13,6 +13,7 @@ import type * as z from 'zod';
 import * as agents from './agents.ts';
 import * as approval from './approval.ts';
 import * as audit from './audit.ts';
+import * as decision from './decision.ts';
 import * as invocation from './invocation.ts';
 import * as operator from './operator.ts';
 import * as permissions from './permissions.ts';
@@ -149,6 +150,16 @@ export const operations = {
     headers: { prefer: 'prefer' },
     request: approval.ApprovalReadRequest,
     response: approval.ApprovalRequest,
+  },
+  'approval_requests.decision': {
+    ...get(
+      '/svc/approval_requests/{approval_request_id}/decision',
+      'approval_request_decision',
+      'Everything that one decision needs, for those who may decide it',
+    ),
+    auth: 'bearer',
+    request: decision.DecisionRequest,
+    response: decision.Decision,
   },
   'approval_requests.deny': {
     ...post(

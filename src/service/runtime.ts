@@ -21,6 +21,7 @@ import type { OperationName } from '../protocol/operations.ts';
 import type { MarkStore } from '../storage/port/mark.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import { type Accounts, openAccounts } from './accounts/accounts.ts';
+import { readDecision } from './approval/decision.ts';
 import { startExpiry } from './approval/expiry.ts';
 import { issueGrant } from './approval/grants.ts';
 import { denyRequest, listRequests, readRequest } from './approval/requests.ts';
@@ -388,6 +389,7 @@ function approvalMethods(parts: ServiceParts): Methods {
     'approval_grants.issue': (ask) => issueGrant(parts, ask),
     'approval_requests.list': (ask) => listRequests(parts, ask),
     'approval_requests.get': (ask) => readRequest(parts, ask),
+    'approval_requests.decision': (ask) => readDecision(parts, ask),
     'approval_requests.deny': async (ask) => ({ body: await denyRequest(parts, ask) }),
   };
 }

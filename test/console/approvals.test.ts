@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { Client } from 'pg';
 import { describe, test } from 'vitest';
-import type { Decision, Inbox } from '../../src/protocol/console/views.ts';
+import type { Inbox } from '../../src/protocol/console/views.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import {
   ALICE,
@@ -157,7 +157,7 @@ onEachStore(startPeople, (desk) => {
       );
       assert.equal(decision.has_changed, false);
       assert.deepEqual(decision.passkey, { is_required: false, usable: [] });
-      assert.deepEqual(decision.viewer, { may_decide: true, why: null, has_approved: false });
+      assert.deepEqual(Object.values(decision.viewer), ['human:bob', true, null, false]);
     });
 
     test('compares with the newest approved request of the same agent, and counts the day', async () => {
@@ -306,7 +306,7 @@ test('decision() says that a request expired, and the inbox no longer has it', a
   const desk = await startDesk();
   const id = await desk.asked(await desk.token(), 'brief', { note: 'quick' });
   const bob = await atConsole(desk, BOB);
-  const before: Decision = await bob.answer('decision', { approval_request_id: id });
+  const before = await bob.answer('decision', { approval_request_id: id });
 
   desk.advance(60_000);
   const after = await bob.answer('decision', { approval_request_id: id });

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { digestOf } from '../../src/domain/wire/canonical.ts';
-import type { Decision } from '../../src/protocol/console/views.ts';
+import type { Decision } from '../../src/protocol/decision.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { openBrowser } from '../chromium.ts';
 import { closedAtEnd } from '../ends.ts';

@@ -55,10 +55,11 @@ const DECIDED: readonly Endpoint[] = [
   ['POST', '/svc/handshake', 'none'],
 ];
 
-/** On no page: ours, and a matter of the holder. */
+/** On no page: ours. A matter of the holder, and what an approver needs to decide. */
 const EXTRA: readonly Endpoint[] = [
   ['GET', '/svc/tokens/{}', 'bearer'],
   ['GET', '/svc/agents', 'bearer'],
+  ['GET', '/svc/approval_requests/{}/decision', 'bearer'],
 ];
 
 for (const [method, path, auth] of [...SPECIFIED, ...DECIDED]) {

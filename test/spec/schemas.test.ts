@@ -67,6 +67,7 @@ const REQUESTS: Readonly<Record<string, object>> = {
   GrantRequest: { ...ID, grant_type: 'one_time' },
   ApprovalListRequest: {},
   ApprovalReadRequest: ID,
+  DecisionRequest: ID,
   DenyRequest: { ...ID, reason: 'not now' },
   AuditQuery: {},
   CheckpointListRequest: {},

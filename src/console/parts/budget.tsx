@@ -5,9 +5,11 @@
  */
 
 import type { ComponentChildren } from 'preact';
+import { type BudgetCell, budgetFacts } from '../../domain/decision/people.ts';
+import { digitsOf } from '../../domain/decision/values.ts';
 import type { BudgetView } from '../../protocol/console/views.ts';
 import type { Money } from '../../protocol/primitives.ts';
-import { Amount, digitsOf } from './money.tsx';
+import { Amount } from './money.tsx';
 
 interface BudgetBarOf {
   readonly of: BudgetView;
@@ -19,27 +21,27 @@ interface BudgetBarOf {
 }
 
 export function BudgetBar({ of, cost, label, heading }: BudgetBarOf) {
-  const { currency, max, spent, reserved, left } = of;
-  const next = cost?.currency === currency ? cost.amount : 0;
+  const { limit, next, cells } = budgetFacts(of, cost);
+  const { currency, amount: max } = limit;
   const digits = (amount: number) => digitsOf({ amount, currency });
-  const rest =
-    next > 0 ? (['Left after', roundedDifference(left, next)] as const) : (['Left', left] as const);
-  const nextWords = next > 0 ? `at most ${digits(next)} this call, ` : '';
-  const words = `${label}: of ${digits(max)} ${currency}, ${digits(spent)} spent, ${digits(reserved)} reserved, ${nextWords}${digits(rest[1])} ${rest[0].toLowerCase()}`;
+  const parts = cells.map(({ name, amount }) => `${digits(amount)} ${name.toLowerCase()}`);
   return (
     <figure>
       <figcaption class="head">
         <span>{heading ?? <b>{label}</b>}</span>
         <span>
-          limit <Amount of={{ amount: max, currency }} />
+          limit <Amount of={limit} />
         </span>
       </figcaption>
-      <Bar words={words} max={max} parts={[spent, reserved, next]} />
+      <Bar
+        words={`${label}: of ${digits(max)} ${currency}, ${parts.join(', ')}`}
+        max={max}
+        parts={[of.spent, of.reserved, next]}
+      />
       <dl class="split">
-        <Part name="Spent" look="spent" digits={digits(spent)} />
-        <Part name="Reserved" look="held" digits={digits(reserved)} />
-        {next > 0 ? <Part name="This call, at most" look="next" digits={digits(next)} /> : null}
-        <Part name={rest[0]} digits={digits(rest[1])} isBad={rest[1] < 0} />
+        {cells.map((cell) => (
+          <Cell key={cell.name} of={cell} digits={digits(cell.amount)} />
+        ))}
       </dl>
     </figure>
   );
@@ -67,18 +69,16 @@ function Bar({ words, max, parts: [spent, reserved, next] }: BarOf) {
   );
 }
 
-interface PartOf {
-  readonly name: string;
-  readonly look?: string;
+interface CellOf {
+  readonly of: BudgetCell;
   readonly digits: string;
-  readonly isBad?: boolean;
 }
 
-function Part({ name, look, digits, isBad }: PartOf) {
+function Cell({ of: { name, look, amount }, digits }: CellOf) {
   return (
     <div>
       <dt class={look}>{name}</dt>
-      <dd class={isBad ? 'money bad' : 'money'}>{digits}</dd>
+      <dd class={amount < 0 ? 'money bad' : 'money'}>{digits}</dd>
     </div>
   );
 }
@@ -106,9 +106,4 @@ export function Hatching() {
 function shareOf(amount: number, max: number, taken: number): number {
   const share = max > 0 ? Math.round((amount / max) * 1_000) / 10 : 0;
   return Math.max(0, Math.min(share, 100 - taken));
-}
-
-/** Amounts have at most four decimals; the difference of two doubles may show more. */
-function roundedDifference(left: number, right: number): number {
-  return Math.round((left - right) * 10_000) / 10_000;
 }

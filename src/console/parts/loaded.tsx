@@ -8,9 +8,9 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { personOf } from '../../domain/decision/values.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import { Refused } from '../api.ts';
-import { personOf } from './name.tsx';
 import { Shown } from './shown.tsx';
 
 interface Again {

@@ -4,12 +4,8 @@
  * @module
  */
 
+import { personOf } from '../../domain/decision/values.ts';
 import { Shown } from './shown.tsx';
-
-/** People without their class: "ann@example.com", but "agent:planner". */
-export function personOf(principal: string): string {
-  return principal.replace(/^human:/, '');
-}
 
 export function Person({ of }: { readonly of: string }) {
   return (

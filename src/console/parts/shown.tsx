@@ -7,7 +7,7 @@
  * @module
  */
 
-import { isMark, piecesOf } from './hidden.ts';
+import { isMark, piecesOf } from '../../domain/decision/hidden.ts';
 
 export function Shown({ text }: { readonly text: string }) {
   return <bdi>{piecesOf(text).map((piece) => (isMark(piece) ? <Mark of={piece} /> : piece))}</bdi>;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Passkey } from '../../protocol/console/views.ts';
+import type { Passkey } from '../../protocol/decision.ts';
 import { now } from '../live.ts';
 
 /**

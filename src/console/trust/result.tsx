@@ -6,10 +6,10 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { clockOf } from '../../domain/values/time-words.ts';
 import { announce } from '../parts/announce.ts';
 import { Hash } from '../parts/hash.tsx';
 import { Shown } from '../parts/shown.tsx';
-import { clockOf } from '../parts/time.tsx';
 import { PathDrawing } from './drawing.tsx';
 import type { Path, Proof, Step } from './steps.ts';
 

@@ -5,13 +5,13 @@
  */
 
 import { useEffect, useRef } from 'preact/hooks';
+import { clockOf, exact } from '../../domain/values/time-words.ts';
 import { LOG_FORMAT } from '../../protocol/export.ts';
 import type { ExportReport } from '../../verify/export/export.ts';
 import type { Check, Outcome } from '../../verify/report.ts';
 import { Hash } from '../parts/hash.tsx';
 import { Pill } from '../parts/pill.tsx';
 import { Shown } from '../parts/shown.tsx';
-import { clockOf, exact } from '../parts/time.tsx';
 
 interface ReportOf {
   readonly of: ExportReport;

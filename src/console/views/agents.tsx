@@ -5,12 +5,13 @@
  */
 
 import { useSignal } from '@preact/signals';
+import { personOf } from '../../domain/decision/values.ts';
 import type { Agent, AgentTrees, Me } from '../../protocol/console/views.ts';
 import { ask } from '../api.ts';
 import { now } from '../live.ts';
 import { me } from '../me.ts';
 import { Empty, Loading, useLoaded } from '../parts/loaded.tsx';
-import { Person, personOf } from '../parts/name.tsx';
+import { Person } from '../parts/name.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { useTitle } from '../parts/title.ts';
 import { hrefOf, place } from '../router.ts';

@@ -9,25 +9,38 @@
 
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
+import { faultsOf, identityOf } from '../../domain/decision/checks.ts';
+import { hiddenTexts } from '../../domain/decision/claims.ts';
+import { hiddenNotice } from '../../domain/decision/evidence.ts';
+import type { PartName } from '../../domain/decision/facts.ts';
+import { firstTerms } from '../../domain/decision/terms.ts';
+import { textOf } from '../../domain/decision/text.ts';
+import { questionOf } from '../../domain/decision/words.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
-import type { Decision } from '../../protocol/console/views.ts';
+import type { Decision } from '../../protocol/decision.ts';
 import { ask } from '../api.ts';
-import { connection, heardAt } from '../live.ts';
+import { connection, heardAt, now } from '../live.ts';
 import { announce } from '../parts/announce.ts';
 import { Failed, type Loaded, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { useTitle } from '../parts/title.ts';
+import { Marked } from '../parts/words.tsx';
 import { hrefOf } from '../router.ts';
 import { Bar } from './decision/bar.tsx';
-import { Changes } from './decision/changes.tsx';
-import { faultsOf, identityOf } from './decision/checks.ts';
-import { DigestList } from './decision/digests.tsx';
-import { AgentsWords, AllParameters, HiddenNotice, Preview } from './decision/evidence.tsx';
-import { type PartName, ShownParts } from './decision/part.tsx';
-import { Budgets, Hands, Past } from './decision/people.tsx';
-import { Summary } from './decision/summary.tsx';
-import { firstTerms, Terms } from './decision/terms.tsx';
-import { Question, questionText } from './decision/words.tsx';
+import { ShownParts } from './decision/part.tsx';
+import {
+  AgentsWords,
+  AllParameters,
+  Budgets,
+  Changes,
+  DigestList,
+  Hands,
+  Past,
+  Preview,
+  Summary,
+  Terms,
+} from './decision/parts.tsx';
+import { TermsEditor } from './decision/terms.tsx';
 
 /** In milliseconds. */
 const AGAIN_MS = 4_000;
@@ -37,11 +50,15 @@ export function DecisionView({ id }: { readonly id: string }) {
   const decision = useLoaded(() => decisionOf(id), [id, turn.value]);
   const [error] = useErrorBoundary();
   const value = decision.state === 'loading' ? undefined : decision.value;
-  useTitle(value && !error ? `${questionText(value)} · Approvals` : 'Approval request');
+  useTitle(
+    value && !error ? `${textOf(questionOf(value), now.peek())} · Approvals` : 'Approval request',
+  );
   // One heading for all states: it keeps the focus.
   return (
     <>
-      <h1>{value && error === undefined ? <Question of={value} /> : 'Approval request'}</h1>
+      <h1>
+        {value && error === undefined ? <Marked of={questionOf(value)} /> : 'Approval request'}
+      </h1>
       {error === undefined ? (
         <Body decision={decision} value={value} />
       ) : (
@@ -91,6 +108,7 @@ function Page({ of, loaded }: PageOf) {
   const chosen = useSignal<GrantTerms | undefined>(undefined);
   const { request, viewer } = of;
   const terms = request.terms ?? chosen.value ?? firstTerms(request);
+  const shown = { of, terms, where: 'in this browser' };
   const isOpen = request.status === 'pending' && viewer.may_decide && !viewer.has_approved;
   const choose = (next: GrantTerms) => {
     chosen.value = next;
@@ -100,22 +118,29 @@ function Page({ of, loaded }: PageOf) {
   useAnnouncedStatus(request.status);
   return (
     <ShownParts.Provider value={parts}>
-      <Summary of={of} />
+      <Summary shown={shown} />
       {isOpen ? faultsOf(of).map((fault) => <Fault key={fault} words={fault} />) : null}
       <HiddenNotice of={of} />
       <div class="cols">
         <div>
-          <Preview of={of} />
-          <AllParameters of={of} />
-          <Changes of={of} />
-          <AgentsWords of={of} />
+          <Preview shown={shown} />
+          <AllParameters shown={shown} />
+          <Changes shown={shown} />
+          <AgentsWords shown={shown} />
         </div>
         <div>
-          <Budgets of={of} />
-          <Terms of={of} terms={terms} choose={isOpen ? choose : undefined} />
-          <Hands of={of} />
-          <Past of={of} />
-          <DigestList of={of} />
+          <Budgets shown={shown} />
+          <Terms
+            shown={shown}
+            editor={
+              isOpen && !request.terms ? (
+                <TermsEditor request={request} terms={terms} choose={choose} />
+              ) : null
+            }
+          />
+          <Hands shown={shown} />
+          <Past shown={shown} />
+          <DigestList shown={shown} />
         </div>
       </div>
       <Bar
@@ -125,6 +150,17 @@ function Page({ of, loaded }: PageOf) {
         again={isChanged ? () => location.reload() : loaded.again}
       />
     </ShownParts.Provider>
+  );
+}
+
+/** One notice for all characters that a reader would not see or would mistake. */
+function HiddenNotice({ of }: { readonly of: Decision }) {
+  const words = hiddenNotice(of);
+  if (words.length === 0) return null;
+  return (
+    <p class="notice warn">
+      <Marked of={words} /> <a href={`#${hiddenTexts(of)[0]?.where}`}>See the exact value</a>
+    </p>
   );
 }
 

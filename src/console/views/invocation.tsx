@@ -7,7 +7,8 @@
 import { titleOf } from '../../domain/sign-in/consent-words.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
 import type { AuditEntry } from '../../protocol/audit.ts';
-import type { Act, Hand, Invocation } from '../../protocol/console/views.ts';
+import type { Act, Invocation } from '../../protocol/console/views.ts';
+import type { Hand } from '../../protocol/decision.ts';
 import { ask } from '../api.ts';
 import { me } from '../me.ts';
 import { Chain } from '../parts/chain.tsx';
@@ -18,7 +19,7 @@ import { Pill } from '../parts/pill.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Ago } from '../parts/time.tsx';
 import { useTitle } from '../parts/title.ts';
-import { Value } from '../parts/value.tsx';
+import { Value } from '../parts/words.tsx';
 import { hrefOf } from '../router.ts';
 import { ApprovalOf } from './activity/approval.tsx';
 import { EntryFields, VerifyLink } from './activity/entry-fields.tsx';

@@ -6,7 +6,8 @@
 
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
-import type { Passkey } from '../../protocol/console/views.ts';
+import { exact } from '../../domain/values/time-words.ts';
+import type { Passkey } from '../../protocol/decision.ts';
 import { ask } from '../api.ts';
 import { loadMe } from '../me.ts';
 import { announce } from '../parts/announce.ts';
@@ -14,7 +15,7 @@ import { Confirm } from '../parts/dialog.tsx';
 import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
 import { Shown } from '../parts/shown.tsx';
-import { Ago, exact } from '../parts/time.tsx';
+import { Ago } from '../parts/time.tsx';
 import { isWaiting } from '../parts/waiting-key.ts';
 import { Why } from '../parts/why.tsx';
 import { hasPasskeys, makePasskey, signWithPasskey } from './passkeys/browser.ts';

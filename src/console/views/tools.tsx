@@ -15,7 +15,7 @@ import { Confirm } from '../parts/dialog.tsx';
 import { Empty, useLoaded } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
 import { Shown } from '../parts/shown.tsx';
-import { Value } from '../parts/value.tsx';
+import { Value } from '../parts/words.tsx';
 import { type Done, Outcome } from './outcome.tsx';
 import { Ready } from './ready.tsx';
 

@@ -9,10 +9,11 @@
 import type { AgentAct, AgentBudget, AgentListAnswer, AgentView } from '../agents.ts';
 import type { ApprovalRequest, GrantTerms } from '../approval.ts';
 import type { AuditAnswer, AuditEntry } from '../audit.ts';
-import type { Capability, SideEffectType } from '../capability.ts';
+import type { SideEffectType } from '../capability.ts';
+import type { Decision, Hand, Passkey } from '../decision.ts';
 import type { Failure } from '../failure.ts';
 import type { TestAnswer } from '../invocation.ts';
-import type { JsonObject, Money } from '../primitives.ts';
+import type { Money } from '../primitives.ts';
 import type { ConsoleMethodName } from './methods.ts';
 import type { ToolReviews } from './reviews.ts';
 
@@ -111,90 +112,7 @@ export interface InboxItem {
   readonly expires_at: string;
 }
 
-export interface Decision {
-  readonly now: string;
-  readonly request: ApprovalRequest;
-  /** The declaration that is in force; null where the service no longer has the capability. */
-  readonly capability: Capability | null;
-  /** The declaration changed since the request: a grant for it could not be used. */
-  readonly has_changed: boolean;
-  /** Root first. */
-  readonly chain: readonly Hand[];
-  readonly cost: Money | null;
-  /** Every budget above the call, the nearest first. */
-  readonly budgets: readonly BudgetAfter[];
-  /** The newest approved request of the same agent for the same capability. */
-  readonly similar: Similar | null;
-  readonly history: History;
-  readonly passkey: {
-    readonly is_required: boolean;
-    /** Of this person, those that count now. */
-    readonly usable: readonly Passkey[];
-  };
-  readonly votes: readonly Vote[];
-  readonly viewer: {
-    readonly may_decide: boolean;
-    /** Why not, in a sentence. */
-    readonly why: string | null;
-    readonly has_approved: boolean;
-  };
-}
-
-/** One principal in the chain of an agent. */
-export interface Hand {
-  readonly principal: string;
-  readonly token_id: string | null;
-  /** The name that a client gave itself. */
-  readonly client_name: string | null;
-  readonly purpose: JsonObject | null;
-  readonly state: 'active' | 'expired' | 'revoked' | 'unknown';
-}
-
 export type BudgetView = AgentBudget;
-
-export interface BudgetAfter extends BudgetView {
-  readonly principal: string;
-  readonly token_id: string;
-  /** After this call; null where the currencies differ or the cost is not known. May be negative. */
-  readonly left_after: number | null;
-}
-
-export interface Similar {
-  readonly approval_request_id: string;
-  readonly decided_at: string;
-  readonly approved_by: readonly string[];
-  readonly parameters: JsonObject;
-  readonly cost: Money | null;
-}
-
-export interface History {
-  /** Requests of the same agent for the same capability since midnight UTC, without this one. */
-  readonly today: Readonly<Record<'approved' | 'denied' | 'expired' | 'pending', number>>;
-  /** Newest first, of any day. */
-  readonly items: readonly HistoryItem[];
-  /** False when there are older ones, or more today than were counted. */
-  readonly is_complete: boolean;
-}
-
-export interface HistoryItem {
-  readonly approval_request_id: string;
-  readonly status: ApprovalRequest['status'];
-  readonly created_at: string;
-  readonly decided_at: string | null;
-  readonly decided_by: readonly string[];
-  readonly reason: string | null;
-  /** Null where they are too large to be repeated here; the page of that request has them. */
-  readonly parameters: JsonObject | null;
-  readonly cost: Money | null;
-}
-
-export interface Vote {
-  readonly approver: string;
-  readonly approved_at: string;
-  readonly terms: GrantTerms | null;
-  /** The label of the passkey that signed. */
-  readonly passkey: string | null;
-}
 
 /** What a passkey signs: the digest of `payload` in its canonical form. */
 export interface Challenge {
@@ -213,15 +131,6 @@ export interface SignedDecision {
   readonly preview_digest: string | null;
   /** Null for a denial. */
   readonly terms: GrantTerms | null;
-}
-
-export interface Passkey {
-  readonly credential_id: string;
-  readonly label: string;
-  readonly created_at: string;
-  /** From when on it counts: later than `created_at` for a key that no other key confirmed. */
-  readonly usable_from: string;
-  readonly last_used_at: string | null;
 }
 
 export interface PasskeyOptions {

@@ -60,13 +60,21 @@ export function mayDecide(parts: ServiceParts, caller: Caller, request: Approval
  * identity is authentic. The name on a token was chosen by its issuer.
  */
 function isRequester(caller: Caller, request: ApprovalRecord): boolean {
-  const { subject, root_principal } = request;
-  if (caller.kind === 'identity') {
-    return caller.principal === subject || caller.principal === root_principal;
-  }
-  const { depth, chain } = caller.token;
-  const inPerson = depth === 0 && caller.principal === caller.root_principal;
-  return chain === request.chain || (inPerson && caller.principal === root_principal);
+  if (isRootInPerson(caller, request)) return true;
+  if (caller.kind === 'identity') return caller.principal === request.subject;
+  return caller.token.chain === request.chain;
+}
+
+/** Whether the caller is the root principal of the request, by its own credential or a token that it holds itself. */
+export function isRootInPerson(
+  caller: Caller,
+  { root_principal }: Pick<ApprovalRecord, 'root_principal'>,
+): boolean {
+  if (caller.principal !== root_principal) return false;
+  return (
+    caller.kind === 'identity' ||
+    (caller.token.depth === 0 && caller.principal === caller.root_principal)
+  );
 }
 
 /**
@@ -144,6 +152,10 @@ export async function requestView(
       root_principal: request.root_principal,
       ...(request.chain !== undefined && { chain: request.chain }),
     },
+    // An agent does not learn through whom its own authority came.
+    ...((isRootInPerson(caller, request) || mayDecide(parts, caller, request)) && {
+      requested_through: handsIn(request),
+    }),
     session_id: request.session_id ?? null,
     invocation_id: request.invocation_id,
     parameters: request.parameters,
@@ -178,6 +190,16 @@ export async function requestView(
     },
     ...decisionView(parts, caller, request),
   };
+}
+
+/** From the one who acts to the root principal. Equal consecutive names are one hand. */
+export function handsIn({
+  root_principal,
+  requested_through,
+}: Pick<ApprovalRecord, 'root_principal' | 'requested_through'>): string[] {
+  return [root_principal, ...requested_through]
+    .filter((name, place, all) => name !== all[place - 1])
+    .reverse();
 }
 
 export function approvalViews({ approvals }: ApprovalRecord): Approval[] {

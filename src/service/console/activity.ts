@@ -17,6 +17,7 @@ import type { Act, Day, Days, Invocation } from '../../protocol/console/views.ts
 import type { Money } from '../../protocol/primitives.ts';
 import type { EntryQuery } from '../../storage/port/store.ts';
 import { requestView, visibleRequest } from '../approval/approvers.ts';
+import { handsOf } from '../approval/hands.ts';
 import { notOperator } from '../authority/freeze.ts';
 import { unknownToken } from '../authority/tokens.ts';
 import { inLane } from '../core/audited.ts';
@@ -25,7 +26,6 @@ import type { ServiceParts } from '../core/parts.ts';
 import { rememberedTokens } from '../core/remembered-tokens.ts';
 import type { Slices } from '../pace/slices.ts';
 import { actView } from './acts.ts';
-import { handsOf } from './hands.ts';
 import type { Asking } from './parts.ts';
 
 /** Entries in one read: about a millisecond of an embedded store. */

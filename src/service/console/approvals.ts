@@ -1,36 +1,25 @@
 /**
- * Approvals in the console: the inbox of a person, and everything that one decision needs.
+ * Approvals in the console: the inbox of a person.
  *
- * The rules of the operations decide what a person sees: the inbox has what the person may decide, and a
- * decision is shown to those who may decide it and to the requester. Texts of callers stay as they are.
+ * The rules of the operations decide what a person sees: the inbox has what the person may decide. Texts of callers
+ * stay as they are.
  *
  * @module
  */
 
 import { isVoter } from '../../domain/authority/approval-request.ts';
-import { declarationDigest } from '../../domain/catalog/declaration.ts';
 import { visibleObject, visibleText } from '../../domain/wire/visible-text.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { ConsoleRequest } from '../../protocol/console/methods.ts';
-import type { Decision, Inbox, InboxItem, Vote } from '../../protocol/console/views.ts';
+import type { Inbox, InboxItem } from '../../protocol/console/views.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { PendingPlace } from '../../storage/port/store.ts';
-import {
-  closedRequest,
-  mayDecide,
-  notApprover,
-  requestView,
-  visibleRequest,
-} from '../approval/approvers.ts';
-import { needsPasskey } from '../approval/confirmation.ts';
+import { handsIn, mayDecide, notApprover } from '../approval/approvers.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { inLane } from '../core/audited.ts';
 import { type Caller, holds } from '../core/caller.ts';
 import { placeOf } from '../core/page.ts';
 import type { Slices } from '../pace/slices.ts';
-import { passkeyLabel, usableViews } from '../passkey/keys.ts';
-import { requestHands } from './hands.ts';
-import { historyOf, similarTo } from './history.ts';
 import type { Asking, ConsoleParts } from './parts.ts';
 
 /** Requests in one read. Each may have parameters of 256 KiB. */
@@ -83,15 +72,13 @@ async function itemOf(
 ): Promise<InboxItem> {
   // The store was asked for capabilities of the catalog only.
   const capability = definition.catalog.capabilities.get(request.capability) as Capability;
-  const { requested_through, root_principal, approvals } = request;
+  const { approvals } = request;
   return {
     approval_request_id: request.approval_request_id,
     capability: request.capability,
     description: capability.description,
     side_effect: capability.side_effect.type,
-    chain: [root_principal, ...requested_through]
-      .filter((name, place, all) => name !== all[place - 1])
-      .reverse(),
+    chain: handsIn(request),
     cost: request.cost ?? null,
     parameters_count: Object.keys(request.parameters).length,
     has_hidden: await hasHidden(request, slices),
@@ -136,71 +123,6 @@ export async function countPending(
     if (after === undefined || count >= most) break;
   }
   return Math.min(count, most);
-}
-
-export async function decisionOf(
-  parts: ConsoleParts,
-  { approval_request_id }: ConsoleRequest<'decision'>,
-  { caller, ask }: Asking,
-): Promise<Decision> {
-  const request = await visibleRequest(parts, caller, approval_request_id);
-  return inLane(parts, caller, ask, async (slices) => {
-    const { store, definition } = parts;
-    const capability = definition.catalog.capabilities.get(request.capability) ?? null;
-    const now = store.now();
-    const view = await requestView(parts, caller, request, slices);
-    const asked = { caller, request, slices };
-    return {
-      now: now.toISOString(),
-      request: view,
-      capability,
-      has_changed: hasChanged(request, capability),
-      cost: request.cost ?? null,
-      ...(await requestHands(parts, request)),
-      similar: await similarTo(parts, asked),
-      history: await historyOf(parts, asked),
-      passkey: {
-        is_required: needsPasskey(parts, request),
-        usable: await usableViews(parts, caller.principal),
-      },
-      votes: (await votesIn(parts, request)).slice(0, view.approvals.length),
-      viewer: viewerOf(parts, caller, request, now),
-    };
-  });
-}
-
-/** As a grant is compared with the declaration when it is used. */
-function hasChanged(
-  { contract_version, declaration_digest }: ApprovalRecord,
-  capability: Capability | null,
-): boolean {
-  if (capability?.contract_version !== contract_version) return true;
-  return declaration_digest !== undefined && declaration_digest !== declarationDigest(capability);
-}
-
-function votesIn(parts: ConsoleParts, { approvals }: ApprovalRecord): Promise<Vote[]> {
-  return Promise.all(
-    approvals.map(async ({ approver, approved_at, terms, credential_id }) => ({
-      approver,
-      approved_at: approved_at.toISOString(),
-      terms: terms ?? null,
-      passkey: credential_id ? await passkeyLabel(parts, approver, credential_id) : null,
-    })),
-  );
-}
-
-function viewerOf(
-  parts: ConsoleParts,
-  caller: Caller,
-  request: ApprovalRecord,
-  now: Date,
-): Decision['viewer'] {
-  const why = notApprover(parts, caller, request) ?? closedRequest(request, now);
-  return {
-    may_decide: why === undefined,
-    why: why?.detail ?? null,
-    has_approved: isVoter(request.approvals, caller.root_principal),
-  };
 }
 
 function cursorOf(place: PendingPlace | undefined): string | null {

@@ -11,6 +11,8 @@
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import type { ConsoleMethodName } from '../../protocol/console/methods.ts';
 import type { ConsoleAnswers } from '../../protocol/console/views.ts';
+import { visibleRequest } from '../approval/approvers.ts';
+import { decisionOf } from '../approval/decision.ts';
 import { answered, audited } from '../core/audited.ts';
 import { type Caller, callerOf } from '../core/caller.ts';
 import { type Ask, consoleRequestOf, type Method } from '../core/operations.ts';
@@ -19,7 +21,7 @@ import { entitledSession, type Session } from '../sign-in/sessions.ts';
 import { daysOf, invocationOf } from './activity.ts';
 import { agentEntries } from './agent-entries.ts';
 import { agentChildren, agentTrees, endingOf } from './agents.ts';
-import { decisionOf, inboxOf } from './approvals.ts';
+import { inboxOf } from './approvals.ts';
 import { meOf, pulseOf, trustOf } from './me.ts';
 import { endAnySession, identitiesOf, operationsOf, sessionsOf } from './operations.ts';
 import type { Asking, ConsoleParts } from './parts.ts';
@@ -62,7 +64,9 @@ export function createConsole(parts: ConsoleParts): Console {
       })),
       pulse: read(parts, 'pulse', (_, { caller }) => pulseOf(parts, caller)),
       inbox: read(parts, 'inbox', (request, asking) => inboxOf(parts, request, asking)),
-      decision: read(parts, 'decision', (request, asking) => decisionOf(parts, request, asking)),
+      decision: read(parts, 'decision', async ({ approval_request_id: id }, asking) =>
+        decisionOf(parts, await visibleRequest(parts, asking.caller, id), asking),
+      ),
       trust: read(parts, 'trust', async () => trustOf(parts)),
       agents: read(parts, 'agents', (request, asking) => agentTrees(parts, asking, request)),
       'agents.children': read(parts, 'agents.children', (request, asking) =>

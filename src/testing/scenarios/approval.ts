@@ -12,6 +12,7 @@ import {
   askedJet,
   HUMAN,
   JET,
+  refusalOf,
   refused,
   rootToken,
   type Scenarios,
@@ -141,6 +142,21 @@ export const APPROVAL_SCENARIOS: Scenarios = {
 
     assert.ok(listed.some(({ approval_request_id }) => approval_request_id === id));
     assert.deepEqual([seen.status, seen.reason], ['denied', reason]);
+  },
+
+  'an approver sees everything that a decision needs, and the agent that asks does not': async (
+    surface,
+  ) => {
+    const { token, id, jet } = await askedJet(surface);
+    const request = { approval_request_id: id };
+    const seen = await answerOf(surface, 'approval_requests.decision', request, APPROVER_KEY);
+    const refusal = await refusalOf(surface, 'approval_requests.decision', request, token);
+
+    assert.deepEqual(seen.request.parameters, jet);
+    assert.equal(seen.capability?.name, 'charter_jet');
+    assert.deepEqual(seen.chain[0]?.principal, HUMAN);
+    assert.equal(seen.viewer.may_decide, true);
+    assert.equal(refusal.type, 'approver_not_authorized');
   },
 
   'a session-bound grant works again in its session, and in no other': async (surface) => {

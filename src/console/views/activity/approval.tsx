@@ -4,13 +4,14 @@
  * @module
  */
 
+import { spanWords } from '../../../domain/values/time-words.ts';
 import type { ApprovalRequest } from '../../../protocol/approval.ts';
 import type { AuditEntry } from '../../../protocol/audit.ts';
 import type { Invocation } from '../../../protocol/console/views.ts';
 import { Person } from '../../parts/name.tsx';
 import { Pill } from '../../parts/pill.tsx';
 import { Shown } from '../../parts/shown.tsx';
-import { Ago, Left, spanWords } from '../../parts/time.tsx';
+import { Ago, Left } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
 import { counted } from '../counted.ts';
 

@@ -4,10 +4,11 @@
  * @module
  */
 
+import { plain } from '../../../domain/decision/values.ts';
 import type { Day, Days } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Empty, Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
-import { Amount, plain } from '../../parts/money.tsx';
+import { Amount } from '../../parts/money.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { counted } from '../counted.ts';
 

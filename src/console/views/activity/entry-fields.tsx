@@ -4,12 +4,12 @@
  * @module
  */
 
+import { plain } from '../../../domain/decision/values.ts';
+import { exact } from '../../../domain/values/time-words.ts';
 import type { AuditEntry } from '../../../protocol/audit.ts';
 import { me } from '../../me.ts';
 import { Hash } from '../../parts/hash.tsx';
-import { plain } from '../../parts/money.tsx';
-import { exact } from '../../parts/time.tsx';
-import { Value } from '../../parts/value.tsx';
+import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 
 export function EntryFields({ entry }: { readonly entry: AuditEntry }) {

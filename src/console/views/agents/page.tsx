@@ -17,7 +17,7 @@ import { Pill } from '../../parts/pill.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
 import { useTitle } from '../../parts/title.ts';
-import { Value } from '../../parts/value.tsx';
+import { Value } from '../../parts/words.tsx';
 import { hrefOf, place } from '../../router.ts';
 import { growth } from '../growth.ts';
 import { type Done, Outcome } from '../outcome.tsx';

@@ -5,8 +5,8 @@
  */
 
 import { useSignal } from '@preact/signals';
+import { personOf } from '../../../domain/decision/values.ts';
 import type { Me } from '../../../protocol/console/views.ts';
-import { personOf } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { FreezeDialog, LiftDialog } from '../operations/freezing.tsx';
 

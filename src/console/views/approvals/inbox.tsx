@@ -9,12 +9,12 @@
 
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { countOf } from '../../../domain/decision/values.ts';
 import type { InboxItem, Inbox as InboxPage } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { pulse } from '../../live.ts';
 import { announce } from '../../parts/announce.ts';
 import { Empty, Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
-import { countOf } from '../../parts/value.tsx';
 import { Row } from './row.tsx';
 
 export function Inbox() {

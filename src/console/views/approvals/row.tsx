@@ -4,6 +4,7 @@
  * @module
  */
 
+import { countOf } from '../../../domain/decision/values.ts';
 import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { InboxItem } from '../../../protocol/console/views.ts';
 import { Chain } from '../../parts/chain.tsx';
@@ -11,7 +12,6 @@ import { Effect } from '../../parts/effect.tsx';
 import { Amount } from '../../parts/money.tsx';
 import { Pill } from '../../parts/pill.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
-import { countOf } from '../../parts/value.tsx';
 import { hrefOf } from '../../router.ts';
 
 interface RowOf {

@@ -11,7 +11,7 @@ import { Effect } from '../../parts/effect.tsx';
 import { Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { useTitle } from '../../parts/title.ts';
-import { Value } from '../../parts/value.tsx';
+import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 import type { Declarations } from './catalog.tsx';
 import { Relations } from './graph.tsx';

@@ -4,17 +4,19 @@
  * @module
  */
 
+import { moneyInputs } from '../../../domain/decision/claims.ts';
+import { parameterFacts } from '../../../domain/decision/values.ts';
 import type { Capability } from '../../../protocol/capability.ts';
 import type { ConsoleAnswers } from '../../../protocol/console/views.ts';
 import type { Failure } from '../../../protocol/failure.ts';
 import type { TestAnswer } from '../../../protocol/invocation.ts';
+import { FactTable, PARAMETER_HEADS } from '../../parts/fact-table.tsx';
 import { Hash } from '../../parts/hash.tsx';
 import { Amount } from '../../parts/money.tsx';
 import { Person } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
-import { Parameters, Value } from '../../parts/value.tsx';
+import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
-import { moneyInputs } from '../decision/claims.ts';
 import { approvalSentences, NEXT_STEP } from './words.ts';
 
 interface TriedOf {
@@ -124,10 +126,9 @@ function Findings({
       {resolved ? (
         <>
           <h3>Parameters as the handler would get them</h3>
-          <Parameters
-            of={resolved}
-            inputs={capability.inputs}
-            money={moneyInputs(capability, resolved)}
+          <FactTable
+            of={parameterFacts(resolved, capability.inputs, moneyInputs(capability, resolved))}
+            heads={PARAMETER_HEADS}
           />
         </>
       ) : null}

@@ -8,21 +8,22 @@
  */
 
 import { useSignal } from '@preact/signals';
+import { faultsOf, identityOf } from '../../../domain/decision/checks.ts';
+import { hiddenTexts } from '../../../domain/decision/claims.ts';
+import { type HiddenField, hiddenWords } from '../../../domain/decision/hidden.ts';
+import { termsWords } from '../../../domain/decision/terms.ts';
+import { actOf, effectSentence, questionOf } from '../../../domain/decision/words.ts';
 import { digestOf } from '../../../domain/wire/canonical.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
-import type { Decision } from '../../../protocol/console/views.ts';
+import type { Decision } from '../../../protocol/decision.ts';
 import type { PasskeyProof } from '../../../protocol/passkey.ts';
 import { ask } from '../../api.ts';
 import { Chain } from '../../parts/chain.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
-import { type HiddenField, hiddenWords } from '../../parts/hidden.ts';
 import { type Loaded, useLoaded } from '../../parts/loaded.tsx';
 import { Shown } from '../../parts/shown.tsx';
-import { faultsOf, identityOf } from './checks.ts';
-import { hiddenTexts } from './claims.ts';
+import { Marked } from '../../parts/words.tsx';
 import { type Signing, SigningFacts, signingOf } from './signing.tsx';
-import { termsWords } from './terms.tsx';
-import { actOf, effectSentence, Question } from './words.tsx';
 
 /** What the person saw when the dialog opened; approving compares with it. */
 export interface Asked {
@@ -62,7 +63,7 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveOf) {
         isFinal ? (
           <span class="effect final">{effectSentence(decision)}</span>
         ) : (
-          <Question of={decision} />
+          <Marked of={questionOf(decision)} />
         )
       }
       confirm={passkey.is_required ? 'Sign with passkey and approve' : `Approve ${actOf(decision)}`}
@@ -96,7 +97,7 @@ function Facts({ asked: { decision, terms } }: { readonly asked: Asked }) {
     <dl class="facts">
       <dt>What</dt>
       <dd>
-        <Question of={decision} />
+        <Marked of={questionOf(decision)} />
       </dd>
       <dt>For</dt>
       <dd>

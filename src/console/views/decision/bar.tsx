@@ -9,20 +9,21 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
+import { PARTS } from '../../../domain/decision/facts.ts';
+import type { Words } from '../../../domain/decision/pieces.ts';
+import { standingWords, waitingWords } from '../../../domain/decision/standing.ts';
+import { actOf } from '../../../domain/decision/words.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
-import type { Decision } from '../../../protocol/console/views.ts';
+import type { Decision } from '../../../protocol/decision.ts';
 import { now, pulse } from '../../live.ts';
-import { isMe } from '../../me.ts';
 import { whyOf } from '../../parts/loaded.tsx';
-import { personOf } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
-import { Left, shortOf } from '../../parts/time.tsx';
+import { Left } from '../../parts/time.tsx';
+import { Marked } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 import { ApproveDialog, type Asked, approve, needsStep } from './approve.tsx';
-import { grantEnd } from './claims.ts';
 import { DenyDialog } from './deny.tsx';
-import { PART_WORDS, PARTS, ShownParts } from './part.tsx';
-import { actOf } from './words.tsx';
+import { PART_WORDS, ShownParts } from './part.tsx';
 
 interface BarOf {
   readonly of: Decision;
@@ -33,16 +34,15 @@ interface BarOf {
 }
 
 export function Bar(props: BarOf) {
-  const { request, viewer } = props.of;
   const granted = useSignal<GrantAnswer | undefined>(undefined);
   const done = (answer: GrantAnswer | undefined) => {
     granted.value = answer;
     props.again();
   };
-  if (request.status !== 'pending') return <Decided of={props.of} />;
-  if (Date.parse(request.expires_at) <= now.value) return <Expired request={request} />;
-  if (viewer.has_approved || granted.value) return <Waiting of={props.of} />;
-  if (!viewer.may_decide) return <NotYours of={props.of} />;
+  const standing = standingWords(props.of, now.value);
+  if (standing.length > 0) return <Message of={standing} />;
+  // The next answer of the service will say the same.
+  if (granted.value) return <Message of={waitingWords(props.of)} />;
   return <Open {...props} onDone={done} />;
 }
 
@@ -147,84 +147,18 @@ function Choice({ of, faults, again, why, deny, start }: ChoiceOf) {
   );
 }
 
-function Message({ children }: { readonly children: ComponentChildren }) {
+function Message({ of }: { readonly of: Words }) {
   const pending = pulse.value?.pending ?? 0;
   return (
     <div class="decide" role="alert">
-      <p>{children}</p>
+      <p>
+        <Marked of={of} />
+      </p>
       <div class="row">
         <a class="button" href={hrefOf('approvals')}>
           {pending > 0 ? `Back to ${pending} pending` : 'Back to all requests'}
         </a>
       </div>
     </div>
-  );
-}
-
-function Decided({ of: { request } }: { readonly of: Decision }) {
-  const { status, decided_by, decided_at, reason, requester } = request;
-  if (status === 'expired') return <Expired request={request} />;
-  const names =
-    status === 'approved' ? request.approvals.map(({ approver }) => approver) : [decided_by ?? ''];
-  const by = names.map((name) => (isMe(name) ? 'you' : personOf(name))).join(' and ');
-  const when = decided_at === null ? '' : `, ${shortOf(decided_at, now.value)}`;
-  return (
-    <Message>
-      <b class={status === 'approved' ? 'good' : undefined}>
-        {status === 'approved' ? '✓ Approved' : 'Denied'} by <Shown text={by} />
-        {when}.
-      </b>{' '}
-      {reason === null ? null : (
-        <>
-          Reason:{' '}
-          <q>
-            <Shown text={reason} />
-          </q>{' '}
-        </>
-      )}
-      {status === 'approved' ? (
-        <>
-          The approval of <Shown text={personOf(requester.subject)} /> {approvalWords(request)}.
-        </>
-      ) : null}
-    </Message>
-  );
-}
-
-/** Whether it was used, the page does not know. */
-function approvalWords(request: Decision['request']): string {
-  const end = grantEnd(request);
-  if (end === undefined) return 'has a time limit';
-  const until = shortOf(new Date(end).toISOString(), now.value);
-  return end > now.value ? `can be used until ${until}` : `could be used until ${until}`;
-}
-
-function Expired({ request }: { readonly request: Decision['request'] }) {
-  return (
-    <Message>
-      <b>This request expired at {shortOf(request.expires_at, now.value)}. Nothing was done.</b>{' '}
-      <Shown text={personOf(request.requester.subject)} /> can ask again.
-    </Message>
-  );
-}
-
-function Waiting({ of: { request } }: { readonly of: Decision }) {
-  const { approvals, approvals_required } = request;
-  const missing = Math.max(1, approvals_required - approvals.length);
-  return (
-    <Message>
-      <b class="good">✓ You approved it.</b>{' '}
-      {missing === 1 ? '1 more person has' : `${missing} more people have`} to approve these terms
-      before <Shown text={personOf(request.requester.subject)} /> can act.
-    </Message>
-  );
-}
-
-function NotYours({ of: { viewer } }: { readonly of: Decision }) {
-  return (
-    <Message>
-      <b>You cannot decide this request.</b>{' '}
-      {viewer.why === null ? null : <Shown text={viewer.why} />}
-    </Message>
   );
 }

@@ -1,14 +1,14 @@
 /**
- * The command that computes digests without this page.
+ * Commands that show the request, and compute digests, without this page.
  *
  * @module
  */
 
 import { base } from '../../api.ts';
 
-export function digestCommand(approvalRequestId: string, nonce: string): string {
+export function commandFor(verb: 'show' | 'digest', approvalRequestId: string): string {
   const service = wordOf(`${location.origin}${base}`);
-  return `writ approvals digest ${approvalRequestId} --service ${service} --nonce=${wordOf(nonce)}`;
+  return `writ approvals ${verb} ${approvalRequestId} --service ${service}`;
 }
 
 /** As one word of a shell: an agent may have chosen the text. */

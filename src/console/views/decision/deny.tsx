@@ -5,13 +5,13 @@
  */
 
 import { useId } from 'preact/hooks';
-import type { Decision } from '../../../protocol/console/views.ts';
+import { personOf } from '../../../domain/decision/values.ts';
+import { actOf } from '../../../domain/decision/words.ts';
+import type { Decision } from '../../../protocol/decision.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { personOf } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { signingOf } from './signing.tsx';
-import { actOf } from './words.tsx';
 
 interface DenyOf {
   readonly decision: Decision;

@@ -2,7 +2,7 @@
  * A part of the evidence, and the count of parts that a person can see.
  *
  * A part reports itself after the browser has it in the page, and with as many rows as it should have. A part that
- * fails to render says so in its place, and is missing in the count.
+ * cannot be made or rendered says so in its place, and is missing in the count.
  *
  * @module
  */
@@ -10,22 +10,10 @@
 import type { Signal } from '@preact/signals';
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useErrorBoundary, useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { Shown } from '../../parts/shown.tsx';
-
-/** The parts of a decision, in the order of the page. */
-export const PARTS = [
-  'summary',
-  'preview',
-  'parameters',
-  'changes',
-  'words',
-  'hands',
-  'budgets',
-  'terms',
-  'history',
-  'digests',
-] as const;
-export type PartName = (typeof PARTS)[number];
+import { type PartName, partOf, type Shown } from '../../../domain/decision/facts.ts';
+import type { PartFacts } from '../../../domain/decision/pieces.ts';
+import { Shown as ShownText } from '../../parts/shown.tsx';
+import { Marked } from '../../parts/words.tsx';
 
 /** What a person calls the part, at the beginning of a sentence. */
 export const PART_WORDS: Readonly<Record<PartName, string>> = {
@@ -44,36 +32,67 @@ export const PART_WORDS: Readonly<Record<PartName, string>> = {
 /** The parts that are on the page, complete. */
 export const ShownParts = createContext<Signal<ReadonlySet<PartName>> | undefined>(undefined);
 
-interface PartOf {
+/** How many elements match a selector when the part is complete. */
+type Expected = readonly [selector: string, count: number];
+
+interface PartProps {
   readonly name: PartName;
-  readonly title: ComponentChildren;
-  readonly aside?: ComponentChildren;
-  /** How many elements match a selector when the part is complete. */
-  readonly expects?: { readonly selector: string; readonly count: number };
-  readonly children: ComponentChildren;
+  readonly shown: Shown;
+  expects(facts: PartFacts): Expected;
+  /** Between what comes before the facts and what comes after them. */
+  children(facts: PartFacts): ComponentChildren;
 }
 
-export function Part({ name, title, aside, expects, children }: PartOf) {
+export function Part({ name, shown, expects, children }: PartProps) {
   const section = useRef<HTMLElement>(null);
   const heading = useId();
-  const [error] = useErrorBoundary();
-  useReport(name, section, expects, error === undefined);
+  const [broken] = useErrorBoundary();
+  const { facts, error = broken } = made(name, shown);
+  useReport(
+    name,
+    section,
+    facts && error === undefined ? expectedOf(expects(facts)) : { selector: '*', count: -1 },
+  );
   return (
     <section ref={section} aria-labelledby={heading} id={name}>
       <div class="head">
-        <h2 id={heading}>{title}</h2> {aside === undefined ? null : <small>{aside}</small>}
+        <h2 id={heading}>{facts ? <Marked of={facts.title} /> : PART_WORDS[name]}</h2>{' '}
+        {facts?.aside === undefined ? null : (
+          <small>
+            <Marked of={facts.aside} />
+          </small>
+        )}
       </div>
-      {error === undefined ? children : <Broken name={name} error={error} />}
+      {facts && error === undefined ? (
+        <>
+          <Marked of={facts.lead ?? []} />
+          {children(facts)}
+          <Marked of={facts.after ?? []} />
+        </>
+      ) : (
+        <Broken name={name} error={error} />
+      )}
     </section>
   );
+}
+
+function made(name: PartName, shown: Shown): { facts?: PartFacts; error?: unknown } {
+  try {
+    return { facts: partOf(name, shown) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function expectedOf([selector, count]: Expected) {
+  return { selector, count };
 }
 
 /** Reports a part without a section of its own. */
 export function useReport(
   name: PartName,
   element: { readonly current: HTMLElement | null },
-  expects: PartOf['expects'],
-  isWhole = true,
+  expects: { readonly selector: string; readonly count: number },
 ): void {
   const parts = useContext(ShownParts);
   const tell = (isShown: boolean) => {
@@ -83,21 +102,24 @@ export function useReport(
   };
   // Without a list of causes: what is on the page is looked at after every change.
   useLayoutEffect(() => {
-    tell(isWhole && isVisible(element.current, expects));
+    tell(isVisible(element.current, expects));
   });
   useLayoutEffect(() => () => tell(false), []);
 }
 
-function isVisible(element: HTMLElement | null, expects: PartOf['expects']): boolean {
+function isVisible(
+  element: HTMLElement | null,
+  { selector, count }: { readonly selector: string; readonly count: number },
+): boolean {
   if (!element?.isConnected || element.getClientRects().length === 0) return false;
-  return !expects || element.querySelectorAll(expects.selector).length === expects.count;
+  return element.querySelectorAll(selector).length === count;
 }
 
 function Broken({ name, error }: { readonly name: PartName; readonly error: unknown }) {
   const why = error instanceof Error ? error.message : String(error);
   return (
     <p class="bad">
-      {PART_WORDS[name]} could not be shown: <Shown text={why} />
+      {PART_WORDS[name]} could not be shown: <ShownText text={why} />
     </p>
   );
 }

@@ -5,17 +5,18 @@
  * @module
  */
 
+import { decisionPayload } from '../../../domain/decision/checks.ts';
 import { decisionChallenge, decisionDigest } from '../../../domain/passkey/decision.ts';
 import { toBase64url } from '../../../domain/wire/base64.ts';
 import type { GrantTerms } from '../../../protocol/approval.ts';
-import type { Challenge, Decision, SignedDecision } from '../../../protocol/console/views.ts';
+import type { Challenge, SignedDecision } from '../../../protocol/console/views.ts';
+import type { Decision } from '../../../protocol/decision.ts';
 import type { PasskeyProof } from '../../../protocol/passkey.ts';
 import { ask } from '../../api.ts';
 import { Copy, Hash } from '../../parts/hash.tsx';
 import { Failed, type Loaded, Loading } from '../../parts/loaded.tsx';
 import { signWithPasskey } from '../passkeys/browser.ts';
-import { decisionPayload } from './checks.ts';
-import { digestCommand, wordOf } from './command.ts';
+import { commandFor, wordOf } from './command.ts';
 
 export interface Signing {
   readonly payload: SignedDecision;
@@ -78,5 +79,6 @@ function commandOf({ approval_request_id, nonce, terms }: SignedDecision): strin
         ...(terms.session_id === null ? [] : [`--session-id=${wordOf(terms.session_id)}`]),
       ]
     : ['--deny'];
-  return `${digestCommand(approval_request_id, nonce)} ${options.join(' ')}`;
+  const command = `${commandFor('digest', approval_request_id)} --nonce=${wordOf(nonce)}`;
+  return `${command} ${options.join(' ')}`;
 }

@@ -5,12 +5,12 @@
  */
 
 import { useSignal } from '@preact/signals';
+import { personOf } from '../../../domain/decision/values.ts';
 import type { InputOf } from '../../../protocol/operations.ts';
 import type { Freeze } from '../../../protocol/operator.ts';
 import { ask } from '../../api.ts';
 import { now } from '../../live.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { personOf } from '../../parts/name.tsx';
 import { Shown } from '../../parts/shown.tsx';
 
 /** Characters of a reason, as the service takes them. */

@@ -5,13 +5,14 @@
  */
 
 import { useSignal } from '@preact/signals';
+import { plain } from '../../../domain/decision/values.ts';
 import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { Me } from '../../../protocol/console/views.ts';
 import type { IndeterminateInvocation } from '../../../protocol/operator.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Amount, plain } from '../../parts/money.tsx';
+import { Amount } from '../../parts/money.tsx';
 import { Person } from '../../parts/name.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';

@@ -4,10 +4,10 @@
  * @module
  */
 
+import { exact } from '../../../domain/values/time-words.ts';
 import type { KeyView } from '../../../protocol/console/views.ts';
 import { Empty } from '../../parts/loaded.tsx';
 import { Pill } from '../../parts/pill.tsx';
-import { exact } from '../../parts/time.tsx';
 
 const STATES = {
   signs: { pill: 'good', words: 'Signs' },

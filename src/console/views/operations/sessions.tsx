@@ -5,11 +5,12 @@
  */
 
 import { useSignal } from '@preact/signals';
+import { personOf } from '../../../domain/decision/values.ts';
 import type { SessionList } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Person, personOf } from '../../parts/name.tsx';
+import { Person } from '../../parts/name.tsx';
 import { Pill } from '../../parts/pill.tsx';
 import { Shown } from '../../parts/shown.tsx';
 import { Ago, Left } from '../../parts/time.tsx';

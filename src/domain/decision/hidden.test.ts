@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import {
-  hiddenFields,
-  hiddenIn,
-  hiddenWords,
-  piecesOf,
-} from '../../../src/console/parts/hidden.ts';
+import { hiddenFields, hiddenIn, hiddenWords, piecesOf } from './hidden.ts';
 
 test('hiddenIn() names each character and counts the characters before it', () => {
   assert.deepEqual(hiddenIn('canc\u202eelled'), [

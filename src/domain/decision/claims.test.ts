@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { numberWords } from '../../../src/console/parts/number.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { Decision } from '../../protocol/decision.ts';
 import {
   grantEnd,
   hasKnownBudgets,
@@ -8,9 +9,8 @@ import {
   lifetimeWords,
   moneyInputs,
   noSimilarWords,
-} from '../../../src/console/views/decision/claims.ts';
-import type { Capability } from '../../../src/protocol/capability.ts';
-import type { Decision } from '../../../src/protocol/console/views.ts';
+} from './claims.ts';
+import { numberWords } from './values.ts';
 
 const NOBODY = { approved: 0, denied: 0, expired: 0, pending: 0 };
 const AGENT = { principal: 'agent:a', client_name: null, purpose: null, state: 'active' };

@@ -6,12 +6,12 @@
  * @module
  */
 
-import type { Capability } from '../../../protocol/capability.ts';
-import type { Decision } from '../../../protocol/console/views.ts';
-import { isCurrency } from '../../../protocol/currencies.ts';
-import type { JsonObject } from '../../../protocol/primitives.ts';
-import { type HiddenField, hiddenFields } from '../../parts/hidden.ts';
-import type { MoneyInputs } from '../../parts/number.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import { isCurrency } from '../../protocol/currencies.ts';
+import type { Decision } from '../../protocol/decision.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
+import { type HiddenField, hiddenFields } from './hidden.ts';
+import type { MoneyInputs } from './values.ts';
 
 /** A text with hidden characters, and the part of the page that has it. */
 export interface HiddenText extends HiddenField {

@@ -6,13 +6,14 @@
  * @module
  */
 
-import type { History, HistoryItem, Similar } from '../../protocol/console/views.ts';
+import type { History, HistoryItem, Similar } from '../../protocol/decision.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { AskerQuery } from '../../storage/port/store.ts';
-import { decisionView } from '../approval/approvers.ts';
+
 import type { Caller } from '../core/caller.ts';
+import type { ServiceParts } from '../core/parts.ts';
 import type { Slices } from '../pace/slices.ts';
-import type { ConsoleParts } from './parts.ts';
+import { decisionView } from './approvers.ts';
 
 /** A request, who looks at it, and the slices in which its history is read. */
 interface Asked {
@@ -29,7 +30,7 @@ const SIMILAR_READ_MAX = 2;
 
 /** The newest approved request of the same requester for the same capability. */
 export async function similarTo(
-  parts: ConsoleParts,
+  parts: ServiceParts,
   { caller, request }: Asked,
 ): Promise<Similar | null> {
   const asker = askerOf(parts, request);
@@ -56,7 +57,7 @@ const COUNTED_MAX = 500;
 const ITEMS_MAX = 10;
 const PARAMETERS_MAX = 131_072;
 
-export async function historyOf(parts: ConsoleParts, asked: Asked): Promise<History> {
+export async function historyOf(parts: ServiceParts, asked: Asked): Promise<History> {
   const asker = askerOf(parts, asked.request);
   const today = { approved: 0, denied: 0, expired: 0, pending: 0 };
   // Requests of an older version do not say which chain made them.
@@ -72,7 +73,7 @@ export async function historyOf(parts: ConsoleParts, asked: Asked): Promise<Hist
 }
 
 async function itemsOf(
-  parts: ConsoleParts,
+  parts: ServiceParts,
   { caller, request, slices }: Asked,
   asker: Asker,
 ): Promise<{ items: HistoryItem[]; isAll: boolean }> {
@@ -97,7 +98,7 @@ async function itemsOf(
 }
 
 function itemOf(
-  parts: ConsoleParts,
+  parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
 ): Omit<HistoryItem, 'parameters'> {
@@ -113,7 +114,7 @@ function itemOf(
 
 /** Who decided and why, as far as the class of the person may see it. */
 function decidersOf(
-  parts: ConsoleParts,
+  parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
 ): Pick<HistoryItem, 'decided_by' | 'reason'> {
@@ -127,7 +128,7 @@ function decidersOf(
 type Asker = Pick<AskerQuery, 'now' | 'chain' | 'capability'>;
 
 function askerOf(
-  { store }: ConsoleParts,
+  { store }: ServiceParts,
   { chain, capability }: ApprovalRecord,
 ): Asker | undefined {
   return chain === undefined ? undefined : { now: store.now(), chain, capability };

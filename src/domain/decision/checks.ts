@@ -5,10 +5,11 @@
  * @module
  */
 
-import { chainOf } from '../../../domain/authority/chain.ts';
-import { digestOf } from '../../../domain/wire/canonical.ts';
-import type { ApprovalRequest, GrantTerms } from '../../../protocol/approval.ts';
-import type { Decision, SignedDecision } from '../../../protocol/console/views.ts';
+import type { ApprovalRequest, GrantTerms } from '../../protocol/approval.ts';
+import type { SignedDecision } from '../../protocol/console/views.ts';
+import type { Decision } from '../../protocol/decision.ts';
+import { chainOf } from '../authority/chain.ts';
+import { digestOf } from '../wire/canonical.ts';
 
 /** What this browser computed from what it shows. */
 export interface Digests {

@@ -6,8 +6,8 @@
  * @module
  */
 
-import { visibleText } from '../../domain/wire/visible-text.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
+import { visibleText } from '../wire/visible-text.ts';
 
 export interface Hidden {
   /** "U+202E". */

@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import {
-  decisionPayload,
-  digestsOf,
-  faultsOf,
-  identityOf,
-} from '../../../src/console/views/decision/checks.ts';
-import { chainOf } from '../../../src/domain/authority/chain.ts';
-import { decisionDigest } from '../../../src/domain/passkey/decision.ts';
-import { digestOf } from '../../../src/domain/wire/canonical.ts';
-import type { ApprovalRequest } from '../../../src/protocol/approval.ts';
-import type { Capability } from '../../../src/protocol/capability.ts';
-import type { Decision } from '../../../src/protocol/console/views.ts';
+import type { ApprovalRequest } from '../../protocol/approval.ts';
+import type { Capability } from '../../protocol/capability.ts';
+import type { Decision } from '../../protocol/decision.ts';
+import { chainOf } from '../authority/chain.ts';
+import { decisionDigest } from '../passkey/decision.ts';
+import { digestOf } from '../wire/canonical.ts';
+import { decisionPayload, digestsOf, faultsOf, identityOf } from './checks.ts';
 
 const PARAMETERS = { amount: 250, booking_id: 'BK-1000', reason: 'canc\u202eelled' };
 const PREVIEW = { action: 'Refund', amount: '250.00 USD' };

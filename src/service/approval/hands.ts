@@ -10,7 +10,7 @@
 
 import { remainingOf } from '../../domain/invocation/budget.ts';
 import { fromMinor, toMinor } from '../../domain/values/money.ts';
-import type { BudgetAfter, Decision, Hand } from '../../protocol/console/views.ts';
+import type { BudgetAfter, Decision, Hand } from '../../protocol/decision.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import type { ApprovalRecord, LineageLink } from '../../storage/port/records.ts';
 import type { TokenDescription } from '../../storage/port/store.ts';

@@ -7,48 +7,31 @@
  * @module
  */
 
-import { effectOf, titleOf } from '../../../domain/sign-in/consent-words.ts';
-import { visibleText } from '../../../domain/wire/visible-text.ts';
-import type { Decision } from '../../../protocol/console/views.ts';
-import type { Money } from '../../../protocol/primitives.ts';
-import { Amount, plain } from '../../parts/money.tsx';
-import { Shown } from '../../parts/shown.tsx';
+import type { Decision } from '../../protocol/decision.ts';
+import type { Money } from '../../protocol/primitives.ts';
+import { effectOf, titleOf } from '../sign-in/consent-words.ts';
 import { moneyInputs } from './claims.ts';
+import { marked, type Piece, type Words } from './pieces.ts';
 
 /** "Issue refund: 250.00 USD, booking id BK-1000?" */
-export function Question({ of }: { readonly of: Decision }) {
-  const money = amountOf(of);
-  return (
-    <>
-      {titleOf(of.request.capability)}
-      {money ? ': ' : ''}
-      {money?.isMost ? 'at most ' : ''}
-      {money ? <Amount of={money.amount} /> : null}
-      {entitiesOf(of).map(({ name, text }) => (
-        <span key={name}>
-          , {titleOf(name).toLowerCase()}{' '}
-          <code>
-            <Shown text={text} />
-          </code>
-        </span>
-      ))}
-      ?
-    </>
-  );
-}
-
-/** The same without markup, for the title of the page. */
-export function questionText(of: Decision): string {
-  const money = amountOf(of);
-  const amount = money ? `: ${money.isMost ? 'at most ' : ''}${plain(money.amount)}` : '';
-  const entities = entitiesOf(of).map(
-    ({ name, text }) => `, ${titleOf(name).toLowerCase()} ${visibleText(text)}`,
-  );
-  return `${titleOf(of.request.capability)}${amount}${entities.join('')}?`;
+export function questionOf(of: Decision): Words {
+  const asked = amountOf(of);
+  const amount: Words = asked
+    ? [`: ${asked.isMost ? 'at most ' : ''}`, { money: asked.amount }]
+    : [];
+  return [
+    titleOf(of.request.capability),
+    ...amount,
+    ...entitiesOf(of).flatMap(({ name, text }): Piece[] => [
+      `, ${titleOf(name).toLowerCase()} `,
+      marked('code', [{ shown: text }]),
+    ]),
+    '?',
+  ];
 }
 
 /** What the approver calls the act: "this issue refund" reads badly, so the name is quoted. */
-export function actOf({ request }: Decision): string {
+export function actOf({ request }: Pick<Decision, 'request'>): string {
   return `“${titleOf(request.capability)}”`;
 }
 
@@ -89,8 +72,7 @@ function isShort(value: unknown): value is string {
 }
 
 /** What happens to the world, in a sentence. */
-export function effectSentence(decision: Decision): string {
-  const { capability, cost } = decision;
+export function effectSentence({ capability, cost }: Decision): string {
   if (!capability) return 'The service no longer has this capability.';
   const { kind, words } = effectOf(capability);
   const money =

@@ -1,0 +1,203 @@
+/**
+ * The parts of the evidence on the page. `domain/decision` says what stands in each; here is how it looks.
+ *
+ * @module
+ */
+
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import { isPreviewLost } from '../../../domain/decision/evidence.ts';
+import { partOf, type Shown } from '../../../domain/decision/facts.ts';
+import type { Fact, PartFacts } from '../../../domain/decision/pieces.ts';
+import { personOf } from '../../../domain/decision/values.ts';
+import type { Decision } from '../../../protocol/decision.ts';
+import { BudgetBar } from '../../parts/budget.tsx';
+import { FactTable, PARAMETER_HEADS } from '../../parts/fact-table.tsx';
+import { Copy } from '../../parts/hash.tsx';
+import { Marked } from '../../parts/words.tsx';
+import { commandFor } from './command.ts';
+import { Part, useReport } from './part.tsx';
+
+interface PartsOf {
+  readonly shown: Shown;
+}
+
+/** The first screen: six facts in two columns. The sections below prove each fact. */
+export function Summary({ shown }: PartsOf) {
+  const whole = useRef<HTMLDivElement>(null);
+  useReport('summary', whole, { selector: 'dt', count: 6 });
+  const { facts } = partOf('summary', shown);
+  return (
+    <div class="cols brief" ref={whole}>
+      <List of={facts.slice(0, 3)} />
+      <List of={facts.slice(3)} />
+    </div>
+  );
+}
+
+function List({ of, look = 'facts' }: { readonly of: readonly Fact[]; readonly look?: string }) {
+  return (
+    <dl class={look}>
+      {of.map(({ label, words }, at) => (
+        <>
+          <dt key={at}>
+            <Marked of={label} />
+          </dt>
+          <dd>
+            <Marked of={words} />
+          </dd>
+        </>
+      ))}
+    </dl>
+  );
+}
+
+export function Preview({ shown }: PartsOf) {
+  return (
+    <Part
+      name="preview"
+      shown={shown}
+      // Without the preview that the request names, the part is never complete.
+      expects={({ facts }) => ['dt', isPreviewLost(shown.of) ? -1 : facts.length]}
+    >
+      {({ facts }) => <List of={facts} look="facts wide" />}
+    </Part>
+  );
+}
+
+export function AllParameters({ shown }: PartsOf) {
+  return (
+    <Part name="parameters" shown={shown} expects={rows}>
+      {({ facts }) => (facts.length > 0 ? <FactTable of={facts} heads={PARAMETER_HEADS} /> : null)}
+    </Part>
+  );
+}
+
+export function Changes({ shown }: PartsOf) {
+  return (
+    <Part name="changes" shown={shown} expects={rows}>
+      {({ facts }) => (facts.length > 0 ? <FactTable of={facts} heads={CHANGE_HEADS} /> : null)}
+    </Part>
+  );
+}
+const CHANGE_HEADS = ['Name', 'Then → now'] as const;
+
+export function AgentsWords({ shown }: PartsOf) {
+  return (
+    <Part name="words" shown={shown} expects={({ facts }) => ['blockquote', facts.length]}>
+      {({ facts: [said] }) =>
+        said ? (
+          <figure class="says">
+            <figcaption>
+              <Marked of={said.label} />
+            </figcaption>
+            <Marked of={said.words} />
+          </figure>
+        ) : null
+      }
+    </Part>
+  );
+}
+
+export function Hands({ shown }: PartsOf) {
+  return (
+    <Part name="hands" shown={shown} expects={({ facts }) => ['ol > li', facts.length]}>
+      {({ facts }) => (
+        <ol class="rows">
+          {facts.map(({ label, words }, at) => (
+            <li key={at}>
+              <Marked of={label} /> <Marked of={words} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </Part>
+  );
+}
+
+export function Budgets({ shown }: PartsOf) {
+  const { budgets, cost } = shown.of;
+  return (
+    <Part name="budgets" shown={shown} expects={({ facts }) => ['figure', facts.length]}>
+      {({ facts }) =>
+        budgets.map((budget, at) => (
+          <div key={budget.token_id}>
+            <BudgetBar
+              of={budget}
+              cost={cost ?? undefined}
+              label={personOf(budget.principal)}
+              heading={<Marked of={facts[at]?.label ?? []} />}
+            />
+            <Marked of={facts[at]?.words ?? []} />
+          </div>
+        ))
+      }
+    </Part>
+  );
+}
+
+interface TermsOf extends PartsOf {
+  /** Where the person can choose other terms. */
+  readonly editor: ComponentChildren;
+}
+
+export function Terms({ shown, editor }: TermsOf) {
+  const { approvals } = shown.of.request;
+  return (
+    <Part
+      name="terms"
+      shown={shown}
+      expects={({ facts }) => ['dl.votes > dt', Math.max(facts.length, approvals.length)]}
+    >
+      {({ facts }) => (
+        <>
+          {editor}
+          <List of={facts} look="facts wide votes" />
+        </>
+      )}
+    </Part>
+  );
+}
+
+export function Past({ shown }: PartsOf) {
+  return (
+    <Part name="history" shown={shown} expects={rows}>
+      {({ facts }) =>
+        facts.length > 0 ? <FactTable of={facts} heads={PAST_HEADS} isNamed={false} /> : null
+      }
+    </Part>
+  );
+}
+const PAST_HEADS = ['Asked', 'Decided'] as const;
+
+export function DigestList({ shown }: PartsOf) {
+  const { request } = shown.of;
+  return (
+    <Part
+      name="digests"
+      shown={shown}
+      expects={() => ['code.hash', request.preview === null ? 1 : 2]}
+    >
+      {({ facts }) => (
+        <>
+          <List of={facts} look="facts wide" />
+          <Command of={request} />
+        </>
+      )}
+    </Part>
+  );
+}
+
+function Command({ of }: { readonly of: Decision['request'] }) {
+  const command = commandFor('show', of.approval_request_id);
+  return (
+    <p class="small">
+      <code>{command}</code> <Copy text={command} what="the command" /> computes them without this
+      page.
+    </p>
+  );
+}
+
+function rows({ facts }: PartFacts): [string, number] {
+  return ['tbody tr', facts.length];
+}

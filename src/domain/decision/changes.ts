@@ -1,0 +1,92 @@
+/**
+ * What differs from the newest request of the same agent for the same capability that was approved.
+ *
+ * @module
+ */
+
+import type { Decision } from '../../protocol/decision.ts';
+import type { Money } from '../../protocol/primitives.ts';
+import { canonicalJson } from '../wire/canonical.ts';
+import { hasKnownPast, moneyInputs } from './claims.ts';
+import { namesOf } from './hidden.ts';
+import { empty, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
+import { moneyIn, personOf, plain } from './values.ts';
+
+export interface Change {
+  readonly name: string;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly currency: string | undefined;
+}
+
+export function changesOf({ request, similar, capability }: Decision): Change[] {
+  if (!similar) return [];
+  const [then, asked] = [similar.parameters, request.parameters];
+  const currencies = moneyInputs(capability, then, asked);
+  return namesOf({ ...then, ...asked })
+    .map((name) => ({
+      name,
+      before: then[name],
+      after: asked[name],
+      currency: currencies.get(name),
+    }))
+    .filter(({ before, after }) => textOf(before) !== textOf(after));
+}
+
+function textOf(value: unknown): string {
+  return value === undefined ? '' : canonicalJson(value);
+}
+
+export function changesPart(of: Decision): PartFacts {
+  const { similar, viewer } = of;
+  const changes = changesOf(of);
+  const by = namesWords(similar?.approved_by ?? [], viewer.principal);
+  return {
+    title: ['Changed since the last similar approval'],
+    aside: similar
+      ? [
+          { request: similar.approval_request_id, of: [{ at: similar.decided_at }] },
+          ', by ',
+          { shown: by },
+        ]
+      : undefined,
+    lead: changes.length > 0 ? [] : [empty(sameWords(of))],
+    facts: changes.map((change) => ({
+      label: [{ shown: change.name }],
+      words: differenceWords(change),
+    })),
+  };
+}
+
+function sameWords(of: Decision): string {
+  if (of.similar) return 'Nothing: all parameters are the same as then.';
+  if (!hasKnownPast(of)) return 'Not known: the request is of an older version of the service.';
+  return 'No request of this agent for this capability was approved before.';
+}
+
+/** "you and carol". */
+export function namesWords(names: readonly string[], me: string): string {
+  return names.map((name) => (name === me ? 'you' : personOf(name))).join(' and ');
+}
+
+export function differenceWords({ before, after, currency }: Change): Words {
+  const [then, asked] = [moneyIn(before, currency), moneyIn(after, currency)];
+  return [
+    marked('del', [valuePiece(before, then)]),
+    ' → ',
+    marked('ins', [valuePiece(after, asked)]),
+    ' ',
+    ...(then && asked ? [marked('small', moreOrLess(then, asked), 'unit')] : []),
+  ];
+}
+
+function valuePiece(value: unknown, money: Money | undefined): Piece {
+  if (money) return { money };
+  return value === undefined ? 'absent' : { json: value };
+}
+
+function moreOrLess(then: Money, asked: Money): string {
+  if (then.currency !== asked.currency) return 'another currency';
+  const amount = Math.round(Math.abs(asked.amount - then.amount) * 10_000) / 10_000;
+  return `${plain({ amount, currency: then.currency })} ${asked.amount > then.amount ? 'more' : 'less'}`;
+}

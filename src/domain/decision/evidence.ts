@@ -1,0 +1,121 @@
+/**
+ * The evidence of the call itself: the preview of the service, all parameters, the agent's own words, the digests.
+ *
+ * @module
+ */
+
+import type { Decision } from '../../protocol/decision.ts';
+import { digestsOf } from './checks.ts';
+import { hiddenTexts, moneyInputs } from './claims.ts';
+import { namesOf } from './hidden.ts';
+import { empty, type Fact, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
+import { countOf, formatted, moneyIn, parameterFacts, personOf } from './values.ts';
+import { undoSentence } from './words.ts';
+
+/** Whether the request names a preview that the answer lacks. */
+export function isPreviewLost({ request: { preview, preview_digest } }: Decision): boolean {
+  return preview === null && preview_digest !== null;
+}
+
+export function previewPart(of: Decision): PartFacts {
+  const { preview, created_at } = of.request;
+  const isLost = isPreviewLost(of);
+  const none = 'The capability has no preview. The parameters below are all that it gets.';
+  return {
+    title: ['What happens'],
+    aside: preview ? ['Preview by the service, ', { at: created_at }] : undefined,
+    lead: [
+      ...(isLost ? [marked('p', 'The preview did not load.', 'bad')] : []),
+      ...(preview === null && !isLost ? [empty(none)] : []),
+    ],
+    facts: [
+      ...namesOf(preview ?? {}).map((name) => previewFact(name, preview?.[name])),
+      { label: ['Undo'], words: [undoSentence(of)] },
+    ],
+  };
+}
+
+/** Texts without quotes; everything else also as it is stored. */
+function previewFact(name: string, value: unknown): Fact {
+  const label = [{ shown: name }];
+  if (typeof value === 'string') return { label, words: [{ shown: value }] };
+  const isFormatted = moneyIn(value, undefined) !== undefined || typeof value === 'boolean';
+  const form = isFormatted ? formatted(value, undefined) : [];
+  const look = isFormatted ? 'muted' : undefined;
+  return { label, words: [...form, ' ', marked('span', [{ json: value }], look)] };
+}
+
+export function parametersPart({ request, capability }: Decision): PartFacts {
+  const money = moneyInputs(capability, request.parameters);
+  const facts = parameterFacts(request.parameters, capability?.inputs, money);
+  const count = facts.length;
+  return {
+    title: [count === 1 ? 'The only parameter' : `All ${countOf(count, 'parameter')}`],
+    aside: [marked('code', request.capability)],
+    lead: count === 0 ? [empty('The call has no parameters.')] : [],
+    facts,
+  };
+}
+
+/** The agent's words are in its own voice, so they cannot pass for those of the service. */
+export function wordsPart({ request: { note, requester } }: Decision): PartFacts {
+  const who: Words = [
+    { shown: personOf(requester.subject) },
+    ' says ',
+    marked('span', 'written by the agent, not checked', 'muted'),
+  ];
+  return {
+    title: ["The agent's words"],
+    lead: note ? [] : [empty('The agent wrote nothing for you.')],
+    facts: note ? [{ label: who, words: [marked('blockquote', [{ shown: note }])] }] : [],
+  };
+}
+
+/** One notice for all characters that a reader would not see or would mistake; empty where there are none. */
+export function hiddenNotice(of: Decision): Words {
+  const found = hiddenTexts(of);
+  if (found.length === 0) return [];
+  const count = found.reduce((sum, { hidden }) => sum + hidden.length, 0);
+  return [
+    marked('b', [
+      `${countOf(count, 'hidden character')} in `,
+      ...found.flatMap(({ path }, at): Piece[] => [
+        at === 0 ? '' : ', ',
+        marked('code', [{ shown: path }]),
+      ]),
+    ]),
+    '. Text with such characters can look like other text.',
+  ];
+}
+
+/** Computed from what is shown, and compared with those of the request. `where` names what computes them. */
+export function digestsPart({ request }: Decision, where: string): PartFacts {
+  const { parameters, preview } = digestsOf(request);
+  return {
+    title: ['Exact digests'],
+    aside: [`SHA-256 of canonical JSON, computed ${where}`],
+    facts: [
+      {
+        label: ['Parameters'],
+        words: digestWords(parameters, request.requested_parameters_digest, 'parameters'),
+      },
+      {
+        label: ['Preview'],
+        words:
+          preview === null
+            ? ['The request has none.']
+            : digestWords(preview, request.preview_digest, 'preview'),
+      },
+    ],
+  };
+}
+
+function digestWords(computed: string | undefined, expected: string | null, of: string): Words {
+  const isSame = computed !== undefined && computed === expected;
+  return [
+    { hash: computed ?? '', what: `the digest of the ${of}` },
+    isSame
+      ? marked('p', '✓ Equals the one that the agent asked with', 'small good')
+      : marked('p', '✕ Differs from the one that the agent asked with', 'small bad'),
+  ];
+}

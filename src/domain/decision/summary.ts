@@ -1,0 +1,119 @@
+/**
+ * The summary: six facts that answer the question in the heading. The other parts prove each fact.
+ *
+ * @module
+ */
+
+import type { Decision } from '../../protocol/decision.ts';
+import { effectOf } from '../sign-in/consent-words.ts';
+import { type Change, changesOf, differenceWords } from './changes.ts';
+import { hasKnownBudgets, hasKnownPast, noSimilarWords } from './claims.ts';
+import { marked, type PartFacts, type Piece, type Words } from './pieces.ts';
+import { countOf, digitsOf, moneyIn, personOf } from './values.ts';
+import { effectSentence } from './words.ts';
+
+export function summaryPart(of: Decision): PartFacts {
+  const { request, chain } = of;
+  const hands = chain.length > 0 ? chain.map(({ principal }) => principal) : fallbackChain(of);
+  const today = hasKnownPast(of) ? todayWords(of) : 'not known';
+  return {
+    title: ['Summary'],
+    facts: [
+      { label: ['Effect'], words: effectWords(of) },
+      {
+        label: ['Asks'],
+        words: [{ chain: [...hands].reverse() }, ' ', marked('small', `today: ${today}`, 'unit')],
+      },
+      { label: ['Expires'], words: [{ left: request.expires_at }] },
+      { label: ['Changed'], words: changedWords(of) },
+      { label: ['Budget'], words: budgetWords(of) },
+      { label: ['Approved'], words: approvedWords(of) },
+    ],
+  };
+}
+
+function fallbackChain({ request: { requester } }: Decision): string[] {
+  const { root_principal, subject } = requester;
+  return root_principal === subject ? [subject] : [root_principal, subject];
+}
+
+function effectWords(of: Decision): Words {
+  const kind = of.capability ? effectOf(of.capability).kind : 'changes';
+  const look = kind === 'changes' ? 'effect' : `effect ${kind}`;
+  return [
+    marked('span', effectSentence(of), look),
+    ' ',
+    ...(of.capability ? [marked('small', of.capability.description)] : []),
+  ];
+}
+
+function todayWords({ history: { today } }: Decision): string {
+  const counts = (['approved', 'denied', 'expired', 'pending'] as const)
+    .filter((status) => today[status] > 0)
+    .map((status) => `${today[status]} ${status}`);
+  return counts.length === 0 ? 'no other request' : counts.join(', ');
+}
+
+/** Changes that the summary shows in full; the part of changes has all. */
+const CHANGES_MAX = 2;
+
+function changedWords(of: Decision): Words {
+  if (!of.similar) return [noSimilarWords(of)];
+  const changes = changesOf(of);
+  if (changes.length === 0) return ['nothing since the last approval'];
+  const amounts = changes.filter(isAmount).slice(0, CHANGES_MAX);
+  const others = changes.length - amounts.length;
+  const more =
+    others === 0 ? '' : `${amounts.length === 0 ? '' : 'and '}${countOf(others, 'parameter')} `;
+  return [
+    ...amounts.flatMap((change): Piece[] => [
+      { shown: change.name },
+      ' ',
+      ...differenceWords(change),
+      ' ',
+    ]),
+    marked('small', `${more}since the last approval`),
+  ];
+}
+
+function isAmount({ before, after, currency }: Change): boolean {
+  const isNumber = typeof before === 'number' && typeof after === 'number';
+  return (
+    isNumber || (moneyIn(before, currency) !== undefined && moneyIn(after, currency) !== undefined)
+  );
+}
+
+/** The budget with the least left afterwards. */
+function budgetWords(of: Decision): Words {
+  const { budgets, cost } = of;
+  const known = budgets.filter(({ left_after }) => left_after !== null);
+  const [tightest] = known.sort((a, b) => (a.left_after ?? 0) - (b.left_after ?? 0));
+  if (!hasKnownBudgets(of)) return ['not known: the token of the request cannot be read'];
+  if (budgets.length === 0) return ['no budget limits it'];
+  if (!tightest) return [`not known for ${cost ? 'this currency' : 'this call'}`];
+  const { principal, currency, left } = tightest;
+  const after = tightest.left_after ?? 0;
+  return [
+    marked('b', [{ shown: personOf(principal) }]),
+    ' has ',
+    marked('span', digitsOf({ amount: left, currency }), 'money'),
+    ' → ',
+    marked(
+      'span',
+      [digitsOf({ amount: after, currency }), ' ', marked('small', currency)],
+      after < 0 ? 'money bad' : 'money',
+    ),
+    ' left',
+  ];
+}
+
+function approvedWords({ request, viewer }: Decision): Words {
+  const { approvals, approvals_required } = request;
+  const missing = approvals_required - approvals.length;
+  const next = missing === 1 ? 'Yours completes it.' : `${missing} are missing.`;
+  const isOpen = request.status === 'pending' && viewer.may_decide && !viewer.has_approved;
+  return [
+    marked('b', `${approvals.length} of ${approvals_required}`),
+    ...(isOpen ? [' ', marked('small', next)] : []),
+  ];
+}
