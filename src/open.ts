@@ -69,7 +69,9 @@ export async function openResources(
   let store: Store | undefined;
   let mark: MarkStore | undefined;
   try {
-    store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store, { platform }));
+    const onStep = (step: object) => log.info(step, 'the store was migrated by one step');
+    const opening = { platform, onStep };
+    store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store, opening));
     await sealStore(rowSealOptions(definition, { config, log, store, keyring }));
     mark = await openMarkOf(definition, config);
     const telemetry = await openTelemetry(config, definition.id);

@@ -77,8 +77,9 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     port: [],
     tables: ['port'],
     fsck: ['port'],
-    sqlite: ['port', 'tables', 'fsck'],
-    postgres: ['port', 'tables', 'fsck'],
+    backup: ['port', 'tables'],
+    sqlite: ['port', 'tables', 'fsck', 'backup'],
+    postgres: ['port', 'tables', 'fsck', 'backup'],
   },
   service: {
     pace: [],

@@ -26,6 +26,11 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./operate/calls.ts')).callsCommand(),
   },
   {
+    name: 'backup',
+    summary: 'copy the store into one file while services run',
+    load: async () => (await import('./store/backup.ts')).backupCommand(),
+  },
+  {
     name: 'checkpoint',
     summary: 'list the signed heads of the log, or seal one now',
     load: async () => (await import('./operate/checkpoint.ts')).checkpointCommand(),
@@ -89,6 +94,11 @@ const ENTRIES: readonly Entry[] = [
     name: 'recover',
     summary: 'let a service append again after its log was rolled back or its mark lost',
     load: async () => (await import('./store/recover.ts')).recoverCommand(),
+  },
+  {
+    name: 'restore',
+    summary: 'make a new store from a backup',
+    load: async () => (await import('./store/restore.ts')).restoreCommand(),
   },
   {
     name: 'serve',

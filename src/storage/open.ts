@@ -5,10 +5,22 @@
  */
 
 import type { Platform } from '../platform.ts';
+import { type Loader, type RestoredFacts, restoreParts, type Snapshot } from './backup/backup.ts';
+import {
+  type BackupFile,
+  type BackupHeader,
+  readBackup,
+  type SchemaVersions,
+} from './backup/file.ts';
 import { type MarkStore, markIn } from './port/mark.ts';
 import type { Store } from './port/store.ts';
+import type { OnStep } from './port/versions.ts';
+import { SCHEMA_VERSION } from './postgres/schema/migrations.ts';
+import { loadSqlite } from './sqlite/backup/loader.ts';
+import { openSqliteSnapshot } from './sqlite/backup/snapshot.ts';
 import { IN_MEMORY } from './sqlite/connection.ts';
 import { openSqliteMark } from './sqlite/log/mark.ts';
+import { MIGRATIONS } from './sqlite/schema/migrations.ts';
 import { openSqlite } from './sqlite/store.ts';
 
 export interface StoreOptions {
@@ -18,30 +30,89 @@ export interface StoreOptions {
   readonly clock?: (() => Date) | undefined;
   /** False: refuses a missing or older store, and writes nothing. A store in memory is always new. */
   readonly create?: boolean | undefined;
+  /** Called after each step that brings an older store to the current version. */
+  readonly onStep?: OnStep | undefined;
 }
 
 /** `memory:`, `sqlite:<file>`, or the address of a PostgreSQL database. */
 export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
-  const { platform, clock, create } = options;
+  const { platform, clock } = options;
   if (url === 'memory:') return openSqlite(IN_MEMORY, { platform, clock });
-  if (/^postgres(ql)?:\/\//.test(url)) {
+  if (isPostgres(url)) {
     // Loaded on demand: a SQLite store does not wait for this driver.
     const { openPostgres } = await import('./postgres/store.ts');
-    return openPostgres(url, { platform, clock, create });
+    return openPostgres(url, options);
   }
-  if (/^sqlite:./.test(url)) {
-    return openSqlite(url.slice('sqlite:'.length), { platform, clock, create });
-  }
+  if (isSqlite(url)) return openSqlite(fileOf(url), options);
+  throw unknownAddress(url);
+}
 
+/** The versions of the schema that this program writes. */
+export const SCHEMA_VERSIONS: SchemaVersions = {
+  sqlite: MIGRATIONS.length,
+  postgres: SCHEMA_VERSION,
+};
+
+/** One state of a store, for a backup. Refuses a store that is missing or of another version. */
+export async function openSnapshot(url: string): Promise<Snapshot> {
+  if (isSqlite(url)) return openSqliteSnapshot(fileOf(url));
+  if (isPostgres(url)) {
+    const { openPostgresSnapshot } = await import('./postgres/backup/snapshot.ts');
+    return openPostgresSnapshot(url);
+  }
+  throw unknownAddress(url, '"sqlite:<file>" or "postgres://…"');
+}
+
+/** Reads and checks a backup. Writes nothing. */
+export function checkBackup(file: BackupFile, onProgress?: OnProgress): Promise<RestoredFacts> {
+  return restoreParts(readBackup(file, SCHEMA_VERSIONS), async () => undefined, onProgress);
+}
+
+/**
+ * Makes a new store from a backup: all of it, or nothing. Refuses a place that has a store. `open` gives the file
+ * from its beginning, and may be called again.
+ */
+export async function restoreStore(
+  url: string,
+  open: () => BackupFile,
+  onProgress?: OnProgress,
+): Promise<RestoredFacts> {
+  const filled = (loaderFor: (header: BackupHeader) => Promise<Loader>) =>
+    restoreParts(readBackup(open(), SCHEMA_VERSIONS), loaderFor, onProgress);
+  if (isSqlite(url)) return loadSqlite(fileOf(url), filled);
+  if (isPostgres(url)) {
+    const { loadPostgres } = await import('./postgres/backup/loader.ts');
+    return loadPostgres(url, filled);
+  }
+  throw unknownAddress(url, '"sqlite:<file>" or "postgres://…"');
+}
+
+type OnProgress = (rows: number, table: string) => void;
+
+function isPostgres(url: string): boolean {
+  return /^postgres(ql)?:\/\//.test(url);
+}
+
+function isSqlite(url: string): boolean {
+  return /^sqlite:./.test(url);
+}
+
+function fileOf(url: string): string {
+  return url.slice('sqlite:'.length);
+}
+
+function unknownAddress(
+  url: string,
+  known = '"memory:", "sqlite:<file>" or "postgres://…"',
+): Error {
   // The address may contain a password after its scheme, so the message shows only the scheme.
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0] ?? '';
-  const known = '"memory:", "sqlite:<file>" or "postgres://…"';
-  throw new Error(`Cannot open the store: "${scheme}" is not ${known}`);
+  return new Error(`Cannot open the store: "${scheme}" is not ${known}`);
 }
 
 /** `sqlite:<file>`, or the address of a PostgreSQL database. */
 export async function openMark(url: string): Promise<MarkStore> {
-  if (url.startsWith('sqlite:')) return markIn(openSqliteMark(url.slice('sqlite:'.length)));
+  if (url.startsWith('sqlite:')) return markIn(openSqliteMark(fileOf(url)));
   const { openPostgresMark } = await import('./postgres/log/mark.ts');
   return markIn(await openPostgresMark(url));
 }

@@ -24,21 +24,41 @@ export function writeTextAtomically(path: string, text: string): Promise<void> {
 }
 
 /** `part` is a temporary name beside `path`. A crash may leave it behind. */
-export async function writeAtomically(
+export function writeAtomically(
   path: string,
   part: string,
   lines: AsyncIterable<string>,
 ): Promise<void> {
+  return writePieces(path, part, collected(lines));
+}
+
+/** Writes bytes of any length. */
+export function writeBytesAtomically(
+  path: string,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  return writePieces(path, `${path}.${randomBytes(8).toString('hex')}.part`, bytes);
+}
+
+async function* collected(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let held = '';
+  for await (const line of lines) {
+    held += `${line}\n`;
+    if (held.length < CHUNK_BYTES) continue;
+    yield held;
+    held = '';
+  }
+  yield held;
+}
+
+async function writePieces(
+  path: string,
+  part: string,
+  pieces: AsyncIterable<string | Uint8Array>,
+): Promise<void> {
   const file = await open(part, 'wx', PRIVATE);
   try {
-    let held = '';
-    for await (const line of lines) {
-      held += `${line}\n`;
-      if (held.length < CHUNK_BYTES) continue;
-      await file.appendFile(held);
-      held = '';
-    }
-    await file.appendFile(held);
+    for await (const piece of pieces) await file.appendFile(piece);
     await file.sync();
     await file.close();
     await rename(part, path);

@@ -5,6 +5,7 @@
  */
 
 import { type Platform, system } from '../../platform.ts';
+import type { OnStep } from '../port/versions.ts';
 
 export interface PostgresOptions {
   readonly platform?: Platform | undefined;
@@ -21,6 +22,8 @@ export interface PostgresOptions {
   readonly resolveTimeoutMs?: number | undefined;
   /** Receives what an operator should know and no caller can act on. */
   readonly onWarning?: ((message: string) => void) | undefined;
+  /** Called after each step that brings an older store to the current version. */
+  readonly onStep?: OnStep | undefined;
   /** False: refuses, and does not change, a database without a store of the current version. */
   readonly create?: boolean | undefined;
 }
@@ -43,6 +46,7 @@ export function settingsOf(options: PostgresOptions): PostgresSettings {
     resolveTimeoutMs: options.resolveTimeoutMs ?? RESOLVE_TIMEOUT_MS,
     onWarning: options.onWarning ?? (() => {}),
     create: options.create ?? true,
+    onStep: options.onStep ?? (() => {}),
   };
 }
 

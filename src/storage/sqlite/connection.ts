@@ -50,6 +50,8 @@ export interface Connection {
   change(sql: string, ...values: Value[]): number;
   get<Row>(sql: string, ...values: Value[]): Row | undefined;
   all<Row>(sql: string, ...values: Value[]): Row[];
+  /** The rows one by one, for a connection that has no other statement of this text under way. */
+  each<Row>(sql: string): Iterable<Row>;
   /** Executes a script that takes no values. */
   script(sql: string): void;
   /** False after SQLite itself has rolled back, as it does when the disk fails. */
@@ -196,6 +198,7 @@ function connectionOn(database: DatabaseSyncInstance, platform: Platform): Conne
     change: (sql, ...values) => Number(prepared(sql).run(...bound(values)).changes),
     get: (sql, ...values) => prepared(sql).get(...bound(values)),
     all: (sql, ...values) => prepared(sql).all(...bound(values)),
+    each: (sql) => prepared(sql).iterate(),
     script: (sql) => database.exec(sql),
     inTransaction: () => database.isTransaction,
     close: () => {

@@ -14,6 +14,7 @@
 import { existsSync } from 'node:fs';
 import type { Platform } from '../../platform.ts';
 import type { Store } from '../port/store.ts';
+import type { OnStep } from '../port/versions.ts';
 import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import { admit } from './calls/admission.ts';
@@ -44,7 +45,7 @@ import { beginOrigin, createLogWriter, type LogWriter, readHead } from './log/wr
 import * as passkeys from './passkeys.ts';
 import { createReader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
-import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
+import { MIGRATIONS, migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
 import * as signIn from './sign-in.ts';
 import type { TokensSeen } from './token-rows.ts';
 import * as tokens from './tokens.ts';
@@ -53,6 +54,8 @@ export interface SqliteOptions {
   /** The clock of the rules; default: the system's. */
   readonly clock?: (() => Date) | undefined;
   readonly platform?: Platform | undefined;
+  /** Called after each step that brings an older store to the current version. */
+  readonly onStep?: OnStep | undefined;
   /** False: refuses, and does not change, a file without a store of the current version. */
   readonly create?: boolean | undefined;
 }
@@ -77,7 +80,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
 
 /** The store on a connection that is already open. The store closes it. */
 export function createSqliteStore(connection: Connection, options: SqliteOptions = {}): Store {
-  migrate(connection);
+  migrate(connection, MIGRATIONS, options.onStep);
   const log = createLogWriter(connection);
   const commits = createGroupCommit(connection, log);
   // A call often writes its entry in the turn of its read, so each read also schedules a commit.

@@ -43,7 +43,7 @@ test('openPostgres() refuses a store of a newer version, and leaves it alone', a
   const newer = SCHEMA_VERSION + 1;
   await runSql(url, `UPDATE meta SET version = ${newer}`);
 
-  const message = `Cannot open the store: it was written by version ${newer}, this program knows ${SCHEMA_VERSION}`;
+  const message = `Cannot open the store: it was written by version ${newer} of the schema, this program knows ${SCHEMA_VERSION}; start the version of the program that wrote it, or a later one (see docs/operating.md, "Upgrading")`;
   await assert.rejects(openPostgres(url), { message });
 
   assert.deepEqual(await runSql(url, 'SELECT version FROM meta'), [{ version: newer }]);
@@ -69,7 +69,7 @@ test('openPostgres() leaves an older store alone where it may not create', async
   const older = SCHEMA_VERSION - 1;
   await runSql(url, `UPDATE meta SET version = ${older}`);
 
-  const message = `Cannot open the store: it was written by version ${older}, start the service once to bring it to ${SCHEMA_VERSION}`;
+  const message = `Cannot open the store: it was written by version ${older} of the schema, start the service once to bring it to ${SCHEMA_VERSION}`;
   await assert.rejects(openPostgres(url, { create: false }), { message });
 
   assert.deepEqual(await runSql(url, 'SELECT version FROM meta'), [{ version: older }]);
@@ -222,3 +222,18 @@ async function untilAnswered(probe: () => Promise<void>): Promise<void> {
   await probe().catch(() => {});
   await probe();
 }
+
+test('openPostgres() reports the step of an older store with its duration', async () => {
+  const url = await olderStore("now() - interval '1 minute'");
+  const steps: object[] = [];
+
+  const store = await openPostgres(url, {
+    onStep: ({ milliseconds, ...step }) => {
+      assert.ok(milliseconds >= 0);
+      steps.push(step);
+    },
+  });
+  await store.close();
+
+  assert.deepEqual(steps, [{ version: SCHEMA_VERSION, of: SCHEMA_VERSION }]);
+});

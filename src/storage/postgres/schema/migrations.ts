@@ -10,6 +10,7 @@
 import { type Platform, pause } from '../../../platform.ts';
 import { HEARTBEAT_MS, SILENT_MS } from '../../port/invocation-store.ts';
 import { StoreUnavailable } from '../../port/store.ts';
+import { newerStore, olderStore } from '../../port/versions.ts';
 import type { Database, Session } from '../connection.ts';
 import type { PostgresSettings } from '../options.ts';
 import { AGENTS } from './agents.ts';
@@ -90,15 +91,53 @@ const SERVER_VERSION_MIN = 140_000;
  */
 export async function migrate(
   database: Database,
-  { onWarning, create, platform }: Pick<PostgresSettings, 'onWarning' | 'create' | 'platform'>,
+  { onWarning, create, platform, onStep }: MigrationSettings,
 ): Promise<string> {
   await refuseUnfit(database, onWarning);
   const { meta } = await database.transaction(findStore);
   if (create && meta && meta.version < SCHEMA_VERSION) await refuseUsed(database, platform);
   for (;;) {
-    const logId = await database.transaction((session) => takeStep(session, create));
-    if (logId !== undefined) return logId;
+    const started = platform.now();
+    const taken = await database.transaction((session) => takeStep(session, create));
+    if ('logId' in taken) return taken.logId;
+    const milliseconds = platform.now() - started;
+    // The steps that make a new store are not reported.
+    if (meta) onStep({ version: taken.version, of: SCHEMA_VERSION, milliseconds });
   }
+}
+
+type MigrationSettings = Pick<PostgresSettings, 'onWarning' | 'create' | 'platform' | 'onStep'>;
+
+/**
+ * Makes a new store of an earlier version, with this id for its log. Only inside a transaction, under the lock
+ * of migrations. Refuses a database that has a store.
+ */
+export async function makeStore(session: Session, version: number, logId: string): Promise<void> {
+  const { meta, database } = await findStore(session);
+  if (meta !== undefined) {
+    throw new Error(
+      `Cannot open the store: there is a store in the database "${database}" already; name an empty database`,
+    );
+  }
+  await session.run(META_TABLE);
+  await runSteps(session, 0, 1);
+  await session.run(LOG_ID, [logId]);
+  await runSteps(session, 1, version);
+}
+
+/** Runs the steps from one version to another. Only inside a transaction. */
+export async function runSteps(session: Session, from: number, to: number): Promise<void> {
+  for (let version = from; version < to; version++) {
+    // Several statements in one text cannot be prepared; each runs only once.
+    await session.run({ name: '', text: MIGRATIONS[version] as string });
+    await session.run(VERSION, [version + 1]);
+  }
+}
+
+/** Waits as long as a migration may take, and keeps other migrations out until the transaction ends. */
+export async function lockMigrations(session: Session): Promise<void> {
+  await session.run(PATIENCE, []);
+  await session.run(LOCK, [MIGRATION_LOCK]);
 }
 
 /** The version this program writes. */
@@ -150,24 +189,22 @@ async function refuseUsed(database: Database, platform: Platform): Promise<void>
 }
 
 /** Runs the next step; returns the log's id when none is left. */
-async function takeStep(session: Session, create: boolean): Promise<string | undefined> {
-  await session.run(PATIENCE, []);
-  await session.run(LOCK, [MIGRATION_LOCK]);
+async function takeStep(
+  session: Session,
+  create: boolean,
+): Promise<{ logId: string } | { version: number }> {
+  await lockMigrations(session);
   const { meta, database } = await findStore(session);
   const version = meta?.version ?? 0;
   if (version > SCHEMA_VERSION) {
-    const known = `this program knows ${SCHEMA_VERSION}`;
-    throw new Error(`Cannot open the store: it was written by version ${version}, ${known}`);
+    throw new Error(`Cannot open the store: ${newerStore(version, SCHEMA_VERSION)}`);
   }
-  const step = MIGRATIONS[version];
-  if (step === undefined) return meta?.log_id;
+  if (meta && version === SCHEMA_VERSION) return { logId: meta.log_id };
   if (!create) throw new Error(`Cannot open the store: ${unmade(meta, database)}`);
 
   if (meta === undefined) await session.run(META_TABLE);
-  // Several statements in one text cannot be prepared; each runs only once.
-  await session.run({ name: '', text: step });
-  await session.run(VERSION, [version + 1]);
-  return undefined;
+  await runSteps(session, version, version + 1);
+  return { version: version + 1 };
 }
 
 /** The store's own row, if there is one. Our tables without that row belong to another program. */
@@ -189,8 +226,7 @@ async function findStore(
 
 function unmade(meta: MetaRow | undefined, database: string): string {
   if (meta === undefined) return `there is no store in the database "${database}"`;
-  const remedy = `start the service once to bring it to ${SCHEMA_VERSION}`;
-  return `it was written by version ${meta.version}, ${remedy}`;
+  return olderStore(meta.version, SCHEMA_VERSION);
 }
 
 interface FoundRow {
@@ -270,6 +306,8 @@ const META_TABLE = {
 };
 
 const META = { name: 'meta', text: 'SELECT version, log_id FROM meta' };
+
+const LOG_ID = { name: 'migration_log_id', text: 'UPDATE meta SET log_id = $1' };
 
 const VERSION = {
   name: 'migration_version',

@@ -71,7 +71,7 @@ test('migrate() refuses a store of a newer program', () => {
   connection.script(`PRAGMA user_version = ${newer}`);
 
   assert.throws(() => migrate(connection), {
-    message: `Cannot open the store: it was written by version ${newer}, this program knows ${MIGRATIONS.length}`,
+    message: `Cannot open the store: it was written by version ${newer} of the schema, this program knows ${MIGRATIONS.length}; start the version of the program that wrote it, or a later one (see docs/operating.md, "Upgrading")`,
   });
 });
 
@@ -99,7 +99,24 @@ test('unmadeFile() says what an older file needs, and nothing of one that is up 
   migrate(connection);
   const newer = [...MIGRATIONS, () => {}];
 
-  const reason = `it was written by version ${MIGRATIONS.length}, start the service once to bring it to ${newer.length}`;
+  const reason = `it was written by version ${MIGRATIONS.length} of the schema, start the service once to bring it to ${newer.length}`;
   assert.equal(unmadeFile(connection, 'writ.db', newer), reason);
   assert.equal(unmadeFile(connection, 'writ.db'), undefined);
+});
+
+test('migrate() reports each step of an older store with its duration, and none of a new one', () => {
+  const steps: object[] = [];
+  migrate(connection, MIGRATIONS.slice(0, -2), (step) => steps.push(step));
+  assert.deepEqual(steps, []);
+
+  migrate(connection, MIGRATIONS, ({ milliseconds, ...step }) => {
+    assert.ok(milliseconds >= 0);
+    steps.push(step);
+  });
+
+  const of = MIGRATIONS.length;
+  assert.deepEqual(steps, [
+    { version: of - 1, of },
+    { version: of, of },
+  ]);
 });

@@ -9,6 +9,7 @@
  */
 
 import { newUuid } from '../../../platform.ts';
+import { newerStore, type OnStep, olderStore } from '../../port/versions.ts';
 import { BUSY_TIMEOUT_MS, type Connection, rollBack } from '../connection.ts';
 import { AGENTS } from './agents.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './approvals.ts';
@@ -60,32 +61,55 @@ const STEP_TIMEOUT_MS = 120_000;
 export function migrate(
   connection: Connection,
   migrations: readonly Migration[] = MIGRATIONS,
+  onStep: OnStep = () => undefined,
 ): void {
   if (versionOf(connection) < migrations.length) {
     connection.script(`PRAGMA busy_timeout = ${STEP_TIMEOUT_MS}`);
-    takeSteps(connection, migrations);
+    takeSteps(connection, migrations, onStep);
     connection.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
   refuse(unfitFile(connection, migrations));
 }
 
-function takeSteps(connection: Connection, migrations: readonly Migration[]): void {
+function takeSteps(connection: Connection, migrations: readonly Migration[], onStep: OnStep): void {
+  // The steps that make a new store are not reported.
+  const isNew = versionOf(connection) === 0;
   for (let version = versionOf(connection); version < migrations.length; ) {
+    const started = connection.platform.now();
     connection.script('BEGIN IMMEDIATE');
     try {
-      version = versionOf(connection);
+      const before = versionOf(connection);
+      version = before;
       if (version < migrations.length) {
         refuse(unfitFile(connection, migrations));
-        (migrations[version] as Migration)(connection);
+        takeStep(connection, version, migrations);
         version += 1;
-        connection.script(`PRAGMA user_version = ${version}`);
       }
       connection.script('COMMIT');
+      const milliseconds = connection.platform.now() - started;
+      if (!isNew && version > before) onStep({ version, of: migrations.length, milliseconds });
     } catch (error) {
       rollBack(connection);
       throw error;
     }
   }
+}
+
+/** Runs the step that leads from `version`, unless it was done. Only inside a transaction. */
+export function takeStep(
+  connection: Connection,
+  version: number,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
+  if (versionOf(connection) !== version) return;
+  (migrations[version] as Migration)(connection);
+  connection.script(`PRAGMA user_version = ${version + 1}`);
+}
+
+/** Why no new store can be made in this file. Only reads. */
+export function usedFile(connection: Connection, path: string): string | undefined {
+  if (versionOf(connection) === 0) return undefined;
+  return `there is a store in "${path}" already; name a file that does not exist`;
 }
 
 /** Why this file must not be changed: another or a newer program wrote it. Only reads. */
@@ -98,7 +122,7 @@ export function unfitFile(
   // Other programs number their versions too.
   if (version > 0 && !isMarked) return 'the file belongs to another program';
   if (version > migrations.length) {
-    return `it was written by version ${version}, this program knows ${migrations.length}`;
+    return newerStore(version, migrations.length);
   }
   if (version > 0) return undefined;
 
@@ -116,8 +140,7 @@ export function unmadeFile(
   const version = versionOf(connection);
   if (version === migrations.length) return undefined;
   if (version === 0) return noStoreIn(path);
-  const remedy = `start the service once to bring it to ${migrations.length}`;
-  return `it was written by version ${version}, ${remedy}`;
+  return olderStore(version, migrations.length);
 }
 
 export function noStoreIn(path: string): string {

@@ -1,0 +1,94 @@
+/**
+ * `writ restore`: makes a new store from a backup, in either kind of database.
+ *
+ * @module
+ */
+
+import { createReadStream, statSync } from 'node:fs';
+import { loadConfig } from '../../config/config.ts';
+import { absoluteStore } from '../../config/log.ts';
+import type { RestoredFacts } from '../../storage/backup/backup.ts';
+import { checkBackup, openStore, restoreStore } from '../../storage/open.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
+import { EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
+import { needed } from '../shell/options.ts';
+import { JSON_OPTION, printFacts, printJson } from '../shell/output.ts';
+import { startProgress } from '../shell/progress.ts';
+import { STORE_OPTION } from './backup.ts';
+import { type LogState, logState } from './mark-state.ts';
+
+export function restoreCommand(): Leaf {
+  return leaf({
+    name: 'restore',
+    summary: 'make a new store from a backup',
+    about: `Reads the whole file first, then makes a new store from it: all of it, or nothing. Refuses a place that has a store. A backup of SQLite restores into PostgreSQL, and the reverse.
+
+Takes the store and the mark from the environment and from the configuration file in the working folder, and says how the restored log relates to the mark. The service needs the keys that it had when the backup was made.`,
+    operands: { file: needed('<file>', 'a file that "writ backup" made') },
+    options: { ...STORE_OPTION, ...JSON_OPTION },
+    examples: [
+      ['writ restore writ-backup.gz', 'into the store of the configuration'],
+      ['writ restore writ-backup.gz --store postgres://writ@db/writ', 'into another database'],
+    ],
+    cannot: 'restore the store',
+    async run({ file, store, json }, io) {
+      const config = await loadConfig(process.cwd(), {}, io.env);
+      const url = store === undefined ? config.store : absoluteStore(store, process.cwd());
+      const facts = await restored(url, file, io);
+      const state = await stateAfter(url, config);
+      if (json) {
+        printJson(io, { ...summary(facts), state: state.state, why: state.why });
+        return EXIT_OK;
+      }
+      report(facts, state, io);
+      return EXIT_OK;
+    },
+  });
+}
+
+async function restored(url: string, file: string, io: Io): Promise<RestoredFacts> {
+  const { size } = statSync(file);
+  const open = () => ({ bytes: createReadStream(file), size });
+  const progress = startProgress(io);
+  try {
+    await checkBackup(open(), (rows) => progress.say(`${rows} rows checked`));
+    return await restoreStore(url, open, (rows) => progress.say(`${rows} rows restored`));
+  } finally {
+    progress.end();
+  }
+}
+
+async function stateAfter(url: string, config: Parameters<typeof logState>[0]): Promise<LogState> {
+  const store = await openStore(url, { create: false });
+  try {
+    return await logState(config, store);
+  } finally {
+    await store.close();
+  }
+}
+
+function summary({ header, entries, rows }: RestoredFacts) {
+  const { created_at, product, kind, log_id } = header;
+  return { created_at, product, kind, log_id, entry_count: entries, rows };
+}
+
+function report(facts: RestoredFacts, state: LogState, io: Io): void {
+  const { created_at, product, kind, log_id, entry_count, rows } = summary(facts);
+  printFacts(io, [
+    ['backup', `${created_at}, ${kind}, version ${product}`],
+    ['log', log_id],
+    ['entries', entry_count],
+    ['rows', rows],
+    ['state', stateText(state)],
+  ]);
+}
+
+function stateText({ state, why, entries, signed }: LogState): string {
+  if (state === 'ready') return `ready: ${why}`;
+  if (state === 'mark_missing')
+    return `not ready: ${why}, and "writ recover --accept-missing-mark"`;
+  if (state === 'unknown') return `unknown: ${why}`;
+  const lost = signed === undefined ? '' : ` by ${signed - entries} entries`;
+  return `rolled back${lost}: ${why}, and "writ recover --accept-loss"`;
+}

@@ -1,0 +1,228 @@
+/**
+ * Backup and restore: copies every row of one snapshot into a file, and a file into a new store.
+ *
+ * Knows no database: a `Snapshot` reads one, a `Loader` fills one. Both directions grow the tree from the leaf
+ * hashes, so that a damaged log is found before a file or a store with it exists.
+ *
+ * @module
+ */
+
+import { foldPeaks } from '../../domain/log/merkle.ts';
+import { firstPlaceOf, leafIndexOf } from '../../domain/log/origin.ts';
+import { fromBase64 } from '../../domain/wire/base64.ts';
+import { toHex } from '../../domain/wire/hash.ts';
+import {
+  BACKUP_FORMAT,
+  type BackupHead,
+  type BackupHeader,
+  type BackupPart,
+  compressed,
+  type SchemaVersions,
+} from './file.ts';
+import {
+  CopyFault,
+  createLogCheck,
+  type GrownTree,
+  type LogCheck,
+  type PlacedLeaf,
+} from './log-check.ts';
+import {
+  CHECKPOINTS,
+  COPIED_TABLES,
+  type CopiedRow,
+  type CopiedTable,
+  LOG,
+  ORIGINS,
+  QUEUE,
+} from './tables.ts';
+
+/** One state of a store. Other processes may change the store while it is read. */
+export interface Snapshot {
+  readonly kind: keyof SchemaVersions;
+  readonly logId: string;
+  readonly rowSeal: string | null;
+  readonly head: BackupHead;
+  /** The rows of a table in slices, the log in the order of its places. */
+  rows(table: CopiedTable): AsyncIterable<readonly CopiedRow[]>;
+  close(): Promise<void>;
+}
+
+/** Fills a new store. All of it becomes visible at once, or nothing. */
+export interface Loader {
+  insert(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>;
+  /** Entries with their places, and the nodes that they complete. */
+  insertEntries(entries: readonly CopiedRow[], columns: CopiedTable, nodes: Nodes): Promise<void>;
+  setHead(tree: GrownTree): Promise<void>;
+}
+
+type Nodes = ReturnType<LogCheck['grow']>;
+
+export interface BackupOptions {
+  readonly now: Date;
+  readonly product: string;
+  readonly schema: SchemaVersions;
+  /** Called after each slice with the number of rows so far. */
+  readonly onProgress: (rows: number, table: string) => void;
+}
+
+/** The bytes of a backup file. Throws `CopyFault` when the log in the store is damaged. */
+export function backupOf(snapshot: Snapshot, options: BackupOptions): AsyncIterable<Uint8Array> {
+  return compressed(linesOf(snapshot, options));
+}
+
+async function* linesOf(
+  snapshot: Snapshot,
+  { now, product, schema, onProgress }: BackupOptions,
+): AsyncGenerator<string> {
+  const { kind, logId, rowSeal, head } = snapshot;
+  const header: BackupHeader = {
+    ...{ format: BACKUP_FORMAT, created_at: now.toISOString(), product, schema, kind },
+    ...{ log_id: logId, row_seal: rowSeal, head },
+  };
+  yield JSON.stringify(header);
+  const check = createLogCheck();
+  const rows: Record<string, number> = {};
+  let count = 0;
+  for (const table of COPIED_TABLES) {
+    const { name, columns } = table;
+    let written = 0;
+    yield JSON.stringify({ table: name, columns: columns.map((column) => column.name) });
+    for await (const slice of snapshot.rows(table)) {
+      checkRows(check, table, slice);
+      for (const row of slice) yield JSON.stringify(row);
+      written += slice.length;
+      count += slice.length;
+      onProgress(count, name);
+    }
+    rows[name] = written;
+    if (table === LOG) checkHead(check, head);
+  }
+  yield JSON.stringify({ rows });
+}
+
+/** What a restore knows after it has read a file once. */
+export interface RestoredFacts {
+  readonly header: BackupHeader;
+  /** Entries of the current log, with those that waited for a place. */
+  readonly entries: number;
+  readonly rows: number;
+}
+
+/** Reads the parts of a file and checks all of it. With a loader, inserts it. */
+export async function restoreParts(
+  parts: AsyncIterable<BackupPart>,
+  onHeader: (header: BackupHeader) => Promise<Loader | undefined>,
+  onProgress: (rows: number, table: string) => void = () => undefined,
+): Promise<RestoredFacts> {
+  const check = createLogCheck();
+  let header: BackupHeader | undefined;
+  let loader: Loader | undefined;
+  let isPlaced = false;
+  let rows = 0;
+  const place = async () => {
+    if (!isPlaced) checkHead(check, (header as BackupHeader).head);
+    isPlaced = true;
+  };
+  for await (const part of parts) {
+    if ('header' in part) {
+      header = part.header;
+      loader = await onHeader(header);
+      continue;
+    }
+    if ('counts' in part) break;
+    const { table, rows: slice } = part;
+    if (table.name !== ORIGINS.name && table.name !== LOG.name) await place();
+    await restoreSlice({ check, loader, logId: (header as BackupHeader).log_id }, table, slice);
+    rows += slice.length;
+    onProgress(rows, table.name);
+  }
+  if (!header) throw new CopyFault('the file is not a backup: it has no header');
+  await place();
+  const tree = check.tree();
+  await loader?.setHead(tree);
+  return { header, entries: leafIndexOf(tree.place), rows };
+}
+
+interface Restoring {
+  readonly check: LogCheck;
+  readonly loader: Loader | undefined;
+  readonly logId: string;
+}
+
+async function restoreSlice(
+  { check, loader, logId }: Restoring,
+  table: CopiedTable,
+  rows: readonly CopiedRow[],
+): Promise<void> {
+  if (table.name === LOG.name || table.name === QUEUE.name) {
+    const entries = table.name === LOG.name ? rows : placedRows(check, rows);
+    const placed = table.name === LOG.name ? table : withPlace(table);
+    const nodes = check.grow(leavesOf(placed, entries));
+    await loader?.insertEntries(entries, placed, nodes);
+    return;
+  }
+  checkRows(check, table, rows);
+  if (table.name !== ORIGINS.name) {
+    await loader?.insert(table, rows);
+    return;
+  }
+  // The migration that makes the table has inserted the first log.
+  const [first, named] = [indexOf(table, 'first'), indexOf(table, 'log_id')];
+  const own = rows.find((row) => row[first] === 0);
+  if (own && own[named] !== logId) throw new CopyFault('its list of logs begins with another log');
+  await loader?.insert(
+    table,
+    rows.filter((row) => row !== own),
+  );
+}
+
+/** Entries without a place get the next ones, in their order, as a running service would do. */
+function placedRows(check: LogCheck, rows: readonly CopiedRow[]): CopiedRow[] {
+  const { place } = check.tree();
+  return rows.map((row, index) => [place + index, ...row]);
+}
+
+function withPlace({ columns }: CopiedTable): CopiedTable {
+  const sequence = { name: 'sequence', kind: 'integer', isOptional: false } as const;
+  return { name: LOG.name, columns: [sequence, ...columns] };
+}
+
+/** Checks what the rows of a table say about the log. */
+function checkRows(check: LogCheck, table: CopiedTable, rows: readonly CopiedRow[]): void {
+  if (table.name === ORIGINS.name) {
+    const first = indexOf(table, 'first');
+    for (const row of rows) check.origin(row[first] as number);
+  }
+  if (table.name === LOG.name) check.grow(leavesOf(table, rows));
+  if (table.name === CHECKPOINTS.name) {
+    const [sequence, size] = [indexOf(table, 'sequence'), indexOf(table, 'size')];
+    for (const row of rows) check.checkpoint(row[sequence] as number, row[size] as number);
+  }
+}
+
+function checkHead(check: LogCheck, { place, entries, root }: BackupHead): void {
+  const tree = check.tree();
+  const has = { place: tree.place, root: toHex(foldPeaks(tree.peaks)) };
+  if (has.place === place && has.root === root && leafIndexOf(place) === entries) return;
+  const found = `its head says ${entries} entries with root ${root}, its log has ${has.place - firstPlaceOf(has.place)} with ${has.root}`;
+  throw new CopyFault(`the log is damaged: ${found}; see "writ fsck"`);
+}
+
+function leavesOf(table: CopiedTable, rows: readonly CopiedRow[]): PlacedLeaf[] {
+  const [sequence, hash, time] = [
+    indexOf(table, 'sequence'),
+    indexOf(table, 'leaf_hash'),
+    indexOf(table, 'timestamp'),
+  ];
+  return rows.map((row) => ({
+    sequence: row[sequence] as number,
+    hash: fromBase64(row[hash] as string) as Uint8Array,
+    time: row[time] as number,
+  }));
+}
+
+function indexOf({ name, columns }: CopiedTable, column: string): number {
+  const index = columns.findIndex((each) => each.name === column);
+  if (index === -1) throw new CopyFault(`table "${name}" has no column "${column}"`);
+  return index;
+}

@@ -1,0 +1,137 @@
+/**
+ * Reads one state of a PostgreSQL store: one transaction that sees what was committed when it began.
+ *
+ * Rows come through a cursor, so that neither side holds a table in memory. While the transaction is open the
+ * server keeps rows that others delete.
+ *
+ * @module
+ */
+
+import { foldPeaks } from '../../../domain/log/merkle.ts';
+import { toHex } from '../../../domain/wire/hash.ts';
+import type { Snapshot } from '../../backup/backup.ts';
+import { CopyFault } from '../../backup/log-check.ts';
+import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
+import { openDatabase, type Session } from '../connection.ts';
+import { type HeadRow, headOf } from '../log/sequencer.ts';
+import { settingsOf } from '../options.ts';
+import { migrate } from '../schema/migrations.ts';
+import { readingOf } from './columns.ts';
+
+/** Rows in one answer of the server; fewer of the tables whose rows have up to one mebibyte. */
+const SLICE_ROWS = 500;
+const LARGE_SLICE_ROWS = 20;
+const LARGE_TABLES: ReadonlySet<string> = new Set([
+  ...['idempotency', 'steps', 'intents', 'approval_requests', 'grants', 'deliveries'],
+]);
+
+/** A row may be long to come: sorting a table of tokens takes a while. */
+const SILENCE_MS = 30 * 60_000;
+
+export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
+  const settings = settingsOf({ create: false });
+  const database = openDatabase(url, settings, 1);
+  try {
+    await migrate(database, settings);
+    // The transaction ends when `close` is called.
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let done: Promise<void> = Promise.resolve();
+    const snapshot = await new Promise<Omit<Snapshot, 'close'>>((resolve, reject) => {
+      done = database
+        .reading(async (session) => {
+          await session.run(ISOLATION);
+          await session.run(UNLIMITED);
+          resolve(await snapshotOn(session));
+          await ended;
+        })
+        .catch(reject);
+    });
+    return {
+      ...snapshot,
+      async close() {
+        end();
+        await done;
+        await database.close();
+      },
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function snapshotOn(session: Session): Promise<Omit<Snapshot, 'close'>> {
+  const [row] = await session.run<StoreRow>(STORE);
+  if (!row || row.log_id !== row.first_id) {
+    throw new CopyFault(
+      'the store and its list of logs name different first logs; see "writ fsck"',
+    );
+  }
+  const { first, size, peaks } = headOf(row);
+  return {
+    kind: 'postgres',
+    logId: row.log_id,
+    rowSeal: row.row_seal,
+    head: {
+      place: first + size,
+      entries: size,
+      root: toHex(foldPeaks(peaks)),
+      checkpoint: Number(row.checkpoint),
+    },
+    async *rows(table) {
+      const count = LARGE_TABLES.has(table.name) ? LARGE_SLICE_ROWS : SLICE_ROWS;
+      const fetch = { name: '', text: `FETCH ${count} FROM copied`, silenceMs: SILENCE_MS };
+      await session.run({
+        name: '',
+        text: `DECLARE copied NO SCROLL CURSOR FOR ${readingOf(table)}`,
+      });
+      for (;;) {
+        const slice = await session.run<Record<string, unknown>>(fetch);
+        if (slice.length > 0) yield slice.map((read) => rowOf(table, read));
+        if (slice.length < count) break;
+      }
+      await session.run({ name: '', text: 'CLOSE copied' });
+    },
+  };
+}
+
+interface StoreRow extends HeadRow {
+  readonly log_id: string;
+  readonly first_id: string | null;
+  readonly row_seal: string | null;
+  readonly checkpoint: string;
+}
+
+const ISOLATION = {
+  name: '',
+  text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY',
+};
+
+const UNLIMITED = {
+  name: '',
+  text: `SELECT set_config('statement_timeout', '0', true),
+    set_config('idle_in_transaction_session_timeout', '0', true)`,
+};
+
+const STORE = {
+  name: '',
+  text: `SELECT m.log_id, m.row_seal, h.size, h.peaks,
+    (SELECT o.log_id FROM origins o WHERE o.first = 0) AS first_id,
+    (SELECT coalesce(max(c.sequence), 0)::text FROM checkpoints c) AS checkpoint
+    FROM meta m, head h`,
+};
+
+function rowOf({ columns }: CopiedTable, read: Record<string, unknown>): CopiedRow {
+  return columns.map((column) => copiedValue(column, read[column.name]));
+}
+
+function copiedValue({ kind }: CopiedColumn, stored: unknown): CopiedValue {
+  if (stored === null || stored === undefined) return null;
+  if (kind === 'integer' || kind === 'time') return Number(stored);
+  if (kind === 'flag') return stored === true;
+  // The server breaks base64 into lines.
+  return kind === 'bytes' ? String(stored).replaceAll('\n', '') : String(stored);
+}

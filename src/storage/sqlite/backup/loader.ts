@@ -1,0 +1,152 @@
+/**
+ * Fills a new SQLite store from a backup, in one transaction: a crash leaves no store.
+ *
+ * @module
+ */
+
+import type { Loader } from '../../backup/backup.ts';
+import type { BackupHeader } from '../../backup/file.ts';
+import { CopyFault } from '../../backup/log-check.ts';
+import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
+import {
+  type Connection,
+  failureOf,
+  IN_MEMORY,
+  openConnection,
+  rollBack,
+  type Value,
+} from '../connection.ts';
+import { foldLog } from '../log/fold.ts';
+import { MARK_SPACING } from '../log/writer.ts';
+import { MIGRATIONS, takeStep, unfitFile, usedFile } from '../schema/migrations.ts';
+import { targetOf } from './columns.ts';
+
+/** Milliseconds to wait for readers when the log is moved into the file. */
+const FOLD_PATIENCE_MS = 5_000;
+
+/** Runs `work` with a loader of a new store in this file, and completes the store when it returns. */
+export async function loadSqlite<Result>(
+  path: string,
+  work: (open: (header: BackupHeader) => Promise<Loader>) => Promise<Result>,
+): Promise<Result> {
+  if (path === IN_MEMORY) throw new Error('Cannot open the store: a store in memory has no file');
+  const connection = openConnection(path, (file) => unfitFile(file) ?? usedFile(file, path));
+  try {
+    connection.script('BEGIN IMMEDIATE');
+    // Another process may have made a store since the file was opened.
+    const used = usedFile(connection, path);
+    if (used !== undefined) throw new Error(`Cannot open the store: ${used}`);
+    const result = await work(async (header) => {
+      makeStore(connection, header);
+      return loaderOn(connection);
+    });
+    for (let version = 0; version < MIGRATIONS.length; version++) takeStep(connection, version);
+    connection.script('COMMIT');
+    foldLog(connection, FOLD_PATIENCE_MS);
+    return result;
+  } catch (error) {
+    rollBack(connection);
+    throw rowFailure(failureOf(error));
+  } finally {
+    connection.close();
+  }
+}
+
+/** The schema of the file's version: later steps run when its rows are there. */
+function makeStore(connection: Connection, { schema, log_id, row_seal }: BackupHeader): void {
+  connection.script('PRAGMA defer_foreign_keys = ON');
+  takeStep(connection, 0);
+  connection.run('UPDATE store SET log_id = ?', log_id);
+  for (let version = 1; version < schema.sqlite; version++) takeStep(connection, version);
+  connection.run('UPDATE store SET row_seal = ?', row_seal);
+}
+
+function loaderOn(connection: Connection): Loader {
+  let latest = Number.MIN_SAFE_INTEGER;
+  let marked = 0;
+  const insertNode = 'INSERT INTO nodes (level, "index", hash) VALUES (?, ?, ?)';
+  const insert = createInsert(connection);
+  return {
+    insert: async (table, rows) => insert(table, rows),
+    async insertEntries(entries, table, nodes) {
+      insert(table, entries);
+      for (const { level, index, hash } of nodes) {
+        // The log itself has the hash of each leaf.
+        if (level > 0) connection.run(insertNode, level, index, hash);
+      }
+      const sequence = table.columns.findIndex(({ name }) => name === 'sequence');
+      const time = table.columns.findIndex(({ name }) => name === 'timestamp');
+      for (const row of entries) {
+        const next = (row[sequence] as number) + 1;
+        latest = Math.max(latest, row[time] as number);
+        if (next - marked < MARK_SPACING) continue;
+        connection.run('INSERT INTO marks (sequence, latest) VALUES (?, ?)', next, latest);
+        marked = next;
+      }
+    },
+    async setHead({ place, peaks }) {
+      connection.run('UPDATE head SET size = ?, peaks = ?', place, Buffer.concat(peaks));
+    },
+  };
+}
+
+function createInsert(connection: Connection) {
+  return (table: CopiedTable, rows: readonly CopiedRow[]): void => {
+    const { name, columns } = table;
+    const taken = columns.flatMap((column, index) => {
+      const target = targetOf(name, column);
+      return target === undefined ? [] : [{ column, index, target }];
+    });
+    const list = taken.map(({ target }) => `"${target}"`).join(', ');
+    const slots = taken.map(() => '?').join(', ');
+    const sql = `INSERT INTO ${name} (${list}) VALUES (${slots})`;
+    for (const row of rows) {
+      const given = name === 'intents' ? intentRow(table, row) : row;
+      if (given === undefined) continue;
+      connection.run(sql, ...taken.map(({ column, index }) => storedOf(column, given[index])));
+    }
+  };
+}
+
+/**
+ * PostgreSQL has zero where SQLite has nothing. It also remembers admissions that did not happen, for processes
+ * that wait for their answer: none of those uses this store.
+ */
+function intentRow(table: CopiedTable, row: CopiedRow): CopiedValue[] | undefined {
+  const at = (name: string) => table.columns.findIndex((column) => column.name === name);
+  const [state, reserved, consumed, leased] = [
+    at('state'),
+    at('reserved'),
+    at('consumed'),
+    at('leased'),
+  ];
+  if (row[state] === 'aborted') return undefined;
+  const changed = [...row];
+  if (row[reserved] !== row[at('charge_amount')]) changed[reserved] = null;
+  if (row[state] !== 'settled') changed[consumed] = null;
+  changed[leased] = countOf(row[leased]);
+  return changed;
+}
+
+function countOf(list: CopiedValue | undefined): number {
+  const items = JSON.parse(String(list));
+  if (!Array.isArray(items)) throw new CopyFault('the leases of a call are not a list');
+  return items.length;
+}
+
+function storedOf({ kind }: CopiedColumn, value: CopiedValue | undefined): Value {
+  if (value === null || value === undefined) return null;
+  if (kind === 'amount') return BigInt(value as string);
+  if (kind === 'bytes') return new Uint8Array(Buffer.from(value as string, 'base64'));
+  return value;
+}
+
+/** A constraint of the schema names what is wrong with the rows. */
+function rowFailure(error: unknown): unknown {
+  const { errcode, message } = error as { errcode?: number; message?: string };
+  if (errcode === undefined || errcode % 256 !== CONSTRAINT) return error;
+  return new CopyFault(`the rows do not fit together: ${message}`, { cause: error });
+}
+
+/** The primary result code of a broken constraint. */
+const CONSTRAINT = 19;

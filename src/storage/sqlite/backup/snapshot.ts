@@ -1,0 +1,90 @@
+/**
+ * Reads one state of a SQLite store, on a connection of its own.
+ *
+ * A read transaction sees one state while others write. Until it ends, SQLite cannot empty the write-ahead log,
+ * so that the log grows by what is written meanwhile.
+ *
+ * @module
+ */
+
+import { existsSync } from 'node:fs';
+import { foldPeaks } from '../../../domain/log/merkle.ts';
+import { toHex } from '../../../domain/wire/hash.ts';
+import type { Snapshot } from '../../backup/backup.ts';
+import { CopyFault } from '../../backup/log-check.ts';
+import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
+import { type Connection, failureOf, IN_MEMORY, openConnection } from '../connection.ts';
+import { readHead } from '../log/writer.ts';
+import { noStoreIn, unfitFile, unmadeFile } from '../schema/migrations.ts';
+import { readingOf } from './columns.ts';
+
+/** Rows that are held at once. The largest have one mebibyte. */
+const SLICE_ROWS = 50;
+
+export async function openSqliteSnapshot(path: string): Promise<Snapshot> {
+  if (path === IN_MEMORY) throw new Error('Cannot open the store: a store in memory has no file');
+  if (!existsSync(path)) throw new Error(`Cannot open the store: ${noStoreIn(path)}`);
+  const connection = openConnection(path, (file) => unfitFile(file) ?? unmadeFile(file, path));
+  try {
+    connection.script('BEGIN');
+    return snapshotOn(connection);
+  } catch (error) {
+    connection.close();
+    throw failureOf(error);
+  }
+}
+
+function snapshotOn(connection: Connection): Snapshot {
+  const { first, size, peaks } = readHead(connection);
+  const row = connection.get<StoreRow>(STORE);
+  if (!row || row.log_id !== row.first_id) {
+    throw new CopyFault(
+      'the store and its list of logs name different first logs; see "writ fsck"',
+    );
+  }
+  return {
+    kind: 'sqlite',
+    logId: row.log_id,
+    rowSeal: row.row_seal,
+    head: {
+      place: first + size,
+      entries: size,
+      root: toHex(foldPeaks(peaks)),
+      checkpoint: Number(row.checkpoint),
+    },
+    async *rows(table) {
+      if (table.name === 'queue') return;
+      let slice: CopiedRow[] = [];
+      for (const read of connection.each<Record<string, unknown>>(readingOf(table))) {
+        slice.push(rowOf(table, read));
+        if (slice.length < SLICE_ROWS) continue;
+        yield slice;
+        slice = [];
+      }
+      if (slice.length > 0) yield slice;
+    },
+    close: async () => connection.close(),
+  };
+}
+
+interface StoreRow {
+  readonly log_id: string;
+  readonly first_id: string | null;
+  readonly row_seal: string | null;
+  readonly checkpoint: bigint;
+}
+
+const STORE = `SELECT log_id, row_seal, (SELECT log_id FROM origins WHERE first = 0) AS first_id,
+  (SELECT coalesce(max(sequence), 0) FROM checkpoints) AS checkpoint FROM store`;
+
+function rowOf({ columns }: CopiedTable, read: Record<string, unknown>): CopiedRow {
+  return columns.map((column) => copiedValue(column, read[column.name]));
+}
+
+function copiedValue({ kind }: CopiedColumn, stored: unknown): CopiedValue {
+  if (stored === null || stored === undefined) return null;
+  if (kind === 'bytes') return Buffer.from(stored as Uint8Array).toString('base64');
+  if (kind === 'integer' || kind === 'time') return Number(stored);
+  if (kind === 'flag') return stored === 1n;
+  return String(stored);
+}
