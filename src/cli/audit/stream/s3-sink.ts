@@ -27,7 +27,7 @@ export function s3Sink(options: S3Options, { env }: Pick<Io, 'env'>): Sink {
   const { bucket, prefix } = placeIn(options.to);
   const keys = keysIn(env);
   const base = baseOf(options, bucket, keys.region);
-  const urlOf = (name: string) => new URL(`${base}${encodedPath(`${prefix}${name}`)}`);
+  const urlOf = (name: string) => new URL(`${base}/${encodedPath(`${prefix}${name}`)}`);
 
   async function send(
     method: 'GET' | 'PUT',
