@@ -13,7 +13,7 @@ import { answerOf, clientFor, SERVICE_OPTIONS } from '../../login/session.ts';
 import { type Leaf, leaf } from '../../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
 import type { Io } from '../../shell/io.ts';
-import { flag, type Given, needed, number, value } from '../../shell/options.ts';
+import { flag, type Given, list, needed, number, value } from '../../shell/options.ts';
 import { printJson } from '../../shell/output.ts';
 import { startProgress } from '../../shell/progress.ts';
 import { fileSink } from './file-sink.ts';
@@ -53,6 +53,10 @@ const OPTIONS = {
   'batch-bytes': number('<n>', `bytes of one request to the receiver (default: ${BATCH_BYTES})`),
   'allow-http': flag('send entries unencrypted to a host that is not this machine'),
   'resume-from': value('<file>', 'the last chunk of the target, if its state is lost'),
+  'log-pin': list(
+    '<thumbprint>',
+    'a key of the log that you know (default: the keys of --pin, else the first key is remembered)',
+  ),
   ...SERVICE_OPTIONS,
 } as const;
 
@@ -110,7 +114,7 @@ async function run(given: StreamGiven, io: Io): Promise<number> {
     const source = await sourceFor(given, { patience, timeoutMs, io });
     patience.tries = given.once ? TRIES_ONCE : Number.POSITIVE_INFINITY;
     const following: Following = {
-      ...{ source, sink, file, patience, pins: given.pin },
+      ...{ source, sink, file, patience, pins: [...given['log-pin'], ...given.pin] },
       chunkEntries: Math.min(given['chunk-entries'] ?? CHUNK_ENTRIES, CHUNK_ENTRIES_MAX),
       say: progress.say,
       delivered(chunk) {
@@ -211,7 +215,8 @@ async function stateFor(
   const { serviceId } = source;
   const resumeFrom = given['resume-from'];
   if (state === undefined) {
-    return beginState({ sink, patience, serviceId, pins: given.pin, resumeFrom });
+    const pins = [...given['log-pin'], ...given.pin];
+    return beginState({ sink, patience, serviceId, pins, resumeFrom });
   }
   if (resumeFrom !== undefined) {
     throw new Error(`"${file.path}" has the place already; give --resume-from without a state`);

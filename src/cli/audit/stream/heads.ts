@@ -194,7 +194,7 @@ export function signerOf(serviceId: string, checkpoint: Checkpoint): string {
 function faultText({ what, outcome, detail }: Check, kid: string): string {
   if (outcome === 'failed' || !/key|signature/.test(what)) return `${what}: ${detail}`;
   const known = `key "${kid}" signed it, which is neither known nor a successor of a known key`;
-  return `${known}; if the operator of the service confirms the key, give --pin ${kid}`;
+  return `${known}; if the operator of the service confirms the key, give --log-pin ${kid}`;
 }
 
 interface SpansAsk {
