@@ -76,7 +76,7 @@ const GROUPS: Readonly<Record<string, readonly [description: string, ...words: s
   invocation: ['Using a capability, or asking what would happen', 'invoke', 'test'],
   approval: ['What a person has to agree to first', 'approval_grants', 'approval_requests'],
   log: ['The trail of every call, and the proofs about it', 'audit', 'checkpoints'],
-  operator: ['For those who run the service', 'operator'],
+  operator: ['For those who run the service', 'operator', 'identities'],
 };
 
 const SECURITY: Readonly<Record<Operation['auth'], ApiOperation['security']>> = {

@@ -15,6 +15,7 @@ import * as capability from '../protocol/capability.ts';
 import * as composition from '../protocol/composition.ts';
 import * as decision from '../protocol/decision.ts';
 import * as failure from '../protocol/failure.ts';
+import * as identity from '../protocol/identity.ts';
 import * as invocation from '../protocol/invocation.ts';
 import { type OperationName, operations } from '../protocol/operations.ts';
 import * as operator from '../protocol/operator.ts';
@@ -50,6 +51,7 @@ const MODULES: readonly object[] = [
   composition,
   decision,
   failure,
+  identity,
   invocation,
   operator,
   permissions,

@@ -14,6 +14,7 @@ import * as agents from './agents.ts';
 import * as approval from './approval.ts';
 import * as audit from './audit.ts';
 import * as decision from './decision.ts';
+import * as identity from './identity.ts';
 import * as invocation from './invocation.ts';
 import * as operator from './operator.ts';
 import * as permissions from './permissions.ts';
@@ -239,6 +240,32 @@ export const operations = {
     auth: 'bearer',
     request: Nothing,
     response: operator.DeliveriesAnswer,
+  },
+  'identities.list': {
+    ...get('/svc/operator/identities', 'operator_identities', 'The identities in the store'),
+    auth: 'bearer',
+    request: identity.IdentityListRequest,
+    response: identity.IdentityListAnswer,
+  },
+  'identities.add': {
+    ...post(
+      '/svc/operator/identities',
+      'operator_identities_add',
+      'Add an identity, by the SHA-256 of its key',
+    ),
+    auth: 'bearer',
+    request: identity.IdentityAddRequest,
+    response: identity.StoredIdentity,
+  },
+  'identities.remove': {
+    ...post(
+      '/svc/operator/identities/remove',
+      'operator_identities_remove',
+      'Remove an identity; what it issued lives on',
+    ),
+    auth: 'bearer',
+    request: identity.IdentityRemoveRequest,
+    response: identity.IdentityRemoveAnswer,
   },
 } as const satisfies Record<string, Operation>;
 

@@ -18,48 +18,41 @@ import { newUuid, type Platform } from '../platform.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
+import type { IdentityRecord } from '../storage/port/identity-store.ts';
 import type { MarkStore } from '../storage/port/mark.ts';
 import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import { type Accounts, openAccounts } from './accounts/accounts.ts';
-import { readDecision } from './approval/decision.ts';
 import { startExpiry } from './approval/expiry.ts';
-import { issueGrant } from './approval/grants.ts';
-import { denyRequest, listRequests, readRequest } from './approval/requests.ts';
-import { listDeliveries, startWebhooks, type WebhookTiming } from './approval/webhooks.ts';
+import { startWebhooks, type WebhookTiming } from './approval/webhooks.ts';
 import { upgradeWarnings } from './author/upgrade.ts';
 import { startWarnings, unconfirmable, unconnectable } from './author/warnings.ts';
-import { freeze, frozen, notOperator, unfreeze } from './authority/freeze.ts';
+import { notOperator } from './authority/freeze.ts';
 import { createIdentities } from './authority/identities.ts';
-import { issueToken } from './authority/issue.ts';
-import { createPermissions } from './authority/permissions.ts';
-import { revokeToken, viewToken } from './authority/tokens.ts';
+import { livingIdentities } from './authority/stored-identities.ts';
 import { runComposition } from './compose/compose.ts';
 import { startResuming } from './compose/resume.ts';
-import { listAgents } from './console/agents.ts';
 import { type Console, createConsole } from './console/console.ts';
 import type { ConsoleParts } from './console/parts.ts';
 import { type Alarms, createAlarms } from './core/alarms.ts';
 import { answered } from './core/audited.ts';
 import { callerOf, createTokenReader } from './core/caller.ts';
 import { createDocuments } from './core/documents.ts';
-import { type Ask, failureOf, type Method, type Methods } from './core/operations.ts';
+import { type Ask, failureOf, type Methods } from './core/operations.ts';
 import { type OwnAct, recordOwnAct } from './core/own-act.ts';
 import type { ServiceParts, Watcher } from './core/parts.ts';
 import { createPrincipalPacer, createRateLimiter } from './core/rate.ts';
 import { NO_TRACER, type Tracer, tracedStore } from './core/tracing.ts';
 import { GATED, type Gate, trustMethods } from './core/trust.ts';
 import { guardedStore } from './core/withheld.ts';
-import { dryRun } from './invoke/dry-run.ts';
 import type { InvokeParts } from './invoke/handler.ts';
-import { invoke } from './invoke/invoke.ts';
-import { closeAbandoned, indeterminate, reconcile } from './invoke/recover.ts';
+import { closeAbandoned } from './invoke/recover.ts';
 import { createSettler, LEASE_MS } from './invoke/settle.ts';
-import { queryAudit } from './log/audit.ts';
 import { checkpointMethods } from './log/checkpoints.ts';
 import { currentOrigin, signerOf } from './log/compare-log.ts';
 import { type RetentionOptions, startRetention } from './log/retention.ts';
 import { type Sealer, type SealingState, startSealer } from './log/sealer.ts';
 import { createWitnesses, witnessGuard } from './log/witness.ts';
+import { approvalMethods, authorityMethods } from './methods.ts';
 import { createLane } from './pace/lane.ts';
 import { createSlicer, type Slicer } from './pace/slices.ts';
 import { createWaits } from './pace/waits.ts';
@@ -67,6 +60,7 @@ import { createWorkInProgress } from './pace/work.ts';
 import { authenticStore } from './rows/authentic-store.ts';
 import { openRowLogs, type RowLogs } from './rows/row-check.ts';
 import { openIdentityProviders, pageUrls } from './sign-in/open.ts';
+import { isHuman } from './sign-in/sessions.ts';
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts';
 
 export interface RuntimeOptions
@@ -184,32 +178,32 @@ export async function createRuntime({
   const instanceId = newUuid(platform);
   // Compared before anything is written: the store may hold another log than the signed one.
   const logs = await openRowLogs(given.store);
+  const alarms = createAlarms(log);
+  const authority = { rows: keyring.rows, alarms, logs };
+  const kept = await livingIdentities({ store: authenticStore(given.store, authority) });
   const sealer = await anchored({ ...given, instanceId, logs }, mark);
   const withheld = () => sealer?.state().refused;
-  const alarms = createAlarms(log);
   const guarded = guardedStore(tracedStore(given.store, tracer), withheld);
-  const store = authenticStore(guarded, { rows: keyring.rows, alarms, logs });
+  const store = authenticStore(guarded, authority);
   const watchers = new Set<Watcher>();
-  const pageUrl = pageUrls({ config, providers, baseUrl, isMounted: basePath !== '' });
+  const site = { config, providers, baseUrl, ...placeOf(basePath, kept) };
+  const pageUrl = pageUrls(site);
   const withoutAccounts: InvokeParts = {
     ...given,
     compose: runComposition,
-    ...{ store, alarms, tracer, leaseMs },
-    ...notifyAll(watchers),
-    identities: createIdentities(config, platform, definition.authenticate, external),
+    ...{ store, alarms, tracer, leaseMs, instanceId, ...notifyAll(watchers) },
+    identities: createIdentities(config, { ...definition, platform, stored: store, external }),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, platform, log),
     rates: createRateLimiter(store, platform, pacer ?? createPrincipalPacer(config)),
     lane: createLane(platform, slicer ?? createSlicer(platform)),
-    work: createWorkInProgress(platform),
-    waits: createWaits(platform),
+    ...{ work: createWorkInProgress(platform), waits: createWaits(platform) },
     ...{ withheld, relyingParty: () => relyingPartyOf(baseUrl()) },
     decisionUrl: (id) => pageUrl(`/console/approvals/${encodeURIComponent(id)}`),
     webhooks: startWebhooks({ ...given, store }, upkeep),
-    instanceId,
   };
   const { parts, accounts, startEnds } = openAccounts(withoutAccounts, { baseUrl, pageUrl });
-  await warn(parts);
+  await warn(parts, kept);
   const gate = gateOf(parts);
   // Discovery lists the bound methods and is one of them, so `methods` is filled after `documents`.
   const methods: Methods = {};
@@ -236,7 +230,7 @@ export async function createRuntime({
   const health = { sealing: () => sealer?.state(), unready: () => unready(parts, sealer) };
   return {
     ...{ methods, config, log, platform, baseUrl, basePath, ...definition.catalog },
-    ...forPeople({ ...parts, ...health, providers, baseUrl, isMounted: basePath !== '' }, accounts),
+    ...forPeople({ ...parts, ...health, ...site }, accounts),
     ...health,
     gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
@@ -256,6 +250,12 @@ export async function createRuntime({
   };
 }
 
+/** What decides whether people can sign in with keys. */
+function placeOf(basePath: string, kept: readonly IdentityRecord[]) {
+  const storesPeople = kept.some(({ principal }) => isHuman(principal));
+  return { isMounted: basePath !== '', storesPeople };
+}
+
 function forPeople(
   given: Omit<ConsoleParts, 'startedAt'>,
   accounts: Accounts | undefined,
@@ -273,9 +273,10 @@ function forPeople(
 }
 
 /** Logs what an author or an operator should correct. No warning stops a start. */
-async function warn(parts: ServiceParts): Promise<void> {
+async function warn(parts: ServiceParts, kept: readonly IdentityRecord[]): Promise<void> {
   const { definition, store, log, isIdentifiedByApp } = parts;
-  const settings = { ...parts.config, isIdentifiedByApp };
+  const identities = [...parts.config.identities, ...kept];
+  const settings = { ...parts.config, identities, isIdentifiedByApp };
   for (const each of startWarnings(definition, settings)) log.warn({}, each);
   try {
     for (const each of await upgradeWarnings(store, definition.catalog)) log.warn({}, each);
@@ -357,41 +358,6 @@ async function anchored(
 function gateOf(parts: ServiceParts): Gate | undefined {
   if (parts.config.manifest_access === 'public') return undefined;
   return async (ask) => answered(parts, await callerOf(parts, ask), () => undefined);
-}
-
-function authorityMethods(parts: InvokeParts): Methods {
-  const answering =
-    (method: (parts: ServiceParts, ask: Ask) => Promise<object>): Method =>
-    async (ask) => ({ body: await method(parts, ask) });
-  return {
-    'tokens.issue': answering(issueToken),
-    'tokens.revoke': answering(revokeToken),
-    'tokens.get': answering(viewToken),
-    'agents.list': answering(listAgents),
-    permissions: createPermissions(parts),
-    invoke: (ask) => invoke(parts, ask),
-    test: (ask) => dryRun(parts, ask),
-    'audit.query': (ask) => queryAudit(parts, ask),
-    'operator.freeze': answering(freeze),
-    'operator.unfreeze': answering(unfreeze),
-    'operator.frozen': (ask) => frozen(parts, ask),
-    'operator.indeterminate': (ask) => indeterminate(parts, ask),
-    'operator.reconcile': answering(reconcile),
-    'operator.deliveries': (ask) => listDeliveries(parts, ask),
-  };
-}
-
-/** Bound only when a capability can require approval. */
-function approvalMethods(parts: ServiceParts): Methods {
-  const capabilities = [...parts.definition.catalog.capabilities.values()];
-  if (!capabilities.some(({ approval }) => approval)) return {};
-  return {
-    'approval_grants.issue': (ask) => issueGrant(parts, ask),
-    'approval_requests.list': (ask) => listRequests(parts, ask),
-    'approval_requests.get': (ask) => readRequest(parts, ask),
-    'approval_requests.decision': (ask) => readDecision(parts, ask),
-    'approval_requests.deny': async (ask) => ({ body: await denyRequest(parts, ask) }),
-  };
 }
 
 async function unreadableMetrics(parts: ServiceParts, ask: Ask): Promise<Failure | undefined> {

@@ -1,5 +1,5 @@
 /**
- * Sessions, accounts, consents, passkeys and connected accounts for the store contract, with every field that a record can have.
+ * Sessions, accounts, consents, passkeys, connected accounts and identities for the store contract, with every field that a record can have.
  *
  * @module
  */
@@ -7,6 +7,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { EntryRecord } from '../domain/log/entry.ts';
 import type { ConnectedRecord } from '../storage/port/connected-store.ts';
+import type { IdentityRecord } from '../storage/port/identity-store.ts';
 import type { PasskeyRecord } from '../storage/port/passkey-store.ts';
 import type { TokenRecord } from '../storage/port/records.ts';
 import type { AccountRecord, ConsentRecord, SessionRecord } from '../storage/port/sign-in-store.ts';
@@ -173,4 +174,36 @@ export function connectedEntry(
     ...{ entry_type: 'session', actor_key: principal, root_principal: principal },
     detail: { verb, account, scopes },
   });
+}
+
+export function identity(changed: Partial<IdentityRecord> = {}): IdentityRecord {
+  return {
+    identity_id: `idn_${randomBytes(16).toString('hex')}`,
+    key_sha256: randomBytes(32).toString('hex'),
+    principal: 'human:ann@example.com',
+    scopes: ['travel.*', 'approver:book_flight'],
+    subjects: ['agent:*', 'human:東京'],
+    caller_class: 'internal',
+    caller_classes: ['default', 'partner'],
+    created_at: at(0),
+    created_by: 'human:operator',
+    ...changed,
+  };
+}
+
+/** The entry of an identity, as the service writes it. */
+export function identityEntry(identity: IdentityRecord): EntryRecord {
+  const { identity_id, removed_by, created_by, created_at: _, ...rest } = identity;
+  const { removed_at, mac, ...facts } = rest;
+  const actor_key = removed_by ?? created_by;
+  const detail =
+    removed_at === undefined
+      ? { verb: 'identity_added', identity_id, ...facts }
+      : { verb: 'identity_removed', identity_id };
+  return entry({ entry_type: 'operator', actor_key, root_principal: actor_key, detail });
+}
+
+/** An identity that is removed an hour later. */
+export function removedIdentity(kept: IdentityRecord) {
+  return { ...kept, removed_at: at(HOUR), removed_by: 'human:other-operator' };
 }

@@ -52,11 +52,24 @@ const OPERATIONS: Readonly<
   'operator.freeze': (service, bearer) =>
     ask(service, bearer, '/svc/operator/freeze', { what: 'service', reason: 'x' }),
   'operator.frozen': (service, bearer) => ask(service, bearer, '/svc/operator/frozen'),
+  'identities.list': (service, bearer) => ask(service, bearer, '/svc/operator/identities'),
+  'identities.add': (service, bearer) =>
+    ask(service, bearer, '/svc/operator/identities', {
+      principal: 'human:x',
+      key_sha256: '0'.repeat(64),
+    }),
+  'identities.remove': (service, bearer) =>
+    ask(service, bearer, '/svc/operator/identities/remove', {
+      identity_id: `idn_${'0'.repeat(32)}`,
+    }),
   'agents.list': (service, bearer) => ask(service, bearer, '/svc/agents'),
 };
 
 /** The operations that leave an entry whenever they are refused. */
-const ACTS = ['invoke', 'tokens.issue', 'tokens.revoke', 'operator.freeze'];
+const ACTS = [
+  ...['invoke', 'tokens.issue', 'tokens.revoke', 'operator.freeze'],
+  ...['identities.add', 'identities.remove'],
+];
 
 const BUDGETED = {
   scope: ['travel.search'],

@@ -60,6 +60,9 @@ const EXTRA: readonly Endpoint[] = [
   ['GET', '/svc/tokens/{}', 'bearer'],
   ['GET', '/svc/agents', 'bearer'],
   ['GET', '/svc/approval_requests/{}/decision', 'bearer'],
+  ['GET', '/svc/operator/identities', 'bearer'],
+  ['POST', '/svc/operator/identities', 'bearer'],
+  ['POST', '/svc/operator/identities/remove', 'bearer'],
 ];
 
 for (const [method, path, auth] of [...SPECIFIED, ...DECIDED]) {

@@ -76,6 +76,9 @@ const REQUESTS: Readonly<Record<string, object>> = {
   FrozenRequest: {},
   UnfreezeRequest: FREEZE,
   ReconcileRequest: { invocation_id: 'inv-0123456789ab', outcome: 'executed', reason: 'seen' },
+  IdentityListRequest: {},
+  IdentityAddRequest: { principal: 'human:x', key_sha256: '0'.repeat(64) },
+  IdentityRemoveRequest: { identity_id: `idn_${'0'.repeat(32)}` },
   GraphRequest: { capability: 'book_flight' },
   HandshakeRequest: {},
 };

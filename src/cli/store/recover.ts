@@ -33,12 +33,13 @@ import type { Io } from '../shell/io.ts';
 import { flag, type Given, value } from '../shell/options.ts';
 import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
 import { startProgress } from '../shell/progress.ts';
+import { NO_STORED, storedIdentities } from './at-store.ts';
 
 const SECOND_VARIABLE = 'WRIT_CLIENT_SECOND_CREDENTIAL';
 
 const OPTIONS = {
   'accept-loss': flag(
-    'signed entries are lost for good: revokes every token, voids grants, pending requests, bindings, idempotency keys, sessions and consents, and begins a new log whose first entry names the lost head and the surviving one',
+    'signed entries are lost for good: revokes every token, voids grants, pending requests, bindings, idempotency keys, sessions, consents and identities in the store, and begins a new log whose first entry names the lost head and the surviving one',
   ),
   'accept-missing-mark': flag(
     'this store is the newest copy, and only its mark is lost: the last checkpoint of the store becomes the mark',
@@ -49,7 +50,7 @@ const OPTIONS = {
   ),
   'second-credential-file': value(
     '<file>',
-    `the credential of a second operator, needed when the configuration names more than one (default: $${SECOND_VARIABLE})`,
+    `the credential of a second operator, needed when there are more than one (default: $${SECOND_VARIABLE})`,
   ),
   ...JSON_OPTION,
 } as const;
@@ -99,15 +100,19 @@ async function presentedOperators(
   io: Io,
   files: Given<typeof OPTIONS>,
 ): Promise<Operators> {
-  const entitled = config.identities.filter(({ scopes }) =>
-    scopes.some((scope) => entitles(scope, SCOPE)),
-  );
+  const all = [...config.identities, ...(await storedIdentities(config))];
+  const entitled = all.filter(({ scopes }) => scopes.some((scope) => entitles(scope, SCOPE)));
   const known = new Set(entitled.map(({ principal }) => principal));
   if (known.size === 0) {
     const hint = 'identities that a program gives itself are not known here';
-    throw new Error(`no identity of the configuration has the scope "${SCOPE}"; ${hint}`);
+    throw new Error(
+      `no identity of the configuration or of the store has the scope "${SCOPE}"; ${hint}`,
+    );
   }
-  const identities = createIdentities({ identities: entitled, entitlements: [] }, system);
+  const identities = createIdentities(
+    { identities: entitled, entitlements: [] },
+    { platform: system, stored: NO_STORED },
+  );
   const principalOf = async (file: string | undefined, variable: string) => {
     const credential = credentialOf(file, {
       ...io,
@@ -124,7 +129,7 @@ async function presentedOperators(
   const second = files['second-credential-file'];
   if (second === undefined && !io.env[SECOND_VARIABLE]) {
     const need = `set ${SECOND_VARIABLE} or give --second-credential-file`;
-    const why = `the configuration names ${known.size} operators, so two must agree; ${need}`;
+    const why = `there are ${known.size} operators, so two must agree; ${need}`;
     throw new CommandFault(why, { exit: EXIT_CREDENTIAL });
   }
   const confirmedBy = await principalOf(second, SECOND_VARIABLE);
@@ -193,7 +198,7 @@ function linesOf(done: Done): string[] {
   return [
     `A new log begins: ${done.log}`,
     `Entries that survive in the log before: ${done.surviving_entries}; signed: ${signed}`,
-    `Void: ${done.voided} root tokens and pending requests, every grant, binding, idempotency key, session and consent`,
+    `Void: ${done.voided} root tokens and pending requests, every grant, binding, idempotency key, session, consent and identity in the store`,
     'Services append again within seconds; calls that were open are closed as indeterminate',
   ];
 }

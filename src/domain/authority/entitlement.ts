@@ -1,15 +1,16 @@
 /**
  * Entitlements: what a bootstrap identity may put into a root token.
  *
- * An identity is entitled to nothing by default, except to name itself as subject.
+ * An identity is entitled to nothing by default, except to name itself as subject. An identity that makes another one
+ * gives it no more than it has (decision 0063).
  *
  * @module
  */
 
 import type { Failure } from '../../protocol/failure.ts';
 import { failure } from '../failure.ts';
-import { isPrincipal, isPrincipalPattern, matchesPrincipal } from './principal.ts';
-import { entitles, isScopePattern } from './scope-pattern.ts';
+import { isPrincipal, isPrincipalPattern, matchesPattern, matchesPrincipal } from './principal.ts';
+import { entitles, entitlesPattern, isScopePattern } from './scope-pattern.ts';
 
 export interface Entitlement {
   readonly principal: string;
@@ -75,6 +76,45 @@ export function unentitledClass(
   const detail = `Cannot assign caller class "${callerClass}": ${entitlement.principal} may not assign it`;
   return failure('not_entitled', detail);
 }
+
+/**
+ * The first part of a new identity that its maker may not give: a name it may not use as a subject, a scope, a subject
+ * or a class beyond its own, or the right to approve.
+ *
+ * The right to approve is never given here, also by a maker that has it: the maker could approve a second time under
+ * the other name, and a quorum of two would be one person.
+ */
+export function widerIdentity(maker: Entitlement, made: Entitlement): Failure | undefined {
+  const cannot = (what: string, why: string, requires?: readonly string[]) =>
+    failure('not_entitled', `Cannot add the identity: ${what} ${why}`, {
+      ...(requires && { requires: [...requires] }),
+    });
+  const lacking = `is more than ${maker.principal} is entitled to`;
+
+  if (unentitledSubject(maker, made.principal)) {
+    return cannot(`principal "${made.principal}"`, `is none that ${maker.principal} may name`);
+  }
+  const approving = made.scopes.find((scope) => scope.startsWith(APPROVING));
+  if (approving !== undefined) {
+    const how = 'is given by the configuration or by the command at the store only';
+    return cannot(`scope "${approving}"`, how);
+  }
+  const scopes = made.scopes.filter(
+    (scope) => !maker.scopes.some((held) => entitlesPattern(held, scope)),
+  );
+  if (scopes.length > 0) return cannot(`scope "${scopes.join('", "')}"`, lacking, scopes);
+
+  const own = [maker.principal, ...maker.subjects];
+  const subject = made.subjects.find((each) => !own.some((held) => matchesPattern(held, each)));
+  if (subject !== undefined) return cannot(`subject "${subject}"`, lacking);
+
+  const classes = [maker.caller_class, ...maker.caller_classes];
+  const stray = [made.caller_class, ...made.caller_classes].find((each) => !classes.includes(each));
+  return stray === undefined ? undefined : cannot(`caller class "${stray}"`, lacking);
+}
+
+/** Begins the scope of the approvers of a capability, and every pattern that allows one. */
+const APPROVING = 'approver:';
 
 function grantFault({ scopes, subjects }: Pick<Entitlement, 'scopes' | 'subjects'>) {
   const scope = scopes.find((each) => !isScopePattern(each));

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
 import { PrincipalClass } from '../../protocol/primitives.ts';
-import { isPrincipal, matchesPrincipal, parsePrincipal, principalOf } from './principal.ts';
+import {
+  isPrincipal,
+  matchesPattern,
+  matchesPrincipal,
+  parsePrincipal,
+  principalOf,
+} from './principal.ts';
 
 const principals: [text: string, principalClass: string, name: string][] = [
   ['human:alice@example.com', 'human', 'alice@example.com'],
@@ -151,4 +157,42 @@ test('matchesPrincipal() never matches a principal of another class', () => {
       assert.equal(matchesPrincipal(`${wanted}:${rest}`, `${actual}:${text}`), false);
     }),
   );
+});
+
+test('matchesPattern() never accepts a pattern that matches a principal the other does not', () => {
+  const part = fc.string({ unit: fc.constantFrom('a', 'b', '@'), maxLength: 3 });
+  const pattern = fc
+    .tuple(fc.constantFrom('human:', 'agent:'), part, fc.constantFrom('*', ''), part)
+    .map((parts) => parts.join(''));
+  const principal = fc
+    .tuple(fc.constantFrom('human:', 'agent:'), part, part)
+    .map((parts) => parts.join(''));
+  return fc.assert(
+    fc.property(pattern, pattern, principal, (wide, narrow, name) => {
+      if (matchesPattern(wide, narrow) && matchesPrincipal(narrow, name)) {
+        assert.ok(matchesPrincipal(wide, name), `${wide} ${narrow} ${name}`);
+      }
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+test('matchesPattern() accepts narrower patterns, and none of another class', () => {
+  const accepted = [
+    'agent:* agent:*',
+    'agent:* agent:a*',
+    'human:*@x human:a*@x',
+    'human:a human:a',
+  ];
+  const refused = [
+    ...['agent:a* agent:*', 'human:*@x human:*', 'human:a human:*', 'human:* agent:*', '* human:a'],
+    ...['human:* human:**', 'h* human:a', 'human:* *'],
+  ];
+  const isAccepted = (pair: string) => {
+    const [pattern = '', given = ''] = pair.split(' ');
+    return matchesPattern(pattern, given);
+  };
+
+  assert.deepEqual(accepted.filter(isAccepted), accepted);
+  assert.deepEqual(refused.filter(isAccepted), []);
 });

@@ -60,6 +60,18 @@ export function matchesPrincipal(pattern: string, principal: string): boolean {
   );
 }
 
+/** Whether one pattern matches every principal that another matches. */
+export function matchesPattern(pattern: string, given: string): boolean {
+  if (!isPrincipalPattern(given) || !isPrincipalPattern(pattern)) return false;
+  if (!given.includes('*')) return matchesPrincipal(pattern, given);
+  if (!pattern.includes('*')) return false;
+  const [[before = '', after = ''], [start = '', end = '']] = [
+    pattern.split('*'),
+    given.split('*'),
+  ];
+  return start.startsWith(before) && end.endsWith(after);
+}
+
 /** Whether a configured pattern can match any principal: with a letter in place of its star it is one. */
 export function isPrincipalPattern(pattern: string): boolean {
   return isPrincipal(pattern.replace('*', 'x'));

@@ -5,6 +5,7 @@ import {
   covers,
   coversAll,
   entitles,
+  entitlesPattern,
   isScope,
   SCOPE_LENGTH_MAX,
   uncovered,
@@ -168,4 +169,42 @@ test('entitles() never allows a scope that covers one the pattern would not allo
     }),
     many,
   );
+});
+
+test('entitlesPattern() never allows a pattern that allows a scope the other would not', () => {
+  return fc.assert(
+    fc.property(scope, scope, scope, (pattern, given, allowed) => {
+      if (entitlesPattern(pattern, given) && entitles(given, allowed)) {
+        assert.ok(entitles(pattern, allowed), `${pattern} ${given} ${allowed}`);
+      }
+    }),
+    many,
+  );
+});
+
+test('entitlesPattern() allows a pattern itself and narrower ones, and nothing else', () => {
+  const allowed = [
+    ...['a.* a.*', 'a.* a.b.*', 'a.* a.b', 'a.* a.b:*', 'w:* w:*', 'w:* w:b.*', 'w:* w:x', 'a a'],
+  ];
+  const refused = [
+    ...[
+      'a.b.* a.*',
+      'a.* ab.*',
+      'a.* a',
+      'a a.*',
+      'a.b a.*',
+      'w:* ww:*',
+      'w:x w:*',
+      '* a',
+      'a.* *',
+    ],
+    ...['a.* a.b*', 'w:* w.*'],
+  ];
+  const isAllowed = (pair: string) => {
+    const [pattern = '', given = ''] = pair.split(' ');
+    return entitlesPattern(pattern, given);
+  };
+
+  assert.deepEqual(allowed.filter(isAllowed), allowed);
+  assert.deepEqual(refused.filter(isAllowed), []);
 });

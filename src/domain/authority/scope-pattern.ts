@@ -2,7 +2,7 @@
  * Scopes: which scope covers which, and which scopes an entitlement allows.
  *
  * Scopes are exact strings with one wildcard: `word:*` covers `word:anything`. A prefix alone never covers
- * a longer scope. Entitlement patterns, which exist only in configuration, also allow `prefix.*`. Knows
+ * a longer scope. Entitlement patterns, which only identities and rules have, also allow `prefix.*`. Knows
  * nothing about tokens or capabilities.
  *
  * Invariant: covering is transitive, so a scope set derived from another never covers more.
@@ -43,6 +43,14 @@ export function entitles(pattern: string, scope: string): boolean {
   if (!isScope(scope) || (scope.includes('*') && !WILDCARD.test(scope))) return false;
   if (pattern === scope || wildcardCovers(pattern, scope)) return true;
   return PREFIX_PATTERN.test(pattern) && isLonger(scope, pattern.slice(0, -1));
+}
+
+/** Whether one pattern allows every scope that another allows. */
+export function entitlesPattern(pattern: string, given: string): boolean {
+  if (!isScopePattern(given)) return false;
+  if (!PREFIX_PATTERN.test(given)) return entitles(pattern, given);
+  const isOpen = WILDCARD.test(pattern) || PREFIX_PATTERN.test(pattern);
+  return isOpen && given.slice(0, -1).startsWith(pattern.slice(0, -1));
 }
 
 /** Whether a configured pattern can allow any scope. `travel*` and `a:b:*` never can. */

@@ -22,6 +22,7 @@ export type BindingId = Id<'binding'>;
 export type EntryId = Id<'entry'>;
 export type SessionId = Id<'session'>;
 export type ConsentId = Id<'consent'>;
+export type IdentityId = Id<'identity'>;
 
 /** The id type of each prefix. */
 export interface IdKinds {
@@ -34,6 +35,7 @@ export interface IdKinds {
   ent_: EntryId;
   ses_: SessionId;
   con_: ConsentId;
+  idn_: IdentityId;
 }
 export type IdPrefix = keyof IdKinds;
 
@@ -47,6 +49,7 @@ export const ID_PATTERNS = {
   ent_: /^ent_[0-9a-f]{32}$/,
   ses_: /^ses_[0-9a-f]{32}$/,
   con_: /^con_[0-9a-f]{32}$/,
+  idn_: /^idn_[0-9a-f]{32}$/,
 } as const satisfies Record<IdPrefix, RegExp>;
 
 /** Random bytes each id takes. */
@@ -60,6 +63,7 @@ export const ID_BYTES = {
   ent_: 16,
   ses_: 16,
   con_: 16,
+  idn_: 16,
 } as const satisfies Record<IdPrefix, number>;
 
 /** Makes an id of exactly the required number of bytes. Fewer would be guessable, so they are a defect. */

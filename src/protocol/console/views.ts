@@ -236,7 +236,7 @@ export interface KeyView {
 
 export interface IdentityList {
   readonly identities: readonly IdentityView[];
-  readonly rules: readonly (Omit<IdentityView, 'principal'> & {
+  readonly rules: readonly (Omit<IdentityView, 'principal' | 'stored'> & {
     readonly principals: readonly string[];
   })[];
   readonly issuers: readonly string[];
@@ -244,6 +244,8 @@ export interface IdentityList {
 
 export interface IdentityView {
   readonly principal: string;
+  /** Of an identity in the store; null for one of the configuration. */
+  readonly stored: { readonly identity_id: string; readonly created_by: string } | null;
   readonly scopes: readonly string[];
   readonly subjects: readonly string[];
   readonly caller_class: string;

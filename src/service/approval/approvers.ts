@@ -35,13 +35,13 @@ export function approvingSide(caller: Caller): ApprovingSide {
   return { root_principal, through: caller.loaded.lineage.map(({ subject }) => subject) };
 }
 
-export function notApprover(
+export async function notApprover(
   parts: ServiceParts,
   caller: Caller,
   request: AskedRequest,
-): Failure | undefined {
+): Promise<Failure | undefined> {
   const scope = approverScope(request.capability);
-  if (!mayHold(parts, caller, scope)) {
+  if (!(await mayHold(parts, caller, scope))) {
     const detail = `Cannot decide on "${request.capability}": ${caller.principal} lacks scope "${scope}"`;
     return failure('approver_not_authorized', detail, { requires: [scope] });
   }
@@ -50,8 +50,12 @@ export function notApprover(
   return failure('approver_not_authorized', `Cannot decide on "${request.capability}": ${why}`);
 }
 
-export function mayDecide(parts: ServiceParts, caller: Caller, request: ApprovalRecord): boolean {
-  return notApprover(parts, caller, request) === undefined;
+export async function mayDecide(
+  parts: ServiceParts,
+  caller: Caller,
+  request: ApprovalRecord,
+): Promise<boolean> {
+  return (await notApprover(parts, caller, request)) === undefined;
 }
 
 /**
@@ -108,11 +112,16 @@ async function requestFor(
   mayKnow: typeof mayDecide,
 ): Promise<ApprovalRecord> {
   const request = await parts.store.loadApproval(id);
-  if (request && (isRequester(caller, request) || mayKnow(parts, caller, request))) return request;
+  if (request && isRequester(caller, request)) return request;
+  if (request && (await mayKnow(parts, caller, request))) return request;
   throw new Refusal(failure('not_found', 'Cannot find the approval request'));
 }
 
-function isApprover(parts: ServiceParts, caller: Caller, { capability }: ApprovalRecord): boolean {
+function isApprover(
+  parts: ServiceParts,
+  caller: Caller,
+  { capability }: ApprovalRecord,
+): Promise<boolean> {
   return mayHold(parts, caller, approverScope(capability));
 }
 
@@ -153,7 +162,7 @@ export async function requestView(
       ...(request.chain !== undefined && { chain: request.chain }),
     },
     // An agent does not learn through whom its own authority came.
-    ...((isRootInPerson(caller, request) || mayDecide(parts, caller, request)) && {
+    ...((isRootInPerson(caller, request) || (await mayDecide(parts, caller, request))) && {
       requested_through: handsIn(request),
     }),
     session_id: request.session_id ?? null,
@@ -188,7 +197,7 @@ export async function requestView(
       session_id: request.session_id === undefined ? null : visibleText(request.session_id),
       ...(note !== undefined && { note: visibleText(note) }),
     },
-    ...decisionView(parts, caller, request),
+    ...(await decisionView(parts, caller, request)),
   };
 }
 
@@ -218,14 +227,14 @@ export function proposedTerms({
 }
 
 /** Who decided and why. Names and reason depend on the class of the caller. */
-export function decisionView(
+export async function decisionView(
   parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
-): Pick<ApprovalRequest, 'approvals' | 'decided_by' | 'reason'> {
+): Promise<Pick<ApprovalRequest, 'approvals' | 'decided_by' | 'reason'>> {
   const level = levelOf(parts.config.disclosure, caller.caller_class);
   const reason = request.reason ?? null;
-  if (level === 'full' || mayDecide(parts, caller, request)) {
+  if (level === 'full' || (await mayDecide(parts, caller, request))) {
     const decided_by = request.decided_by ?? null;
     return { approvals: approvalViews(request), decided_by, reason };
   }
@@ -234,9 +243,17 @@ export function decisionView(
   return { approvals: [], decided_by: null, reason: words === '' ? null : words };
 }
 
-/** Checks the current entitlement too: a token can outlive it, but an approval must not. */
-function mayHold({ identities }: ServiceParts, caller: Caller, scope: string): boolean {
-  return holds(caller, scope) && identities.isEntitled(caller.root_principal, scope);
+/**
+ * Checks the current entitlement too: a token can outlive it, but an approval must not. What an identity holds was
+ * read for this request.
+ */
+async function mayHold(
+  { identities }: ServiceParts,
+  caller: Caller,
+  scope: string,
+): Promise<boolean> {
+  if (!holds(caller, scope)) return false;
+  return caller.kind === 'identity' || identities.isEntitled(caller.root_principal, scope);
 }
 
 function otherBinding(caller: Caller, { capability }: AskedRequest): string | undefined {

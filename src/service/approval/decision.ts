@@ -34,7 +34,7 @@ export async function readDecision(parts: ServiceParts, ask: Ask): Promise<Answe
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const { approval_request_id: id } = requestOf('approval_requests.decision', ask);
     const request = await visibleRequest(parts, caller, id);
-    if (!isRootInPerson(caller, request)) refuse(notApprover(parts, caller, request));
+    if (!isRootInPerson(caller, request)) refuse(await notApprover(parts, caller, request));
     return { body: await decisionOf(parts, request, { caller, ask }) };
   });
 }
@@ -65,7 +65,7 @@ export async function decisionOf(
         usable: await usableViews(parts, caller.principal),
       },
       votes: (await votesIn(parts, request)).slice(0, view.approvals.length),
-      viewer: viewerOf(parts, caller, request, now),
+      viewer: await viewerOf(parts, caller, request, now),
       decision_url: parts.decisionUrl(request.approval_request_id) ?? null,
     };
   });
@@ -91,13 +91,13 @@ function votesIn(parts: ServiceParts, { approvals }: ApprovalRecord): Promise<Vo
   );
 }
 
-function viewerOf(
+async function viewerOf(
   parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
   now: Date,
-): Decision['viewer'] {
-  const why = notApprover(parts, caller, request) ?? closedRequest(request, now);
+): Promise<Decision['viewer']> {
+  const why = (await notApprover(parts, caller, request)) ?? closedRequest(request, now);
   return {
     principal: approvingSide(caller).root_principal,
     may_decide: why === undefined,

@@ -68,7 +68,7 @@ async function approve(
   request: ApprovalRecord,
 ): Promise<Answer | undefined> {
   const now = parts.store.now();
-  refuse(notApprover(parts, caller, request));
+  refuse(await notApprover(parts, caller, request));
   refuse(await frozenFor(parts, caller.root_principal));
   refuse(closedRequest(request, now));
   const given = grantTerms(request.grant_policy, asked, request.approvals[0]?.terms);

@@ -44,7 +44,7 @@ export async function similarTo(
   return {
     approval_request_id: found.approval_request_id,
     decided_at: (found.decided_at ?? found.created_at).toISOString(),
-    approved_by: decidersOf(parts, caller, found).decided_by,
+    approved_by: (await decidersOf(parts, caller, found)).decided_by,
     parameters: found.parameters,
     cost: found.cost ?? null,
   };
@@ -90,35 +90,35 @@ async function itemsOf(
       // An agent must not hide what it asked before behind one large request.
       const parameters = length <= left ? each.parameters : null;
       if (parameters) left -= length;
-      items.push({ ...itemOf(parts, caller, each), parameters });
+      items.push({ ...(await itemOf(parts, caller, each)), parameters });
     }
     before = page.next;
   } while (before);
   return { items, isAll: true };
 }
 
-function itemOf(
+async function itemOf(
   parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
-): Omit<HistoryItem, 'parameters'> {
+): Promise<Omit<HistoryItem, 'parameters'>> {
   return {
     approval_request_id: request.approval_request_id,
     status: request.status,
     created_at: request.created_at.toISOString(),
     decided_at: request.decided_at?.toISOString() ?? null,
-    ...decidersOf(parts, caller, request),
+    ...(await decidersOf(parts, caller, request)),
     cost: request.cost ?? null,
   };
 }
 
 /** Who decided and why, as far as the class of the person may see it. */
-function decidersOf(
+async function decidersOf(
   parts: ServiceParts,
   caller: Caller,
   request: ApprovalRecord,
-): Pick<HistoryItem, 'decided_by' | 'reason'> {
-  const { approvals, decided_by, reason } = decisionView(parts, caller, request);
+): Promise<Pick<HistoryItem, 'decided_by' | 'reason'>> {
+  const { approvals, decided_by, reason } = await decisionView(parts, caller, request);
   if (request.status === 'approved') {
     return { decided_by: approvals.map(({ approver }) => approver), reason };
   }

@@ -71,7 +71,7 @@ async function readPage(
     const found = await parts.store.listApprovals({ ...query, before, limit: READ_MAX });
     for (const request of found.requests) {
       await slices.turn();
-      if (mayDecide(parts, caller, request)) {
+      if (await mayDecide(parts, caller, request)) {
         // One more than the limit shows whether there is a next page.
         isFull = !page.add(await requestView(parts, caller, request, slices));
       }
@@ -130,7 +130,7 @@ export async function denyRequest(parts: ServiceParts, ask: Ask): Promise<Approv
     const request = await visibleRequest(parts, caller, id);
     Object.assign(about, namesOf(request));
     const now = parts.store.now();
-    refuse(notApprover(parts, caller, request));
+    refuse(await notApprover(parts, caller, request));
     refuse(closedRequest(request, now));
     const decided_by = approvingSide(caller).root_principal;
     const passkey = await confirmationOf(parts, caller, { request, terms: null }, asked.passkey);

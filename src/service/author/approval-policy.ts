@@ -7,6 +7,7 @@
 
 import type { Config } from '../../config/config.ts';
 import { type ApproverPolicy, isBarredAgent } from '../../domain/authority/approver.ts';
+import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { isPrincipalPattern, matchesPrincipal } from '../../domain/authority/principal.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { type Fault, fault } from '../../domain/catalog/fault.ts';
@@ -85,7 +86,9 @@ interface ApprovedService {
   readonly code: ReadonlyMap<string, { readonly approval?: ApprovalPolicy | undefined }>;
 }
 
-type People = Pick<Config, 'identities' | 'entitlements'>;
+type People = Pick<Config, 'entitlements'> & {
+  readonly identities: readonly Pick<Entitlement, 'principal' | 'scopes'>[];
+};
 
 /** One sentence for each capability that too few configured identities can approve. */
 export function missingApprovers({ catalog, code }: ApprovedService, people: People): string[] {

@@ -10,12 +10,15 @@
  */
 
 import type { Config } from '../../config/config.ts';
+import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import { missingApprovers } from './approval-policy.ts';
 import type { ServiceDefinition } from './definition.ts';
 
-type Settings = Pick<Config, 'identities' | 'entitlements' | 'oidc' | 'sign_in'> & {
+type Settings = Pick<Config, 'entitlements' | 'oidc' | 'sign_in'> & {
+  /** Those of the configuration and those in the store. */
+  readonly identities: readonly Pick<Entitlement, 'principal' | 'scopes'>[];
   /** Whether the app around a mounted service identifies callers; absent if the service is not mounted. */
   readonly isIdentifiedByApp?: boolean | undefined;
 };

@@ -1,9 +1,10 @@
 /**
  * Bootstrap identities: which principal presents a credential, and what it is entitled to.
  *
- * Configured credentials are stored as hashes and compared in constant time. The hook of the
- * author, then the identity providers, are asked about other credentials; the rules of the
- * configuration decide what their principals may do. By default a principal is entitled to no
+ * Configured credentials are stored as hashes and compared in constant time. Keys that operators
+ * added are found in the store by their hash, at each use, so a removal counts at once on every
+ * replica. The hook of the author, then the identity providers, are asked about other credentials;
+ * the rules of the configuration decide what their principals may do. By default a principal is entitled to no
  * scope, and may name only itself as a subject.
  *
  * @module
@@ -13,10 +14,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import type { EntitlementRule, Identity } from '../../config/parts.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
+import { isIdentityKey } from '../../domain/authority/identity-key.ts';
 import { isPrincipal, matchesPrincipal } from '../../domain/authority/principal.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { Platform } from '../../platform.ts';
+import type { IdentityRecord, IdentityStore } from '../../storage/port/identity-store.ts';
 import type { Authenticate } from '../author/define.ts';
 import { askWithin } from '../core/foreign.ts';
 import type { Identities } from '../core/parts.ts';
@@ -26,11 +29,20 @@ import type { ExternalIdentities } from './oidc.ts';
 /** In milliseconds: how long the hook may take. It may ask a directory. */
 const AUTHENTICATE_MS = 10_000;
 
+/** Identities in the store that are not removed, at most: a larger organisation has an identity provider. */
+export const STORED_IDENTITIES_MAX = 1_000;
+
+export interface IdentitySources {
+  readonly platform: Platform;
+  /** Rows whose MAC matches, or the store of a test. */
+  readonly stored: Pick<IdentityStore, 'findIdentity' | 'identitiesOf'>;
+  readonly authenticate?: Authenticate | undefined;
+  readonly external?: ExternalIdentities | undefined;
+}
+
 export function createIdentities(
   { identities, entitlements }: Pick<Config, 'identities' | 'entitlements'>,
-  platform: Platform,
-  authenticate?: Authenticate,
-  external?: ExternalIdentities,
+  { platform, stored, authenticate, external }: IdentitySources,
 ): Identities {
   const known = identities.map((identity) => ({ identity, hash: hashOf(identity) }));
   /**
@@ -47,13 +59,24 @@ export function createIdentities(
     // Compares every hash, so that the time taken does not show which one came close.
     return known.filter(({ hash }) => timingSafeEqual(hash, presented))[0]?.identity;
   };
+  const configuredBy = (digest: string) =>
+    known.find(({ hash }) => hash.toString('hex') === digest)?.identity;
+  const storedBy = async (digest: string) => livingOf(await stored.findIdentity(digest));
+  const byKey = async (bearer: string): Promise<Entitlement | undefined> => {
+    const identity = configured(bearer);
+    if (identity || !isIdentityKey(bearer)) return identity;
+    return storedBy(sha256(bearer).toString('hex'));
+  };
+  const allows = ({ scopes }: Pick<Entitlement, 'scopes'>, scope: string) =>
+    scopes.some((pattern) => entitles(pattern, scope));
   return {
     isConfigured: (bearer) => configured(bearer) !== undefined,
-    configured,
-    byDigest: (digest) => known.find(({ hash }) => hash.toString('hex') === digest)?.identity,
+    isConfiguredDigest: (digest) => configuredBy(digest) !== undefined,
+    byKey,
+    byDigest: async (digest) => configuredBy(digest) ?? storedBy(digest),
     byRules: (principal) => ruleFor(entitlements, principal),
     async identify(bearer) {
-      const identity = configured(bearer);
+      const identity = await byKey(bearer);
       if (identity) return identity;
       const hooked = authenticate && (await askHook(() => authenticate(bearer)));
       const principal = hooked ?? (await external?.principal(bearer)) ?? null;
@@ -69,12 +92,21 @@ export function createIdentities(
       if (!isPrincipal(principal)) throw new Error('Cannot use what identify() returned');
       return ruleFor(entitlements, principal);
     },
-    isEntitled: (principal, scope) =>
-      [...identities, ruleFor(entitlements, principal)].some(
-        (each) =>
-          each.principal === principal && each.scopes.some((pattern) => entitles(pattern, scope)),
-      ),
+    async isEntitled(principal, scope) {
+      const own = identities.filter((each) => each.principal === principal);
+      if ([...own, ruleFor(entitlements, principal)].some((each) => allows(each, scope))) {
+        return true;
+      }
+      const kept = await stored.identitiesOf(principal, STORED_IDENTITIES_MAX);
+      return kept.some((each) => livingOf(each) && allows(each, scope));
+    },
   };
+}
+
+function livingOf(kept: IdentityRecord | undefined): Entitlement | undefined {
+  if (!kept || kept.removed_at !== undefined) return undefined;
+  const { principal, scopes, subjects, caller_class, caller_classes } = kept;
+  return { principal, scopes, subjects, caller_class, caller_classes };
 }
 
 /** The first rule that matches, so an exception precedes the general rule. */

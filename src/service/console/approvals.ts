@@ -14,7 +14,7 @@ import type { ConsoleRequest } from '../../protocol/console/methods.ts';
 import type { Inbox, InboxItem } from '../../protocol/console/views.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { PendingPlace } from '../../storage/port/store.ts';
-import { handsIn, mayDecide, notApprover } from '../approval/approvers.ts';
+import { handsIn, notApprover } from '../approval/approvers.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { inLane } from '../core/audited.ts';
 import { type Caller, holds } from '../core/caller.ts';
@@ -44,7 +44,7 @@ export async function inboxOf(
       const now = parts.store.now();
       const query = { now, capabilities, limit: READ_MAX, after: place };
       const found = await parts.store.pendingApprovals(query);
-      for (const request of found.requests.filter((each) => mayDecide(parts, caller, each))) {
+      for (const request of await decidableOf(parts, caller, found.requests)) {
         // One more than the limit shows that there is a next page.
         if (requests.length === limit) return { requests, next_cursor: cursorOf(place) };
         requests.push(await itemOf(parts, caller, request, slices));
@@ -55,6 +55,17 @@ export async function inboxOf(
     }
     return { requests, next_cursor: cursorOf(place) };
   });
+}
+
+/** Those that the person may decide. */
+async function decidableOf<Asked extends Parameters<typeof notApprover>[2]>(
+  parts: ConsoleParts,
+  caller: Caller,
+  requests: readonly Asked[],
+): Promise<Asked[]> {
+  const found: Asked[] = [];
+  for (const each of requests) if (!(await notApprover(parts, caller, each))) found.push(each);
+  return found;
 }
 
 /** The capabilities whose requests the person may decide. */
@@ -118,7 +129,7 @@ export async function countPending(
   let after: PendingPlace | undefined;
   for (let reads = 0; reads < COUNT_READS_MAX; reads++) {
     const page = await store.pendingSides({ now, capabilities, limit: most, after });
-    count += page.requests.filter((side) => !notApprover(parts, caller, side)).length;
+    count += (await decidableOf(parts, caller, page.requests)).length;
     after = page.next;
     if (after === undefined || count >= most) break;
   }

@@ -20,6 +20,7 @@ import type {
 } from '../../protocol/console/views.ts';
 import type { StoredSession } from '../../storage/port/sign-in-store.ts';
 import { notOperator } from '../authority/freeze.ts';
+import { livingIdentities } from '../authority/stored-identities.ts';
 import { audited, inLane } from '../core/audited.ts';
 import { type Caller, callerOf } from '../core/caller.ts';
 import { type Ask, consoleRequestOf } from '../core/operations.ts';
@@ -91,15 +92,22 @@ function settingsOf({ config, definition }: ConsoleParts): Operations['settings'
   };
 }
 
-export async function identitiesOf(
-  { config }: ConsoleParts,
-  caller: Caller,
-): Promise<IdentityList> {
+export async function identitiesOf(parts: ConsoleParts, caller: Caller): Promise<IdentityList> {
   refuse(notOperator(caller, 'read'));
+  const { config } = parts;
+  const configured = config.identities.map(
+    ({ principal, scopes, subjects, caller_class, demo }) => ({
+      ...{ principal, scopes, subjects, caller_class, is_demo: demo, stored: null },
+    }),
+  );
+  const stored = (await livingIdentities(parts)).map(
+    ({ principal, scopes, subjects, caller_class, identity_id, created_by }) => ({
+      ...{ principal, scopes, subjects, caller_class, is_demo: false },
+      stored: { identity_id, created_by },
+    }),
+  );
   return {
-    identities: config.identities.map(({ principal, scopes, subjects, caller_class, demo }) => ({
-      ...{ principal, scopes, subjects, caller_class, is_demo: demo },
-    })),
+    identities: [...configured, ...stored],
     rules: config.entitlements.map(({ principals, scopes, subjects, caller_class }) => ({
       ...{ principals, scopes, subjects, caller_class, is_demo: false },
     })),

@@ -21,7 +21,7 @@ export async function challengeFor(
   asked: ConsoleRequest<'decision.challenge'>,
 ): Promise<Challenge> {
   const request = await addressedRequest(parts, caller, asked.approval_request_id);
-  refuse(notApprover(parts, caller, request));
+  refuse(await notApprover(parts, caller, request));
   refuse(closedRequest(request, parts.store.now()));
   const approver = caller.root_principal;
   if (asked.decision === 'deny') return decisionQuestion(parts, { request, approver, terms: null });

@@ -125,16 +125,18 @@ export interface Identities {
   identify(bearer: string): Promise<Entitlement | undefined>;
   /** What the principal that author code names is entitled to; `undefined` when it names none. */
   identifyBy(code: () => unknown): Promise<Entitlement | undefined>;
-  /** Whether the configuration contains the credential. */
+  /** Whether the configuration contains the credential. Does not ask the store. */
   isConfigured(bearer: string): boolean;
-  /** What a credential of the configuration entitles to. Calls no hook and no identity provider. */
-  configured(bearer: string): Entitlement | undefined;
   /** The same, for the credential with this SHA-256 in hex. */
-  byDigest(digest: string): Entitlement | undefined;
+  isConfiguredDigest(digest: string): boolean;
+  /** What a key of the configuration or of the store entitles to. Calls no hook and no identity provider. */
+  byKey(bearer: string): Promise<Entitlement | undefined>;
+  /** The same, for the key with this SHA-256 in hex. */
+  byDigest(digest: string): Promise<Entitlement | undefined>;
   /** What the rules entitle a principal to that authenticates in another way. */
   byRules(principal: string): Entitlement;
   /** Whether a principal may have a scope now, by any of its credentials or by a rule. */
-  isEntitled(principal: string, scope: string): boolean;
+  isEntitled(principal: string, scope: string): Promise<boolean>;
 }
 
 export interface Settler {

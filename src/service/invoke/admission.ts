@@ -272,7 +272,7 @@ async function refusedAdmission(
     const replay = await replayOf(parts, call, call.request, refused.record);
     if (replay) return replay;
   }
-  const found = admissionFailure(parts, call, refused);
+  const found = await admissionFailure(parts, call, refused);
   if (refused.reason !== 'budget') throw new Refusal(found);
   return refusedCall(parts, { ...call, budget: tightContext(call, refused.budget) }, found);
 }
@@ -289,7 +289,11 @@ function tightContext(
   return contextOf(capability.cost, charge, budgets);
 }
 
-function admissionFailure(parts: InvokeParts, call: CheckedCall, refused: Refused): Failure {
+function admissionFailure(
+  parts: InvokeParts,
+  call: CheckedCall,
+  refused: Refused,
+): Failure | Promise<Failure> {
   const { caller, charge } = call;
   switch (refused.reason) {
     case 'unknown_token':

@@ -49,21 +49,30 @@ export interface CallApproval {
 }
 
 /** Refuses a presented grant that does not cover the call, even if no approval is needed. */
-export function approvalOf(parts: ServiceParts, call: ApprovableCall): CallApproval {
+export function approvalOf(
+  parts: ServiceParts,
+  call: ApprovableCall,
+): CallApproval | Promise<CallApproval> {
   const { caller, request } = call;
   const needed = isApprovalNeeded(parts, call);
   if (request.approval_grant === undefined) return { needed };
-  refuse(unusable(parts, call, request.approval_grant, caller.loaded.grant));
-  return { needed, grant: caller.loaded.grant };
+  const { grant } = caller.loaded;
+  return unusable(parts, call, request.approval_grant, grant).then((found) => {
+    refuse(found);
+    return { needed, grant };
+  });
 }
 
 /** The first grant that covers the call. */
-function usableGrant(
+async function usableGrant(
   parts: ServiceParts,
   call: JudgedCall,
   grants: readonly GrantRecord[],
-): GrantRecord | undefined {
-  return grants.find((grant) => !unusable(parts, call, grant.grant_id, grant));
+): Promise<GrantRecord | undefined> {
+  for (const grant of grants) {
+    if (!(await unusable(parts, call, grant.grant_id, grant))) return grant;
+  }
+  return undefined;
 }
 
 type JudgedCall = Pick<ApprovableCall, 'caller' | 'capability' | 'parametersDigest'>;
@@ -111,14 +120,15 @@ export function grantUseOf(
 }
 
 /** Why admission could not take a use: the grant changed, or another call was faster. */
-export function lostGrant(
+export async function lostGrant(
   parts: ServiceParts,
   call: ApprovableCall,
   found: GrantRecord | undefined,
-): Failure {
+): Promise<Failure> {
   const { approval_grant: id = '' } = call.request;
   const detail = `Cannot use grant "${id}": it has changed since it was read`;
-  return unusable(parts, call, id, found) ?? failure('approval_grant_invalid', detail);
+  const known = await unusable(parts, call, id, found);
+  return known ?? failure('approval_grant_invalid', detail);
 }
 
 /**
@@ -159,12 +169,12 @@ export function pinnedPrice(
   });
 }
 
-function unusable(
+async function unusable(
   parts: ServiceParts,
   { caller, capability, parametersDigest }: JudgedCall,
   id: string,
   grant: GrantRecord | undefined,
-): Failure | undefined {
+): Promise<Failure | undefined> {
   const { chain, session_id } = caller.token;
   return unusableGrant(id, grant, {
     capability: capability.name,
@@ -177,7 +187,7 @@ function unusable(
     through: caller.loaded.lineage.map((link) => link.subject),
     now: parts.store.now(),
     isSigned: grant !== undefined && isSigned(parts, grant),
-    formerApprover: grant && formerApprover(parts, grant),
+    formerApprover: grant && (await formerApprover(parts, grant)),
   });
 }
 
@@ -188,17 +198,18 @@ function isSigned({ keyring }: ServiceParts, grant: GrantRecord): boolean {
 }
 
 /** The first approver who may no longer approve. */
-function formerApprover(
+async function formerApprover(
   { identities, definition }: ServiceParts,
   grant: GrantRecord,
-): string | undefined {
+): Promise<string | undefined> {
   const policy: ApproverPolicy = definition.code.get(grant.capability)?.approval ?? {};
-  return grant.approved_by.find(
-    (principal) =>
-      !identities.isEntitled(principal, approverScope(grant.capability)) ||
-      isBarredAgent(principal, policy) ||
-      (policy.separation === 'root' && principal === grant.root_principal),
-  );
+  for (const principal of grant.approved_by) {
+    if (isBarredAgent(principal, policy)) return principal;
+    if (policy.separation === 'root' && principal === grant.root_principal) return principal;
+    const scope = approverScope(grant.capability);
+    if (!(await identities.isEntitled(principal, scope))) return principal;
+  }
+  return undefined;
 }
 
 /** Grants tried for one call. More exist only when approvers granted the same call repeatedly. */

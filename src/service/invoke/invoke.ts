@@ -182,7 +182,7 @@ export async function check(
     charge,
     idempotencyKey: key,
   });
-  const { needed, grant } = approvalOf(parts, checked);
+  const { needed, grant } = await approvalOf(parts, checked);
   if (needed && !grant) return { asks: checked };
   // The approved parameters are the ones that run.
   return grant ? { ...checked, grant, parameters: grant.parameters } : checked;

@@ -18,6 +18,7 @@
 import { entryView, type StoredEntry } from '../../domain/log/entry.ts';
 import { toMinor } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
+import type { RemovedIdentity } from '../../storage/port/identity-store.ts';
 import type {
   Admission,
   Loaded,
@@ -44,6 +45,7 @@ export function authenticStore(store: Store, parts: AuthenticStoreOptions): Stor
     ...consentRows(store, rows, check),
     ...passkeyRows(store, rows, check),
     ...connectedRows(store, rows, check),
+    ...identityRows(store, rows, check),
     freeze: (freeze, ...rest) => store.freeze(rows.sealed('freeze', freeze), ...rest),
     freezesUnder: async (keys) => check.inForce(await store.freezesUnder(keys), store.now()),
     async listFreezes(...query) {
@@ -332,6 +334,38 @@ function connectedRows(store: Store, rows: RowSealing, check: RowCheck): Partial
     },
     replaceConnected: (next, seen) =>
       store.replaceConnected(rows.sealed('connected_account', next), seen),
+  };
+}
+
+/**
+ * An identity that does not match counts as absent, and so does one of a log that ended. It can still be removed, with
+ * an alarm: its row could match again later.
+ */
+function identityRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Store> {
+  return {
+    insertIdentity: (identity, ...rest) =>
+      store.insertIdentity(rows.sealed('identity', identity), ...rest),
+    async findIdentity(keySha256) {
+      const identity = await store.findIdentity(keySha256);
+      return identity && check.isIdentity(identity) ? identity : undefined;
+    },
+    async identitiesOf(...query) {
+      return (await store.identitiesOf(...query)).filter(check.isIdentity);
+    },
+    async listIdentities(...query) {
+      const page = await store.listIdentities(...query);
+      return { ...page, identities: page.identities.filter(check.isIdentity) };
+    },
+    removeIdentity: (identityId, removed, ...rest) => {
+      const sealed = (kept: RemovedIdentity) => rows.sealed('identity', kept);
+      return store.removeIdentity(
+        identityId,
+        // An altered row gets no MAC, so fsck names it for as long as it is there.
+        (kept) =>
+          check.isIdentity(kept) ? sealed(removed(kept)) : { ...removed(kept), mac: undefined },
+        ...rest,
+      );
+    },
   };
 }
 

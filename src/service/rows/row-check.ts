@@ -16,6 +16,7 @@ import { rowLabelOf } from '../../domain/log/origin.ts';
 import { isWritable } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
 import type { ConnectedRecord } from '../../storage/port/connected-store.ts';
+import type { IdentityRecord } from '../../storage/port/identity-store.ts';
 import type { Loaded } from '../../storage/port/invocation-store.ts';
 import type { StoredPasskey } from '../../storage/port/passkey-store.ts';
 import type {
@@ -57,6 +58,7 @@ export interface RowCheck {
   isAccount(account: AccountRecord): boolean;
   isConsent(consent: ConsentRecord): boolean;
   isPasskey(stored: StoredPasskey): boolean;
+  isIdentity(identity: IdentityRecord): boolean;
   isConnected(record: ConnectedRecord): boolean;
   /** Freezes whose time has not passed, and those that do not match, which stay in force. */
   inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[];
@@ -125,6 +127,7 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
       if (!isReadable && standing !== 'altered') altered('passkey', id);
       return isReadable && standing === 'valid';
     },
+    isIdentity: (identity) => standingOf('identity', identity.identity_id, identity) === 'valid',
     isConnected: (record) => {
       const id = `${record.account} ${record.principal}`;
       return standingOf('connected_account', id, record) === 'valid';

@@ -2,8 +2,8 @@
  * Accounts: how a person proves who they are, and whether they still may.
  *
  * Every refresh of a delegation asks here. A person of an identity provider is asked for at the provider,
- * when the configuration says so; a person with a configured credential must still be configured. What the
- * person is entitled to is read again from the configuration.
+ * when the configuration says so; a person with a key must still have it, in the
+ * configuration or in the store. What the person is entitled to is read again.
  *
  * @module
  */
@@ -65,7 +65,7 @@ export async function entitlementOf(
   if (issuer !== undefined) {
     return parts.providers.ofIssuer(issuer) && parts.identities.byRules(principal);
   }
-  const entitlement = parts.identities.byDigest(accountId.slice(KEY.length));
+  const entitlement = await parts.identities.byDigest(accountId.slice(KEY.length));
   return entitlement?.principal === principal ? entitlement : undefined;
 }
 

@@ -50,7 +50,7 @@ export async function openIdentityProviders({
 export function pageUrls({
   baseUrl,
   ...parts
-}: Pick<SignInParts, 'config' | 'providers' | 'isMounted' | 'baseUrl'>): (
+}: Pick<SignInParts, 'config' | 'providers' | 'isMounted' | 'storesPeople' | 'baseUrl'>): (
   path: `/${string}`,
 ) => string | undefined {
   const isOffered = hasSignIn(parts);

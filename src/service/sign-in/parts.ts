@@ -24,4 +24,6 @@ export interface SignInParts extends ServiceParts {
   baseUrl(): string;
   /** An app decides who reaches a mounted service, so the address in the settings says nothing. */
   readonly isMounted: boolean;
+  /** Whether a person had a key in the store when the service started. */
+  readonly storesPeople: boolean;
 }

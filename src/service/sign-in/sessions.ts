@@ -41,27 +41,34 @@ export interface Session {
   readonly secret: string;
 }
 
-/** Whether a configured key lets its person sign in: only on a service that no other machine reaches. */
+/** Whether a key lets its person sign in: only on a service that no other machine reaches. */
 export function takesKeys({
   config,
   isMounted,
-}: Pick<SignInParts, 'config' | 'isMounted'>): boolean {
+  storesPeople,
+}: Pick<SignInParts, 'config' | 'isMounted' | 'storesPeople'>): boolean {
   if (isMounted || !isReachedHereOnly(config)) return false;
-  return config.identities.some(({ principal }) => parsePrincipal(principal)?.class === 'human');
+  return storesPeople || config.identities.some(({ principal }) => isHuman(principal));
+}
+
+export function isHuman(principal: string): boolean {
+  return parsePrincipal(principal)?.class === 'human';
 }
 
 /** Whether a person can sign in at all, so that there are pages. */
-export function hasSignIn(parts: Pick<SignInParts, 'config' | 'isMounted' | 'providers'>): boolean {
+export function hasSignIn(
+  parts: Pick<SignInParts, 'config' | 'isMounted' | 'providers' | 'storesPeople'>,
+): boolean {
   return parts.providers.all().length > 0 || takesKeys(parts);
 }
 
-/** Signs in with a configured credential, where keys are taken. */
+/** Signs in with a key of the configuration or of the store, where keys are taken. */
 export async function signInByKey(
   parts: SignInParts,
   key: string,
   userAgent: string,
 ): Promise<Session> {
-  const entitlement = takesKeys(parts) ? parts.identities.configured(key) : undefined;
+  const entitlement = takesKeys(parts) ? await parts.identities.byKey(key) : undefined;
   if (!entitlement) {
     const detail = 'Cannot sign in: the key is not known; check it and try again';
     throw new Refusal(failure('authentication_required', detail));

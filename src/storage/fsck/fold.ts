@@ -18,6 +18,7 @@ import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { AuditEntry, EntryType } from '../../protocol/audit.ts';
+import { IdentityAdded, IdentityRemoved } from '../../protocol/identity.ts';
 import { PasskeyAdded, PasskeyRemoved } from '../../protocol/passkey.ts';
 import { freezeKey } from '../port/ledger-store.ts';
 
@@ -28,6 +29,7 @@ export interface Expected {
   /** By kind and target. */
   readonly freezes: Map<string, ExpectedFreeze>;
   readonly passkeys: Map<string, ExpectedPasskey>;
+  readonly identities: Map<string, ExpectedIdentity>;
   /** Calls of unknown outcome without a later entry, by invocation. */
   readonly unknown: Map<string, UnknownCost>;
   /** The cost that calls of unknown outcome reported so far, by invocation. */
@@ -97,6 +99,14 @@ export interface ExpectedPasskey {
   removedBy?: string;
 }
 
+export interface ExpectedIdentity {
+  readonly added: IdentityAdded;
+  /** Null where the name was erased. */
+  readonly createdBy: string | null;
+  readonly by: string;
+  removedBy?: string;
+}
+
 interface UnknownCost {
   readonly tokenId: string;
   readonly currency: string | undefined;
@@ -110,6 +120,7 @@ export function createExpected(): Expected {
     grants: new Map(),
     freezes: new Map(),
     passkeys: new Map(),
+    identities: new Map(),
     unknown: new Map(),
     reported: new Map(),
     erased: new Map(),
@@ -129,7 +140,9 @@ export function foldEntry(expected: Expected, stored: StoredEntry): void {
   if (entry) FOLDS[entry_type]?.(expected, entry);
 }
 
-function voidAll({ tokens, requests, grants }: Expected): void {
+/** Identities of a log that ended are deleted. */
+function voidAll({ tokens, requests, grants, identities }: Expected): void {
+  identities.clear();
   for (const each of [tokens, requests, grants]) {
     for (const made of each.values()) made.isVoid = true;
   }
@@ -279,6 +292,7 @@ function foldDecision(expected: Expected, entry: AuditEntry): void {
 function foldOperator(expected: Expected, entry: AuditEntry): void {
   const { state, detail } = entry;
   if (state !== 'completed' || detail === null) return;
+  foldIdentity(expected, entry);
   const { verb, what, target = '', root_principal, reason, until, invocation_id, outcome } = detail;
   if (verb === 'reconcile' && typeof invocation_id === 'string') {
     reconcile(expected, invocation_id, outcome === 'not_executed');
@@ -294,6 +308,15 @@ function foldOperator(expected: Expected, entry: AuditEntry): void {
     until: end,
     by: entry.entry_id,
   });
+}
+
+function foldIdentity({ identities }: Expected, entry: AuditEntry): void {
+  const { detail, actor_key: createdBy, entry_id: by } = entry;
+  const added = IdentityAdded.safeParse(detail).data;
+  if (added) identities.set(added.identity_id, { added, createdBy, by });
+  const removed = IdentityRemoved.safeParse(detail).data;
+  const known = removed && identities.get(removed.identity_id);
+  if (known) known.removedBy ??= by;
 }
 
 function foldSession({ passkeys }: Expected, entry: AuditEntry): void {

@@ -16,6 +16,7 @@ import type { Store } from '../port/store.ts';
 import { createBudgetCheck } from './budgets.ts';
 import { createDebtCheck } from './debts.ts';
 import { createExpected, foldEntry, grantOf } from './fold.ts';
+import { checkIdentity, checkMissingIdentities } from './identities.ts';
 import { checkMissingPasskeys, checkPasskey } from './passkeys.ts';
 import {
   checkFreeze,
@@ -92,6 +93,7 @@ export function createLedgerCheck(
           checkFreeze(check, freeze);
         },
         passkey: (passkey) => checkPasskey(check, passkey),
+        identity: (identity) => checkIdentity(check, identity),
         unreadable(what, id, reason) {
           check.seen[what].add(id);
           report(what, id, `it cannot be read: ${reason}`);
@@ -100,6 +102,7 @@ export function createLedgerCheck(
       await store.readLedger(from, see);
       checkMissing(check);
       checkMissingPasskeys(check);
+      checkMissingIdentities(check);
       budgets.finish(check);
       debts.finish(check);
       return { ...count, notes: [...notes].map(([sentence, times]) => `${times} ${sentence}`) };

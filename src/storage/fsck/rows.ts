@@ -36,12 +36,13 @@ export type LedgerPart =
   | 'grant'
   | 'freeze'
   | 'passkey'
+  | 'identity'
   | 'call';
 
 export interface RowCheck {
   readonly expected: Expected;
   /** Ids of the rows read so far, by kind. */
-  readonly seen: Record<'token' | 'request' | 'grant' | 'freeze' | 'passkey' | 'call', Set<string>>;
+  readonly seen: Record<Exclude<LedgerPart, 'budget' | 'debt'>, Set<string>>;
   /** How many erased entries of a type already explain a row without an entry. */
   readonly explained: Map<EntryType, number>;
   report(what: LedgerPart, where: string, detail: string): void;
@@ -60,6 +61,7 @@ export function createRowCheck(
     grant: ids(),
     freeze: ids(),
     passkey: ids(),
+    identity: ids(),
     call: ids(),
   };
   return { expected, seen, explained: new Map(), ...tell };
@@ -329,7 +331,7 @@ export function checkUnknownCall(check: RowCheck, call: UnknownCall): void {
 /** Reports entries without a row. */
 export function checkMissing({ expected, seen, report }: RowCheck): void {
   const missing = (
-    what: Exclude<keyof RowCheck['seen'], 'call' | 'passkey'>,
+    what: Exclude<keyof RowCheck['seen'], 'call' | 'passkey' | 'identity'>,
     id: string,
     by: string | undefined,
   ) => {

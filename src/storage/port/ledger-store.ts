@@ -5,6 +5,7 @@
  */
 
 import type { StoredEntry } from '../../domain/log/entry.ts';
+import type { IdentityRecord } from './identity-store.ts';
 import type { StoredPasskey } from './passkey-store.ts';
 import type {
   ApprovalRecord,
@@ -38,8 +39,9 @@ export interface LedgerSight {
   grant(grant: GrantRecord): void;
   freeze(freeze: FreezeRecord): void;
   passkey(passkey: StoredPasskey): void;
+  identity(identity: IdentityRecord): void;
   unreadable(
-    what: 'token' | 'request' | 'grant' | 'freeze' | 'passkey',
+    what: 'token' | 'request' | 'grant' | 'freeze' | 'passkey' | 'identity',
     id: string,
     reason: string,
   ): void;

@@ -18,7 +18,9 @@ import {
   accountOf,
   connected,
   consentBeside,
+  identity,
   passkey,
+  removedIdentity,
   rotated,
   session,
 } from '../../testing/sign-in.ts';
@@ -40,6 +42,7 @@ const UNCOVERED: Readonly<Record<RowKind, readonly string[]>> = {
   consent: ['mac'],
   passkey: ['mac'],
   connected_account: ['mac'],
+  identity: ['mac'],
 };
 
 const token = childToken(rootToken(), {
@@ -87,6 +90,7 @@ const RECORDS: { readonly [Kind in RowKind]: RowOf<Kind> } = {
   consent: rotated(consentBeside(token, { mac: 'kid.mac' })),
   passkey: passkey({ mac: 'kid.mac' }),
   connected_account: connected({ mac: 'kid.mac' }),
+  identity: removedIdentity(identity({ mac: 'kid.mac' })),
 };
 
 /** Another value of the same type, or none. */

@@ -2,8 +2,8 @@
  * Row forms: which fields of each kind of row a MAC covers, and in which form.
  *
  * One line a field. A MAC covers what never changes: what the row grants, to whom and until when. It does not
- * cover counters, states and answers: fsck recomputes those from the log. Accounts, connected accounts and consents
- * get a new MAC with each change. Holds no key; the text goes to `keyring/row-keys.ts`.
+ * cover counters, states and answers: fsck recomputes those from the log. Accounts, connected accounts, consents and
+ * identities get a new MAC with each change. Holds no key; the text goes to `keyring/row-keys.ts`.
  *
  * Invariant: two rows of different kinds, or that differ in a covered field, have different texts.
  *
@@ -13,6 +13,7 @@
 import { fromMinor, isWritable, toMinor } from '../../domain/values/money.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import type { ConnectedRecord } from './connected-store.ts';
+import type { IdentityRecord } from './identity-store.ts';
 import type { PasskeyRecord } from './passkey-store.ts';
 import type {
   ApprovalRecord,
@@ -158,6 +159,20 @@ const FORMS = {
     rp_id: row.rp_id,
     created_at: row.created_at,
     usable_from: row.usable_from,
+  }),
+  // Covers the removal, so that a row whose removal was taken away does not match.
+  identity: (row: IdentityRecord) => ({
+    identity_id: row.identity_id,
+    key_sha256: row.key_sha256,
+    principal: row.principal,
+    scopes: row.scopes,
+    subjects: row.subjects,
+    caller_class: row.caller_class,
+    caller_classes: row.caller_classes,
+    created_at: row.created_at,
+    created_by: row.created_by,
+    removed_at: row.removed_at,
+    removed_by: row.removed_by,
   }),
   // No entry states what these three contain, so their MACs cover what changes, too.
   account: (row: AccountRecord) => ({

@@ -58,6 +58,7 @@ export const ROW_TABLES = [
   'consents',
   'passkeys',
   'connected_accounts',
+  'identities',
 ] as const;
 export type RowTable = (typeof ROW_TABLES)[number];
 

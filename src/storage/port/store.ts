@@ -20,6 +20,7 @@ import type { ApprovalStatus } from '../../protocol/approval.ts';
 import type { CompositionStore } from './composition-store.ts';
 import type { ConnectedStore } from './connected-store.ts';
 import type { DeclarationStore } from './declaration-store.ts';
+import type { IdentityStore } from './identity-store.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import type { LogStore } from './log-store.ts';
@@ -62,6 +63,7 @@ export interface Store
     OperatorStore,
     SignInStore,
     PasskeyStore,
+    IdentityStore,
     ConnectedStore,
     DeclarationStore,
     RowStore,
@@ -342,8 +344,8 @@ export interface OperatorStore {
   listFreezes(limit: number, after?: FreezePlace): Promise<FreezePage>;
 
   /**
-   * Voids what callers hold beside their tokens: every grant counts as used up, bindings, idempotency keys and
-   * sessions are deleted, and composed calls are not resumed, so that recovery closes them.
+   * Voids what callers hold beside their tokens: every grant counts as used up, bindings, idempotency keys,
+   * sessions and identities are deleted, and composed calls are not resumed, so that recovery closes them.
    */
   voidPromises(): Promise<void>;
 }

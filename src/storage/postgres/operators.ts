@@ -118,4 +118,5 @@ const VOIDING: readonly Statement[] = [
   { name: 'void_grants', text: 'UPDATE grants SET uses = max_uses WHERE uses < max_uses' },
   { name: 'void_bindings', text: 'DELETE FROM bindings' },
   { name: 'void_sessions', text: 'DELETE FROM sessions' },
+  { name: 'void_identities', text: 'DELETE FROM identities' },
 ];

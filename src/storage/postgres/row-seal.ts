@@ -31,6 +31,7 @@ import {
   FREEZES,
   fixedOf,
   GRANTS,
+  IDENTITIES,
   linkOf,
   PASSKEYS,
   SESSIONS,
@@ -132,6 +133,10 @@ const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>>
     const connected = CONNECTED.read(row);
     return [{ kind: 'connected_account', id, row: connected, mac: connected.mac }];
   },
+  identities(id, row) {
+    const identity = IDENTITIES.read(row);
+    return [{ kind: 'identity', id, row: identity, mac: identity.mac }];
+  },
 };
 
 const LOCK: Statement = { name: 'row_seal_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
@@ -168,6 +173,7 @@ const SCAN: Readonly<Record<RowTable, Statement>> = {
   consents: scan('consents', 't.consent_id', 't.*'),
   passkeys: scan('passkeys', 't.credential_id', 't.*'),
   connected_accounts: scan('connected_accounts', "(t.account || ' ' || t.principal)", 't.*'),
+  identities: scan('identities', 't.identity_id', 't.*'),
 };
 
 function macUpdate(kind: StoredRow['kind'], table: string, set: string, key: string): Statement {

@@ -81,6 +81,7 @@ export const ACCOUNTS = postgresTable(described.ACCOUNTS);
 export const CONSENTS = postgresTable(described.CONSENTS);
 export const PASSKEYS = postgresTable(described.PASSKEYS);
 export const CONNECTED = postgresTable(described.CONNECTED);
+export const IDENTITIES = postgresTable(described.IDENTITIES);
 
 /** A token's row with the currency and the ceiling of its budget. */
 export function tokenOf(row: Row): TokenRecord {

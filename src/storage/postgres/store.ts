@@ -25,6 +25,7 @@ import { createConnected } from './connected.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createDeclarations } from './declarations.ts';
 import { createDeliveries } from './deliveries.ts';
+import { createIdentities } from './identities.ts';
 import { inspectDatabase } from './inspect.ts';
 import { createCheckpoints } from './log/checkpoints.ts';
 import { createAppend } from './log/entries.ts';
@@ -100,6 +101,7 @@ function operationsOf(
     ...createOperators(database, now),
     ...createSignIn(database),
     ...createPasskeys(database),
+    ...createIdentities(database, now),
     ...createConnected(database),
     ...createRows(database),
     takePermits: createPermits(database),
@@ -151,6 +153,8 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   renewConsent: (_, result) => (result === 'inserted' ? 1 : 0),
   insertPasskey: (_, result) => (result === 'inserted' ? 1 : 0),
   removePasskey: (_, result) => (result ? 1 : 0),
+  insertIdentity: (_, result) => (result === 'inserted' ? 1 : 0),
+  removeIdentity: (_, result) => (typeof result === 'object' ? 1 : 0),
   connect: (_, result) => (result ? 1 : 0),
   endConnected: (_, result) => (result ? 1 : 0),
 };

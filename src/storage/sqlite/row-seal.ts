@@ -21,7 +21,16 @@ import type { Row } from '../tables/table.ts';
 import { loadApproval } from './approvals.ts';
 import { readGrant } from './calls/admission.ts';
 import type { Connection } from './connection.ts';
-import { ACCOUNTS, BINDINGS, CONNECTED, CONSENTS, FREEZES, PASSKEYS, SESSIONS } from './rows.ts';
+import {
+  ACCOUNTS,
+  BINDINGS,
+  CONNECTED,
+  CONSENTS,
+  FREEZES,
+  IDENTITIES,
+  PASSKEYS,
+  SESSIONS,
+} from './rows.ts';
 import { readHeld } from './token-rows.ts';
 
 export function sealRows(
@@ -76,6 +85,7 @@ const KEYS: Readonly<Record<RowTable, string>> = {
   consents: 'consent_id',
   passkeys: 'credential_id',
   connected_accounts: "(account || ' ' || principal)",
+  identities: 'identity_id',
 };
 
 const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) => StoredRow[]>> = {
@@ -128,6 +138,11 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
     );
     const connected = found.map(CONNECTED.read);
     return connected.map((row) => ({ kind: 'connected_account', id: key, row, mac: row.mac }));
+  },
+  identities(connection, key) {
+    const found = connection.all<Row>('SELECT * FROM identities WHERE identity_id = ?', key);
+    const identities = found.map(IDENTITIES.read);
+    return identities.map((row) => ({ kind: 'identity', id: key, row, mac: row.mac }));
   },
 };
 

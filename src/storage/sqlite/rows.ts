@@ -72,6 +72,7 @@ export const ACCOUNTS = sqliteTable(described.ACCOUNTS);
 export const CONSENTS = sqliteTable(described.CONSENTS);
 export const PASSKEYS = sqliteTable(described.PASSKEYS);
 export const CONNECTED = sqliteTable(described.CONNECTED);
+export const IDENTITIES = sqliteTable(described.IDENTITIES);
 
 export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, record: Kept): void {
   connection.run(table.insert, ...table.values(record));

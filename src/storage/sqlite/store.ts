@@ -35,6 +35,7 @@ import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
 import * as freezes from './freezes.ts';
 import { createGroupCommit, WAITING_MAX } from './group-commit.ts';
+import * as identities from './identities.ts';
 import { inspect } from './inspect.ts';
 import * as checkpoints from './log/checkpoints.ts';
 import { erasures } from './log/erase.ts';
@@ -115,6 +116,9 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     unfreeze: (...target) => {
       return commits.submit(() => freezes.unfreeze(connection, log, target, now()));
     },
+    removeIdentity: (...removal) => {
+      return commits.submit(() => identities.removeIdentity(connection, log, removal, now()));
+    },
     probe: () => commits.submit(() => connection.run(PROBE, now())),
     backlog: () => {
       const waiting = commits.waiting();
@@ -154,6 +158,9 @@ const READS = {
   findConsent: signIn.findConsent,
   listConsents: signIn.listConsents,
   listPasskeys: passkeys.listPasskeys,
+  findIdentity: identities.findIdentity,
+  identitiesOf: identities.identitiesOf,
+  listIdentities: identities.listIdentities,
   findConnected: connected.findConnected,
   listConnected: connected.listConnected,
   findAccount: signIn.findAccount,
@@ -216,6 +223,7 @@ const ENTERED = {
   renewConsent: signIn.renewConsent,
   insertPasskey: passkeys.insertPasskey,
   removePasskey: passkeys.removePasskey,
+  insertIdentity: identities.insertIdentity,
   connect: connected.connect,
   endConnected: connected.endConnected,
   beginOrigin,

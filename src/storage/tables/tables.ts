@@ -13,6 +13,7 @@
 import type { StepRecord } from '../port/composition-store.ts';
 import type { ConnectedRecord } from '../port/connected-store.ts';
 import type { DeclarationRecord } from '../port/declaration-store.ts';
+import type { IdentityRecord } from '../port/identity-store.ts';
 import type { Debt } from '../port/ledger-store.ts';
 import type { PasskeyRecord } from '../port/passkey-store.ts';
 import type {
@@ -382,6 +383,24 @@ export const CONNECTED: Description<ConnectedRecord> = {
     connected_at: 'time',
     expires_at: 'time?',
     renewing_until: 'time?',
+    mac: 'text?',
+  },
+};
+
+export const IDENTITIES: Description<IdentityRecord> = {
+  name: 'identities',
+  fields: {
+    identity_id: 'text',
+    key_sha256: 'text',
+    principal: 'text',
+    scopes: 'list',
+    subjects: 'list',
+    caller_class: 'text',
+    caller_classes: 'list',
+    created_at: 'time',
+    created_by: 'text',
+    removed_at: 'time?',
+    removed_by: 'text?',
     mac: 'text?',
   },
 };

@@ -5,6 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   AGENT_KEY,
   answerOf,
@@ -19,6 +20,8 @@ import {
   success,
   wholeOf,
 } from './desk.ts';
+
+const OPERATOR = 'service:operator';
 
 const budget = (max_amount: number) => ({ currency: 'USD', max_amount });
 
@@ -166,6 +169,28 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     assert.equal(own.agents[0]?.children[0]?.last_act?.capability, 'search_flights');
     assert.ok(all.agents.some(({ token_id }) => token_id === planner.token_id));
     assert.equal(other.type, 'scope_insufficient');
+  },
+
+  'an operator adds a key of its own, lists it and removes it': async (surface) => {
+    const key = `wk_${randomBytes(32).toString('base64url')}`;
+    const key_sha256 = createHash('sha256').update(key).digest('hex');
+    const asked = { principal: OPERATOR, key_sha256, scopes: ['operator:read'] };
+
+    const added = await answerOf(surface, 'identities.add', asked, OPERATOR_KEY);
+    const again = await refusalOf(surface, 'identities.add', asked, OPERATOR_KEY);
+    const wider = { ...asked, scopes: ['travel.search'] };
+    const refused = await refusalOf(surface, 'identities.add', wider, OPERATOR_KEY);
+    const listed = await answerOf(surface, 'identities.list', {}, OPERATOR_KEY);
+    const own = await answerOf(surface, 'tokens.issue', { scope: ['operator:read'] }, key);
+    const { identity_id } = added;
+    const removed = await answerOf(surface, 'identities.remove', { identity_id }, OPERATOR_KEY);
+    const after = await refusalOf(surface, 'tokens.issue', { scope: ['operator:read'] }, key);
+
+    assert.deepEqual([again.type, refused.type], ['invalid_parameters', 'not_entitled']);
+    assert.ok(listed.identities.some((each) => each.identity_id === identity_id));
+    assert.match(own.token_id, /^tok_/);
+    assert.deepEqual([removed.removed, removed.identity?.removed_by], [true, OPERATOR]);
+    assert.equal(after.type, 'authentication_required');
   },
 
   'an operator freezes a capability and lifts it again': async (surface) => {

@@ -41,6 +41,7 @@ export const STORIES_WITHOUT_TOOLS = {
   'a delegated token has what it asked for of its parent, and inherits the rest': 'no call',
   'a delegated token never gets more than its parent has': 'no call',
   'a revocation ends everything below the token at once': 'no call',
+  'an operator adds a key of its own, lists it and removes it': 'no call',
   'a dry run says what would happen, and nothing happens': 'no call',
   'a stream says that it begins, and each event whose it is': 'a tool tells of its steps alone',
   'an operator sees no call of unknown outcome and no notification': 'no call',

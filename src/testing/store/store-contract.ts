@@ -17,6 +17,7 @@ import { LISTING_CASES, WAITING_CASES } from './cases/approvals/reads.ts';
 import { GRANT_CASES, KEY_CASES, LEASE_CASES } from './cases/claims.ts';
 import { ADOPTION_CASES, ROLLBACK_CASES, STEP_CASES } from './cases/compositions.ts';
 import { DECLARATION_CASES } from './cases/declarations.ts';
+import { IDENTITY_CASES } from './cases/identities.ts';
 import { LOAD_CASES } from './cases/load.ts';
 import { LOG_CASES, LONG_LOG_CASES, QUERY_CASES } from './cases/log.ts';
 import { DELIVERY_CASES, EXPIRY_CASES, OPERATOR_CASES } from './cases/notices.ts';
@@ -95,6 +96,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
   consents: { ...CONSENT_CASES, ...RENEWAL_CASES },
   passkeys: PASSKEY_CASES,
   'connected accounts': CONNECTED_CASES,
+  identities: IDENTITY_CASES,
   'rate limits': PERMIT_CASES,
   log: { ...LOG_CASES, ...QUERY_CASES, ...LONG_LOG_CASES, ...TREE_CASES, ...CHECKPOINT_CASES },
   origins: { ...ORIGIN_CASES, ...VOIDING_CASES },

@@ -25,16 +25,23 @@ function AllIdentities({ of: { identities, rules, issuers } }: { readonly of: Id
   return (
     <>
       {identities.length === 0 ? (
-        <Empty>No identity has a key. The settings of the service name them.</Empty>
+        <Empty>
+          No identity has a key. The settings of the service name them, and operators add them with{' '}
+          <code>writ identities add</code>.
+        </Empty>
       ) : (
         <Paged what="identities" items={identities}>
           {(page) => (
             <ul>
               {page.map((identity) => (
                 <Entitled
-                  key={`${identity.principal} ${identity.caller_class} ${identity.scopes.join()}`}
+                  key={
+                    identity.stored?.identity_id ??
+                    `${identity.principal} ${identity.caller_class} ${identity.scopes.join()}`
+                  }
                   of={identity}
                   who={[identity.principal]}
+                  stored={identity.stored}
                 />
               ))}
             </ul>
@@ -91,11 +98,12 @@ function Rules({
 }
 
 interface EntitledOf {
-  readonly of: Omit<IdentityView, 'principal'>;
+  readonly of: Omit<IdentityView, 'principal' | 'stored'>;
   readonly who: readonly string[];
+  readonly stored?: IdentityView['stored'];
 }
 
-function Entitled({ of: { scopes, subjects, caller_class, is_demo }, who }: EntitledOf) {
+function Entitled({ of: { scopes, subjects, caller_class, is_demo }, who, stored }: EntitledOf) {
   return (
     <li class="node">
       <div>
@@ -108,6 +116,11 @@ function Entitled({ of: { scopes, subjects, caller_class, is_demo }, who }: Enti
           </p>
         ))}
         <p class="small muted">{caller_class}</p>
+        {stored ? (
+          <p class="small muted">
+            <code>{stored.identity_id}</code>, added by <Shown text={stored.created_by} />
+          </p>
+        ) : null}
       </div>
       <p class="small">
         May ask for <Codes of={scopes} none="nothing" />

@@ -20,6 +20,7 @@ import {
 import type { Row } from '../../tables/table.ts';
 import { REQUEST_COLUMNS } from '../approvals.ts';
 import type { Database, Session, Statement } from '../connection.ts';
+import { LIST_IDENTITIES } from '../identities.ts';
 import { PATIENCE } from '../inspect.ts';
 import { SCAN } from '../log/log.ts';
 import { passkeyOf } from '../passkeys.ts';
@@ -29,6 +30,7 @@ import {
   DEBTS,
   FREEZES,
   GRANTS,
+  IDENTITIES,
   PASSKEYS,
   storedEntryOf,
   timeOf,
@@ -68,6 +70,9 @@ async function readRows(session: Session, see: LedgerSight): Promise<void> {
   }
   for await (const row of pagesOf(session, READ_PASSKEYS, 'credential_id')) {
     showRow(see, ['passkey', String(row.credential_id)], () => see.passkey(passkeyOf(row)));
+  }
+  for await (const row of pagesOf(session, LIST_IDENTITIES, 'identity_id')) {
+    showRow(see, ['identity', String(row.identity_id)], () => see.identity(IDENTITIES.read(row)));
   }
 }
 

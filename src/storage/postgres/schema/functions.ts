@@ -8,10 +8,10 @@
  *
  * Locks are always taken in one order, so that steps wait for each other but never deadlock: gates, consent,
  * intents, tokens, idempotency key, budgets, leases, grant, rollback windows, approval request, passkey,
- * person, sessions, account, connected account. Several locks of one kind have an order
+ * person, sessions, account, connected account, identity. Several locks of one kind have an order
  * too: gates by number, intents and sessions by id, windows by their key, all others by lineage, ancestors first.
  * Keys and grants are locked one at a time: a call with either is not batched. So are consents, approval
- * requests, passkeys, persons, accounts and connected accounts.
+ * requests, passkeys, persons, accounts, connected accounts and identities.
  *
  * @module
  */

@@ -22,6 +22,7 @@ import { DEBTS } from './debts.ts';
 import { DECLARATIONS } from './declarations.ts';
 import { FREEZES_BY_AGE } from './freezes.ts';
 import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './functions.ts';
+import { IDENTITIES } from './identities.ts';
 import { LOG_TABLES } from './log.ts';
 import { ORIGINS } from './origins.ts';
 import { PASSKEYS } from './passkeys.ts';
@@ -62,6 +63,7 @@ export const MIGRATIONS: readonly string[] = [
   AGENTS,
   PASSKEYS,
   CONNECTED_ACCOUNTS,
+  IDENTITIES,
 ];
 
 /** Every named index, as the last step that makes it defines it. */

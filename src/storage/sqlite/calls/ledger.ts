@@ -18,6 +18,7 @@ import {
 import type { Row } from '../../tables/table.ts';
 import { loadApproval } from '../approvals.ts';
 import type { Connection } from '../connection.ts';
+import { readIdentity } from '../identities.ts';
 import { scanEntries } from '../log/reader.ts';
 import { readPasskey } from '../passkeys.ts';
 import { DEBTS, FREEZES } from '../rows.ts';
@@ -48,6 +49,9 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
   }
   for (const id of idsOf(connection, 'passkeys', 'credential_id')) {
     showRow(see, ['passkey', id], () => see.passkey(readPasskey(connection, id) ?? gone()));
+  }
+  for (const id of idsOf(connection, 'identities', 'identity_id')) {
+    showRow(see, ['identity', id], () => see.identity(readIdentity(connection, id) ?? gone()));
   }
 }
 

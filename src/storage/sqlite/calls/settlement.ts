@@ -227,4 +227,5 @@ export function voidPromises(connection: Connection): void {
   connection.run('UPDATE grants SET uses = max_uses WHERE uses < max_uses');
   connection.run('DELETE FROM bindings');
   connection.run('DELETE FROM sessions');
+  connection.run('DELETE FROM identities');
 }

@@ -18,6 +18,7 @@ import { giveChains } from './chains.ts';
 import { CONNECTED_ACCOUNTS } from './connected.ts';
 import { DEBTS } from './debts.ts';
 import { DECLARATIONS } from './declarations.ts';
+import { IDENTITIES } from './identities.ts';
 import { BOUNDED_LISTS } from './lists.ts';
 import { ORIGINS } from './origins.ts';
 import { PASSKEYS } from './passkeys.ts';
@@ -53,6 +54,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(AGENTS),
   (connection) => connection.script(PASSKEYS),
   (connection) => connection.script(CONNECTED_ACCOUNTS),
+  (connection) => connection.script(IDENTITIES),
 ];
 
 /** Milliseconds to wait for a migration step of another process, which takes long over a long log. */

@@ -203,6 +203,7 @@ const BLIND: LedgerSight = {
     grant: ignore,
     freeze: ignore,
     passkey: ignore,
+    identity: ignore,
     unreadable: ignore,
   },
 };
@@ -239,6 +240,8 @@ const CALLS: Record<string, (store: Store) => Promise<unknown>> = {
   endSessions: (store) => store.endSessions({ principal: 'human:x' }, at(0), () => entry()),
   findConsent: (store) => store.findConsent({ consent_id: 'con' }),
   findAccount: (store) => store.findAccount('account'),
+  findIdentity: (store) => store.findIdentity('digest'),
+  identitiesOf: (store) => store.identitiesOf('human:x', 1),
   sequence: (store) => store.sequence(),
   queryEntries: (store) => store.queryEntries({ limit: 1 }),
   scanEntries: (store) => store.scanEntries(0, 1),

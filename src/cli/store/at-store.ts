@@ -1,0 +1,93 @@
+/**
+ * Commands at the store itself: they use the store, the keys and the mark of the configuration in the working
+ * folder, beside a service that may run.
+ *
+ * @module
+ */
+
+import type { Config } from '../../config/config.ts';
+import type { Identity } from '../../config/parts.ts';
+import { createLog } from '../../log.ts';
+import { openKeys } from '../../open.ts';
+import { system } from '../../platform.ts';
+import type { IdentitySources } from '../../service/authority/identities.ts';
+import { type IdentityParts, livingIdentities } from '../../service/authority/stored-identities.ts';
+import { createAlarms } from '../../service/core/alarms.ts';
+import { compareLog, seenElsewhere, signerOf } from '../../service/log/compare-log.ts';
+import { witnessGuard } from '../../service/log/witness.ts';
+import { authenticStore } from '../../service/rows/authentic-store.ts';
+import { openRowLogs } from '../../service/rows/row-check.ts';
+import { demandSeal } from '../../service/rows/row-seal.ts';
+import { openMark, openStore } from '../../storage/open.ts';
+import type { Store } from '../../storage/port/store.ts';
+
+/** The open store, whose rows are authenticated. */
+export interface AtStore extends IdentityParts {
+  /** Rejects when the log does not extend what was signed: nothing may be appended to it then. */
+  demandGrowth(): Promise<void>;
+}
+
+/** Opens the store, runs `act` and closes the store again. */
+export async function atStore<Result>(
+  config: Config,
+  act: (parts: AtStore) => Promise<Result>,
+): Promise<Result> {
+  const log = createLog(config.log_level);
+  const keyring = openKeys(config, log, system);
+  try {
+    const opened = await openStore(config.store, { create: false });
+    try {
+      await demandSeal(opened, keyring.rows);
+      const logs = await openRowLogs(opened);
+      const authority = { rows: keyring.rows, alarms: createAlarms(log), logs };
+      const store = authenticStore(opened, authority);
+      const signer = signerOf(keyring, config.store);
+      return await act({
+        store,
+        platform: system,
+        demandGrowth: () => demandGrowth(config, store, signer),
+      });
+    } finally {
+      await opened.close();
+    }
+  } finally {
+    keyring.close();
+  }
+}
+
+/** A store without a checkpoint is of a service that does not seal its log, so it has no mark. */
+async function demandGrowth(
+  config: Config,
+  store: Store,
+  signer: ReturnType<typeof signerOf>,
+): Promise<void> {
+  if (!(await store.lastCheckpoint())) return;
+  const { mark: place, witnesses } = config;
+  const mark = place === undefined || place === 'witness' ? undefined : await openMark(place);
+  const [first] = witnesses;
+  const isWitness = place === 'witness' && first !== undefined;
+  const guard = isWitness ? witnessGuard({ store, platform: system }, first) : undefined;
+  try {
+    const compared = await compareLog({ store, mark, guard, signer });
+    if (compared) await seenElsewhere({ store, mark, guard, signer }, compared);
+  } finally {
+    await mark?.close();
+  }
+}
+
+/** The living identities in the store, in the form of configured ones. */
+export function storedIdentities(config: Config): Promise<Identity[]> {
+  return atStore(config, async (parts) => {
+    const living = await livingIdentities(parts);
+    return living.map(({ principal, key_sha256, scopes, subjects, ...rest }) => ({
+      ...{ principal, key_sha256, scopes: [...scopes], subjects: [...subjects], demo: false },
+      ...{ caller_class: rest.caller_class, caller_classes: [...rest.caller_classes] },
+    }));
+  });
+}
+
+/** For a list of identities that has the stored ones already. */
+export const NO_STORED: IdentitySources['stored'] = {
+  findIdentity: async () => undefined,
+  identitiesOf: async () => [],
+};
