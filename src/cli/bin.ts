@@ -45,6 +45,12 @@ function askPerson(question: string): Promise<string | undefined> {
   });
 }
 
+// A reader that has enough, such as "head", closes the pipe: nothing is left to do.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 // Sets `exitCode` instead of calling `exit()`, so that a slow pipe gets all output.
 process.exitCode = await run();
 if (mustEnd) process.stdout.write('', () => process.stderr.write('', () => process.exit()));

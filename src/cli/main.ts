@@ -17,7 +17,7 @@ const ENTRIES: readonly Entry[] = [
   },
   {
     name: 'audit',
-    summary: 'read the log of a service, or save it',
+    summary: 'read, follow or save the log of a service',
     load: async () => (await import('./audit/audit.ts')).auditCommand(),
   },
   {

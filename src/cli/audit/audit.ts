@@ -8,11 +8,12 @@ import type { Group } from '../shell/command.ts';
 import { exportCommand } from './export.ts';
 import { queryCommand } from './query.ts';
 import { streamCommand } from './stream/command.ts';
+import { tailCommand } from './tail.ts';
 
 export function auditCommand(): Group {
   return {
     name: 'audit',
-    summary: 'read the log of a service, or save it',
-    commands: [queryCommand(), exportCommand(), streamCommand()],
+    summary: 'read, follow or save the log of a service',
+    commands: [queryCommand(), tailCommand(), exportCommand(), streamCommand()],
   };
 }

@@ -78,7 +78,7 @@ async function* pagesAt(
 }
 
 /** Prints one entry a line: as a row of a table, or as JSON. */
-function entryPrinter({ json }: { json: boolean }, io: Io): (entry: AuditEntry) => void {
+export function entryPrinter({ json }: { json: boolean }, io: Io): (entry: AuditEntry) => void {
   return json ? (entry) => printJson(io, entry) : startTable(io, COLUMNS);
 }
 

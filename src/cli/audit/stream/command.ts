@@ -8,10 +8,9 @@ import { dirname, join, resolve } from 'node:path';
 import { pauseFor } from '../../../client/pace.ts';
 import { printable } from '../../../domain/wire/printable.ts';
 import { makeFolder } from '../../../folder.ts';
-import { credentialFor } from '../../login/credential.ts';
 import { answerOf, clientFor, SERVICE_OPTIONS } from '../../login/session.ts';
 import { type Leaf, leaf } from '../../shell/command.ts';
-import { CommandFault, EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
+import { EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
 import type { Io } from '../../shell/io.ts';
 import { flag, type Given, list, needed, number, value } from '../../shell/options.ts';
 import { printJson } from '../../shell/output.ts';
@@ -19,7 +18,7 @@ import { startProgress } from '../../shell/progress.ts';
 import { fileSink } from './file-sink.ts';
 import { catchUp, type Delivered, type Following, finishPending } from './follow.ts';
 import { HEADERS_VARIABLE, httpSink } from './http-sink.ts';
-import { Busy, type Patience } from './patience.ts';
+import { currentClient, type Patience } from './patience.ts';
 import { beginState } from './resume.ts';
 import { s3Sink } from './s3-sink.ts';
 import type { Sink } from './sink.ts';
@@ -178,20 +177,12 @@ interface SourceFor {
   readonly io: Io;
 }
 
-/** The credential is found again for each request: a login is renewed, and a file may have a new one. */
 async function sourceFor(
   given: StreamGiven,
   { patience, timeoutMs, io }: SourceFor,
 ): Promise<Source> {
   const first = await clientFor(given, io);
-  const client = async () => {
-    try {
-      return first.withCredential(await credentialFor(first.url, given['token-file'], io));
-    } catch (error) {
-      if (error instanceof CommandFault) throw error;
-      throw new Busy((error as Error).message, { cause: error });
-    }
-  };
+  const client = () => currentClient(first, given['token-file'], io);
   const refused = (reply: Parameters<typeof answerOf>[0]): never => {
     answerOf(reply, given, io);
     throw new Error('the service refused');

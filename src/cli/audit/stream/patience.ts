@@ -4,8 +4,11 @@
  * @module
  */
 
+import type { Client } from '../../../client/index.ts';
 import { backoffMs, type Pause } from '../../../client/pace.ts';
+import { credentialFor } from '../../login/credential.ts';
 import { CommandFault, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
+import type { Io } from '../../shell/io.ts';
 
 /** In milliseconds: a longer pause that the other side asks for is cut. */
 const PAUSE_MAX_MS = 300_000;
@@ -54,5 +57,22 @@ export async function patiently<Result>(
       const least = Math.min(error.retryAfterMs, PAUSE_MAX_MS);
       await patience.pause(backoffMs(attempt, least), patience.signal);
     }
+  }
+}
+
+/**
+ * The same client with a credential that holds now: a login is renewed, and a file may have a new one. Throws `Busy`
+ * while the credential cannot be had.
+ */
+export async function currentClient(
+  client: Client,
+  tokenFile: string | undefined,
+  io: Io,
+): Promise<Client> {
+  try {
+    return client.withCredential(await credentialFor(client.url, tokenFile, io));
+  } catch (error) {
+    if (error instanceof CommandFault && error.exit !== EXIT_UNAVAILABLE) throw error;
+    throw new Busy((error as Error).message, { cause: error });
   }
 }
