@@ -54,7 +54,7 @@ for (const { words, command } of all) {
     expect(leaf.cannot).not.toBe('');
     expect(leaf.examples.length, 'examples').toBeGreaterThan(0);
     for (const [example, what] of leaf.examples) {
-      expect(example).toMatch(new RegExp(`(?:^|[ |])${name}(?: |$)`));
+      expect(example).toMatch(new RegExp(`(?:^|[ |(])${name}(?: |$)`));
       expect(what).toMatch(/^\S.*[^.]$/);
     }
   });
