@@ -21,7 +21,7 @@ const BIN = join(process.cwd(), 'dist/src/cli/bin.js');
 const SLOW = 180_000;
 
 /** Entries enough that a process can be seen at work. */
-const ENTRIES = 20_000;
+const ENTRIES = 8_000;
 
 async function filled(folder: string): Promise<string> {
   const url = `sqlite:${join(folder, 'writ.db')}`;

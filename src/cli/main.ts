@@ -21,14 +21,14 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./audit/audit.ts')).auditCommand(),
   },
   {
-    name: 'calls',
-    summary: 'list calls of unknown outcome, and reconcile them',
-    load: async () => (await import('./operate/calls.ts')).callsCommand(),
-  },
-  {
     name: 'backup',
     summary: 'copy the store into one file while services run',
     load: async () => (await import('./store/backup.ts')).backupCommand(),
+  },
+  {
+    name: 'calls',
+    summary: 'list calls of unknown outcome, and reconcile them',
+    load: async () => (await import('./operate/calls.ts')).callsCommand(),
   },
   {
     name: 'checkpoint',
@@ -44,6 +44,11 @@ const ENTRIES: readonly Entry[] = [
     name: 'deliveries',
     summary: 'list notifications about approvals, and whether they arrived',
     load: async () => (await import('./operate/deliveries.ts')).deliveriesCommand(),
+  },
+  {
+    name: 'doctor',
+    summary: 'check configuration, store, keys, clock, mark and what must be reachable',
+    load: async () => (await import('./doctor/doctor.ts')).doctorCommand(),
   },
   {
     name: 'freeze',

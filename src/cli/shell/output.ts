@@ -15,10 +15,10 @@ import { flag } from './options.ts';
 /** The option of every command that prints something for people. */
 export const JSON_OPTION = { json: flag('print JSON, for programs') } as const;
 
-type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow';
 
 /** `text` in a style where standard output has colours. */
-function styled(io: Io, style: Style, text: string): string {
+export function styled(io: Io, style: Style, text: string): string {
   return hasColour(io) ? styleText(style, text, { validateStream: false }) : text;
 }
 
