@@ -18,6 +18,7 @@ import { pageFile, pageParts } from './api-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
 import { examplesFile, recordedExamples } from './recorded-examples.ts';
+import { starterModule } from './starter-files.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -32,6 +33,7 @@ const documents: Readonly<Record<string, string>> = {
   'docs/failures.md': failuresPage(),
   'docs/guard.schema.json': `${JSON.stringify(policyJsonSchema(), null, 2)}\n`,
   'docs/openapi.json': `${JSON.stringify(api, null, 2)}\n`,
+  'src/cli/serve/starter.generated.ts': starterModule(ROOT),
   'src/openapi/examples.generated.ts': examplesFile(examples),
   'src/openapi/page.generated.ts': pageFile(pageParts(api, gated)),
 };

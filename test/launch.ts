@@ -5,7 +5,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import {
+  type ChildProcessWithoutNullStreams,
+  type SpawnOptionsWithoutStdio,
+  spawn,
+} from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -33,13 +37,41 @@ export function launch(
 
 /** The same for any program. */
 export function launchProgram(
-  [program = '', ...args]: readonly string[],
+  command: readonly string[],
   cwd: string,
   environment: Record<string, string> = {},
 ): Launched {
+  const child = spawned(command, { cwd }, environment);
+  return watched(child, () => child.kill('SIGKILL'));
+}
+
+/** The same for a program that starts others, such as npm. `stop` signals all of them, as Ctrl-C does. */
+export function launchGroup(
+  command: readonly string[],
+  cwd: string,
+  environment: Record<string, string> = {},
+): Launched & { stop(signal: NodeJS.Signals): void } {
+  const child = spawned(command, { cwd, detached: true }, environment);
+  const stop = (signal: NodeJS.Signals) => {
+    // None is left when the group has ended by itself.
+    if (child.exitCode === null && child.signalCode === null)
+      process.kill(-(child.pid ?? 0), signal);
+  };
+  return { ...watched(child, () => stop('SIGKILL')), stop };
+}
+
+function spawned(
+  [program = '', ...args]: readonly string[],
+  options: SpawnOptionsWithoutStdio,
+  environment: Record<string, string>,
+): ChildProcessWithoutNullStreams {
   const { PATH, XDG_STATE_HOME } = process.env;
   const own = { PATH, XDG_STATE_HOME, HOST: '127.0.0.1', PORT: '0' };
-  const child = spawn(program, args, { cwd, env: { ...own, ...environment } });
+  return spawn(program, args, { ...options, env: { ...own, ...environment } });
+}
+
+/** Keeps what the program writes, and kills it at the end. */
+function watched(child: ChildProcessWithoutNullStreams, kill: () => void): Launched {
   const output = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output.out += text;
@@ -51,7 +83,7 @@ export function launchProgram(
   child.stdin.on('error', () => undefined);
   const ended = once(child, 'close').then(([code]) => code as number | null);
   atEnd(() => {
-    child.kill('SIGKILL');
+    kill();
     return ended;
   });
   return { child, output, ended };

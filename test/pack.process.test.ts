@@ -21,6 +21,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, test } from 'vitest';
+import { createClient } from '../src/client/index.ts';
+import { launchGroup, seen } from './launch.ts';
 
 interface Packed {
   readonly filename: string;
@@ -33,6 +35,9 @@ const TARBALL_MAX = 1_550_000;
 
 /** In milliseconds. Only to end a test that hangs: the registry may be far away. */
 const PATIENT = 300_000;
+
+/** The same for the longest test. */
+const OFFICE = { timeout: PATIENT };
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
 const root = mkdtempSync(join(tmpdir(), 'writ-pack-'));
@@ -145,7 +150,7 @@ test('the command prints its version and help, and exits with 2 for an unknown c
 
   assert.deepEqual([version.status, version.stdout], [0, `${manifest.version}\n`]);
   assert.equal(help.status, 0);
-  assert.match(help.stdout, /^Usage: writ <command>[\s\S]* verify [\s\S]*--version/);
+  assert.match(help.stdout, /^Usage: writ [\s\S]*--version[\s\S]* verify /);
   assert.deepEqual([unknown.status, unknown.stdout], [2, '']);
 });
 
@@ -216,6 +221,49 @@ defineCapability({ description: 'Say hello' });
 
   assert.equal(status, 0, stdout);
 });
+
+test(
+  'writ init makes a service that installs, passes its tests, compiles and starts',
+  OFFICE,
+  async () => {
+    const office = join(root, 'office');
+    const own = { XDG_STATE_HOME: join(root, 'state') };
+    const tarball = `file:${join(root, packed.filename)}`;
+    const made = writ('init', office, '--package', tarball);
+    assert.equal(made.status, 0, made.stderr);
+
+    const npm = (...args: string[]) => run('npm', args, office, own);
+    // Most packages are in the cache of npm since the first installation.
+    const fetched = npm('install', '--prefer-offline', '--no-audit', '--no-fund');
+    assert.equal(fetched.status, 0, fetched.stderr);
+    const tested = npm('test');
+    assert.match(tested.stdout, /^# pass 3$/m, tested.stdout + tested.stderr);
+    assert.equal(tested.status, 0);
+    const typed = npm('run', 'types');
+    assert.equal(typed.status, 0, typed.stdout);
+
+    const service = launchGroup(['npm', 'start'], office, own);
+    const url = await seen(service, /Serving at (http:\/\/127\.0\.0\.1:\d+) /);
+    const bearer = readFileSync(join(office, 'owner.key'), 'utf8').trim();
+    const owner = createClient({ url, credential: bearer });
+    const scope = ['supplies.read', 'supplies.order'];
+    const budget = { currency: 'EUR', max_amount: 300 };
+    const issued = await owner.ask('tokens.issue', { scope, budget, subject: 'agent:clerk' });
+    assert.ok(issued.ok, JSON.stringify(issued));
+    const clerk = owner.withCredential(issued.answer.token);
+    const call = { capability: 'order_item', parameters: { item: 'chair', count: 1 } };
+    const refused = await clerk.invoke(call);
+    assert.equal(!refused.ok && refused.failure.type, 'approval_required', JSON.stringify(refused));
+    const { approval_request_id = '' } = refused.ok ? {} : refused.failure;
+    const terms = { approval_request_id, grant_type: 'one_time' } as const;
+    assert.ok((await owner.ask('approval_grants.issue', terms)).ok);
+    const ordered = await clerk.invoke({ ...call, continue_approved: true });
+    assert.deepEqual(ordered.ok && ordered.answer.result, {
+      ...call.parameters,
+      order_id: 'order-1',
+    });
+  },
+);
 
 test('the command and the import report in one line that Node is too old', () => {
   const path = join(folder, 'node_modules/writ/package.json');

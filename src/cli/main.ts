@@ -66,6 +66,11 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./guard/guard.ts')).guardCommand(),
   },
   {
+    name: 'init',
+    summary: 'make a folder with a service that runs at once',
+    load: async () => (await import('./serve/init.ts')).initCommand(),
+  },
+  {
     name: 'invoke',
     summary: 'use a capability',
     load: async () => (await import('./call/invoke.ts')).invokeCommand(),
