@@ -111,3 +111,32 @@ export type StreamEnd = z.infer<typeof StreamEnd>;
 
 export const StreamLine = z.union([z.strictObject({ entry: JsonObject }), StreamEnd]);
 export type StreamLine = z.infer<typeof StreamLine>;
+
+export const STREAM_STATE_FORMAT = 'writ-stream-state/1';
+
+/** Where the next chunk begins. */
+export const StreamPlace = z.strictObject({
+  /** Chunks before it. */
+  chunk: z.int().nonnegative(),
+  log_id: StreamHeader.shape.log_id,
+  first: StreamHeader.shape.first,
+  size: StreamHeader.shape.size,
+  peaks: StreamHeader.shape.peaks,
+  /** The last checkpoint that the target has. */
+  checkpoint: ExportedDetail.optional(),
+});
+export type StreamPlace = z.infer<typeof StreamPlace>;
+
+/** How far a target has the log, in a file of the command that writes it. */
+export const StreamState = z.strictObject({
+  format: z.literal(STREAM_STATE_FORMAT),
+  /** The target without its secrets. */
+  target: z.string(),
+  service_id: ServiceId,
+  /** The thumbprint of the log key that signed the last checkpoint: later keys must be its successors. */
+  key: z.string().optional(),
+  place: StreamPlace,
+  /** The chunk that is being sent: its digest, and the place after it. */
+  pending: z.strictObject({ sha256: HexHash, after: StreamPlace }).optional(),
+});
+export type StreamState = z.infer<typeof StreamState>;

@@ -20,7 +20,6 @@ import {
   inclusionNodes,
   verifyConsistency,
   verifyInclusion,
-  verifyPrefix,
 } from './merkle-proof.ts';
 
 const SIZE_MAX = 300;
@@ -65,25 +64,6 @@ test('consistencyNodes() proves every growth up to 300 as the RFC does', EXHAUST
       assert.ok(verifyConsistency(claim), `${from} to ${to}`);
     }
   }
-});
-
-test('verifyPrefix() holds for the leaves before the proved one, and for no other leaves', () => {
-  const below = (size: number) => peaksOf(size).map(read);
-  const cases = fc.integer({ min: 1, max: SIZE_MAX }).chain((size) => {
-    return fc.record({ size: fc.constant(size), index: fc.nat(size - 1), other: fc.nat(SIZE_MAX) });
-  });
-
-  return fc.assert(
-    fc.property(cases, ({ size, index, other }) => {
-      const claim = inclusionOf(index, size);
-      const peaks = below(index);
-      assert.ok(verifyPrefix(claim, peaks));
-      if (other !== index) assert.equal(verifyPrefix(claim, below(other)), false);
-      assert.equal(verifyPrefix({ ...claim, root: tree.root(0, size + 1) }, peaks), false);
-      const changed = peaks.map((hash, at) => (at === other % peaks.length ? hashLeaf('x') : hash));
-      if (peaks.length > 0) assert.equal(verifyPrefix(claim, changed), false);
-    }),
-  );
 });
 
 test('inclusionNodes() and consistencyNodes() name only complete nodes of the tree', () => {

@@ -40,7 +40,7 @@ export interface StreamChunk {
 }
 
 /** Where a chunk ends and the next one begins. */
-export interface StreamPlace {
+interface StreamPlace {
   readonly chunk: number;
   readonly serviceId: string;
   readonly logId: string;

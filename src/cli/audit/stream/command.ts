@@ -8,6 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { pauseFor } from '../../../client/pace.ts';
 import { printable } from '../../../domain/wire/printable.ts';
 import { makeFolder } from '../../../folder.ts';
+import type { StreamState } from '../../../protocol/export.ts';
 import { answerOf, clientFor, SERVICE_OPTIONS } from '../../login/session.ts';
 import { type Leaf, leaf } from '../../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
@@ -23,7 +24,7 @@ import { beginState } from './resume.ts';
 import { s3Sink } from './s3-sink.ts';
 import type { Sink } from './sink.ts';
 import { openSource, type Source } from './source.ts';
-import { openState, type StateFile, type StreamState } from './state.ts';
+import { openState, type StateFile } from './state.ts';
 
 const INTERVAL_SECONDS = 5;
 const TIMEOUT_SECONDS = 30;

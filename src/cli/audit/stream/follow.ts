@@ -12,17 +12,23 @@ import { rootText } from '../../../domain/log/checkpoint.ts';
 import { appendLeaves, foldPeaks, type Hash } from '../../../domain/log/merkle.ts';
 import { canonicalJson } from '../../../domain/wire/canonical.ts';
 import { toHex, utf8 } from '../../../domain/wire/hash.ts';
-import { STREAM_FORMAT, type StreamEnd, type StreamHeader } from '../../../protocol/export.ts';
+import {
+  STREAM_FORMAT,
+  type StreamEnd,
+  type StreamHeader,
+  type StreamPlace,
+  type StreamState,
+} from '../../../protocol/export.ts';
 import { headOf } from '../../../verify/checkpoint.ts';
 import { treeFault } from '../../../verify/export/stream.ts';
 import { otherLog, type Span, spansAfter } from './heads.ts';
 import { type Patience, patiently } from './patience.ts';
 import { type Chunk, chunkName, type Sink } from './sink.ts';
 import type { Source, SourceEntry } from './source.ts';
-import { digestOf, type Place, peaksIn, type StateFile, type StreamState } from './state.ts';
+import { digestOf, peaksIn, type StateFile } from './state.ts';
 
 /** Bytes of the lines of one chunk, beyond which it ends. One entry more may exceed it. */
-export const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
+const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface Following {
   readonly source: Source;
@@ -116,12 +122,12 @@ async function sendSpan(
 }
 
 /** The place in the log of the span: a log that follows another begins empty. */
-function startOf(place: Place, { first, logId }: Span): Place {
+function startOf(place: StreamPlace, { first, logId }: Span): StreamPlace {
   if (place.first === first && place.size > 0) return place;
   return { chunk: place.chunk, log_id: logId, first, size: 0, peaks: [] };
 }
 
-function grownFrom(place: Place): Growing {
+function grownFrom(place: StreamPlace): Growing {
   const peaks = peaksIn(place);
   return { size: place.size, peaks, before: peaks, lines: [], bytes: 0 };
 }
@@ -135,7 +141,7 @@ function grow(growing: Growing, { hash, line }: SourceEntry): void {
 
 interface Sending {
   readonly span: Span;
-  readonly start: Place;
+  readonly start: StreamPlace;
   readonly growing: Growing;
 }
 
@@ -155,7 +161,7 @@ async function send(
   const text = [`${canonicalJson(header)}\n`, ...growing.lines, `${canonicalJson(end)}\n`].join('');
   const sha256 = digestOf(utf8(text));
   const checkpoint = cover ?? (first === state.place.first ? state.place.checkpoint : undefined);
-  const after: Place = {
+  const after: StreamPlace = {
     ...{ chunk: number, log_id, first, size: growing.size, peaks: growing.peaks.map(toHex) },
     ...(checkpoint && { checkpoint }),
   };
@@ -183,7 +189,7 @@ async function endOf(source: Source, { cover }: Span, growing: Growing): Promise
 }
 
 /** Reads the last entries of an ended log once before they are sent: only its successor names their head. */
-async function checkSurviving(source: Source, place: Place, span: Span): Promise<void> {
+async function checkSurviving(source: Source, place: StreamPlace, span: Span): Promise<void> {
   const { first, from, to, surviving } = span;
   const start = startOf(place, span);
   if (start.size !== from) throw otherLog(`entry ${start.size} of the ended log is missing`);
@@ -201,7 +207,7 @@ async function checkSurviving(source: Source, place: Place, span: Span): Promise
 async function deliver(
   { sink, file, patience, delivered }: Following,
   state: StreamState,
-  { chunk, after }: { readonly chunk: Chunk; readonly after: Place },
+  { chunk, after }: { readonly chunk: Chunk; readonly after: StreamPlace },
 ): Promise<StreamState> {
   await patiently(patience, () => sink.put(chunk, patience.signal));
   const { pending: _, ...rest } = state;
@@ -212,7 +218,11 @@ async function deliver(
   return next;
 }
 
-function factsOf(before: Place, { name, text, sha256 }: Chunk, after: Place): Delivered {
+function factsOf(
+  before: StreamPlace,
+  { name, text, sha256 }: Chunk,
+  after: StreamPlace,
+): Delivered {
   const isNew = before.first !== after.first && before.chunk > 0;
   const size = before.first === after.first ? before.size : 0;
   return {

@@ -14,7 +14,7 @@ import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../../../domain/log/orig
 import { isObject } from '../../../domain/wire/json.ts';
 import { readDetached, TYPS } from '../../../domain/wire/jws.ts';
 import type { Checkpoint, CheckpointDetail } from '../../../protocol/audit.ts';
-import type { ExportedDetail } from '../../../protocol/export.ts';
+import type { ExportedDetail, StreamPlace } from '../../../protocol/export.ts';
 import type { Jwks } from '../../../protocol/trust.ts';
 import { headOf, verifyCheckpoint } from '../../../verify/checkpoint.ts';
 import { growthChecks } from '../../../verify/growth.ts';
@@ -22,7 +22,7 @@ import type { Check } from '../../../verify/report.ts';
 import { followKeys } from '../../../verify/successors.ts';
 import { CommandFault, EXIT_FOUND } from '../../shell/exit.ts';
 import type { Source } from './source.ts';
-import { NO_LOG, type Place } from './state.ts';
+import { NO_LOG } from './state.ts';
 
 /** Entries of one log that the target lacks. Indexes count within the log. */
 export interface Span {
@@ -40,7 +40,7 @@ export interface Span {
 }
 
 export interface Known {
-  readonly place: Place;
+  readonly place: StreamPlace;
   /** Thumbprints of keys that may sign checkpoints. Without any, the keys of the service are believed once. */
   readonly pins: readonly string[];
 }
@@ -106,7 +106,7 @@ interface Cover {
 interface CoverAsk {
   readonly log: Log;
   /** The place in this log. */
-  readonly place: Place | undefined;
+  readonly place: StreamPlace | undefined;
   readonly jwks: Jwks;
   readonly pins: readonly string[];
 }

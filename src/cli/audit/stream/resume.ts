@@ -8,13 +8,14 @@
 
 import { basename } from 'node:path';
 import { toHex, utf8 } from '../../../domain/wire/hash.ts';
+import type { StreamState } from '../../../protocol/export.ts';
 import { verifyStream } from '../../../verify/export/stream.ts';
 import { bytesIn } from '../../shell/files.ts';
 import { signerOf } from './heads.ts';
 import type { Patience } from './patience.ts';
 import { patiently } from './patience.ts';
 import { CHUNK_NAME, chunkName, type Sink } from './sink.ts';
-import { newState, type StreamState } from './state.ts';
+import { newState } from './state.ts';
 
 export interface Begin {
   readonly sink: Sink;

@@ -20,7 +20,7 @@ export interface S3Options {
   readonly timeoutMs: number;
 }
 
-/** Bytes of a stored chunk that is compared with ours: twice the longest chunk. */
+/** Bytes of a stored chunk that is compared with ours: more than the longest chunk. */
 const STORED_BYTES_MAX = 32 * 1024 * 1024;
 
 export function s3Sink(options: S3Options, { env }: Pick<Io, 'env'>): Sink {
@@ -42,15 +42,20 @@ export function s3Sink(options: S3Options, { env }: Pick<Io, 'env'>): Sink {
     return exchanged(url, { method, headers: signed, body }, bounds);
   }
 
-  const get: Sink['get'] = async (name, signal) => {
+  async function stored(name: string, signal: AbortSignal): Promise<string> {
     const answer = await send('GET', urlOf(name), { signal });
-    if (answer.status === 404) return undefined;
     if (answer.status === 200) return answer.body;
     throw refusal(urlOf(name), answer);
-  };
+  }
   return {
     target: `s3:${base}/${prefix}`,
-    get,
+    async get(name, signal) {
+      const answer = await send('GET', urlOf(name), { signal });
+      if (answer.status === 200) return answer.body;
+      // 403: who may not list a bucket is not shown that an object is absent. A wrong credential shows at the first PUT.
+      if (answer.status === 404 || answer.status === 403) return undefined;
+      throw refusal(urlOf(name), answer);
+    },
     async put({ name, text }, signal) {
       const url = urlOf(name);
       const content = { body: text, headers: { 'content-type': 'application/x-ndjson' } };
@@ -59,7 +64,7 @@ export function s3Sink(options: S3Options, { env }: Pick<Io, 'env'>): Sink {
       // 501: the store does not know the condition.
       const answer = first.status === 501 ? await send('PUT', url, { ...content, signal }) : first;
       if (answer.status === 412) {
-        if ((await get(name, signal)) === text) return;
+        if ((await stored(name, signal)) === text) return;
         throw otherChunk(`"${url.href}"`);
       }
       // Another request for the same object is under way.

@@ -14,11 +14,11 @@ import {
   AUDIT_PAGE_MAX,
   type AuditEntry,
   type Checkpoint,
-  type CheckpointDetail,
-  type InclusionProof,
+  CheckpointDetail,
+  InclusionProof,
 } from '../../../protocol/audit.ts';
 import type { AnswerOf, InputOf, OperationName } from '../../../protocol/operations.ts';
-import type { Jwks } from '../../../protocol/trust.ts';
+import { Jwks } from '../../../protocol/trust.ts';
 import { readEntry } from '../../../verify/leaf.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_FOUND } from '../../shell/exit.ts';
 import { Busy, type Patience, patiently } from './patience.ts';
@@ -77,13 +77,18 @@ export async function openSource(parts: SourceParts): Promise<Source> {
   };
   return {
     serviceId: svc_discovery.service_id,
-    jwks: () => known(ask('jwks', {})),
+    // A later version of a service may answer with more fields than a chunk has.
+    jwks: async () => Jwks.parse(await known(ask('jwks', {}))),
     newest,
-    checkpoint: (id, from) =>
-      ask('checkpoints.get', { checkpoint_id: id, ...(from && { consistency_from: from }) }),
+    async checkpoint(id, from) {
+      const asked = { checkpoint_id: id, ...(from && { consistency_from: from }) };
+      const answer = await ask('checkpoints.get', asked);
+      return answer && CheckpointDetail.parse(answer);
+    },
     async proof(id, index) {
       const asked = { checkpoint_id: id, include_proof: true, leaf_index: index };
-      return (await ask('checkpoints.get', asked))?.inclusion_proof;
+      const proof = (await ask('checkpoints.get', asked))?.inclusion_proof;
+      return proof && InclusionProof.parse(proof);
     },
     entryBelow: async (end) => (await pageBelow(ask, end, 1))[0],
     entries: (from, to) => entriesBetween(ask, from, to),

@@ -8,57 +8,24 @@
  */
 
 import { existsSync, rmSync } from 'node:fs';
-import * as z from 'zod';
 import { type Hash, peaksOf } from '../../../domain/log/merkle.ts';
 import { fromHex, sha256, toHex } from '../../../domain/wire/hash.ts';
 import { codeOf } from '../../../keyring/key-file.ts';
-import { CheckpointDetail } from '../../../protocol/audit.ts';
-import { StreamHeader } from '../../../protocol/export.ts';
+import { STREAM_STATE_FORMAT, type StreamPlace, StreamState } from '../../../protocol/export.ts';
 import { holdLock } from '../../../storage/file-lock.ts';
 import { writeTextAtomically } from '../../shell/atomic-file.ts';
 import { bytesIn, jsonIn } from '../../shell/files.ts';
 
-const STATE_FORMAT = 'writ-stream-state/1';
-
-const { service_id, log_id, first, size, peaks } = StreamHeader.shape;
-
-/** Where the next chunk begins. */
-const Place = z.strictObject({
-  /** Chunks before it. */
-  chunk: z.int().nonnegative(),
-  log_id,
-  first,
-  size,
-  peaks,
-  /** The last checkpoint that the target has. */
-  checkpoint: CheckpointDetail.omit({ inclusion_proof: true, consistency_proof: true }).optional(),
-});
-export type Place = z.infer<typeof Place>;
-
-const Pending = z.strictObject({ sha256: z.string(), after: Place });
-
-const StreamState = z.strictObject({
-  format: z.literal(STATE_FORMAT),
-  /** The target without its secrets. */
-  target: z.string(),
-  service_id,
-  /** The thumbprint of the log key that signed the last checkpoint: later keys must be its successors. */
-  key: z.string().optional(),
-  place: Place,
-  pending: Pending.optional(),
-});
-export type StreamState = z.infer<typeof StreamState>;
-
 /** The state of a target that has nothing yet. */
 export function newState(target: string, serviceId: string): StreamState {
   const place = { chunk: 0, log_id: NO_LOG, first: 0, size: 0, peaks: [] };
-  return { format: STATE_FORMAT, target, service_id: serviceId, place };
+  return { format: STREAM_STATE_FORMAT, target, service_id: serviceId, place };
 }
 
 /** Before the first chunk the log has no name yet. */
 export const NO_LOG = '-';
 
-export function peaksIn({ peaks: texts }: Pick<Place, 'peaks'>): Hash[] {
+export function peaksIn({ peaks: texts }: Pick<StreamPlace, 'peaks'>): Hash[] {
   return texts.map((hex) => fromHex(hex) as Hash);
 }
 
