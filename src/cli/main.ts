@@ -66,6 +66,11 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./guard/guard.ts')).guardCommand(),
   },
   {
+    name: 'identities',
+    summary: 'add, list and remove credentials that the store keeps',
+    load: async () => (await import('./operate/identities.ts')).identitiesCommand(),
+  },
+  {
     name: 'init',
     summary: 'make a folder with a service that runs at once',
     load: async () => (await import('./serve/init.ts')).initCommand(),

@@ -9,12 +9,14 @@ import { test } from 'vitest';
 import { closedAtEnd } from '../../test/ends.ts';
 import { freshDatabase } from '../../test/postgres.ts';
 import { openDatabase } from './postgres/connection.ts';
+import * as postgresIdentities from './postgres/identities.ts';
 import { settingsOf } from './postgres/options.ts';
 import * as postgres from './postgres/sign-in.ts';
 import { openPostgres } from './postgres/store.ts';
 import * as postgresTokens from './postgres/tokens.ts';
 import { FIND_CONNECTED, LIST_CONNECTED } from './sqlite/connected.ts';
 import { openConnection } from './sqlite/connection.ts';
+import * as identities from './sqlite/identities.ts';
 import { LIST_PASSKEYS as LIST_PASSKEYS_SQLITE } from './sqlite/passkeys.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import * as sqlite from './sqlite/sign-in.ts';
@@ -61,6 +63,9 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
   [sqlite.consentBy('token_id'), ['sqlite_autoindex_consents_2 (token_id=?)']],
   [sqlite.LIST_CONSENTS, ['consents_by_principal (principal=?)']],
   [LIST_PASSKEYS_SQLITE, ['passkeys_by_principal (principal=?)']],
+  [identities.FIND_IDENTITY, ['sqlite_autoindex_identities_2 (key_sha256=?)']],
+  [identities.IDENTITIES_OF, ['identities_by_principal (principal=?)']],
+  [identities.LIST_IDENTITIES, ['sqlite_autoindex_identities_1 (identity_id>?)']],
   [FIND_CONNECTED, ['sqlite_autoindex_connected_accounts_1 (principal=? AND account=?)']],
   [LIST_CONNECTED, ['sqlite_autoindex_connected_accounts_1 ((principal,account)>(?,?))']],
   [
@@ -114,6 +119,12 @@ const POSTGRES_PLANS: [{ text: string }, plan: RegExp, isSorted?: boolean][] = [
     postgres.NEXT_LIVING_SESSIONS,
     /Index Scan Backward using sessions_by_expiry .*\n *Index Cond: .*ROW\(expires_at, session_id\) </,
   ],
+  [postgresIdentities.FIND_IDENTITY, /Index Scan using identities_by_key .*\n *Index Cond/],
+  [
+    postgresIdentities.IDENTITIES_OF,
+    /Index Scan using identities_by_principal .*\n *Index Cond: \(principal = /,
+  ],
+  [postgresIdentities.LIST_IDENTITIES, /Index Scan using identities_pkey .*\n *Index Cond/],
   [
     postgresTokens.ROOTS,
     /Index Scan Backward using tokens_by_root .*\n *Index Cond: \(root_principal = /,

@@ -166,7 +166,7 @@ test('writ recover asks for a second operator where the configuration has two', 
 
   assert.match(none.err, /there is no credential/);
   assert.match(stranger.err, /of no identity with the scope "operator:recover"/);
-  assert.match(alone.err, /names 2 operators, so two must agree/);
+  assert.match(alone.err, /there are 2 operators, so two must agree/);
   assert.match(same.err, /both credentials are those of service:first/);
   assert.equal(agreed.status, 0, agreed.err);
   await life(place, async (desk) => {
