@@ -24,9 +24,6 @@ export interface Io {
   readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
 
-/** Resolves with the exit status of the process (`exit.ts`). */
-export type Command = (args: readonly string[], io: Io) => Promise<number>;
-
 /** Reads a stream to its end. Rejects when it has more than `bytesMax` bytes. */
 export async function readAll(
   stream: AsyncIterable<Uint8Array | string>,
