@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
+import { entry } from '../../src/testing/fixtures.ts';
 import { temporaryFolder } from '../ends.ts';
 import { eventually } from '../world.ts';
 import { chunksIn, exportDesk, placesIn, running, upTo, writ } from './desk.ts';
@@ -137,4 +138,28 @@ test('audit stream believes the first key of the log once, and then only its suc
   assert.ok(refused.err.includes(key));
   assert.equal(confirmed.status, 0, confirmed.err);
   assert.equal(JSON.parse(readFileSync(state, 'utf8')).key, key);
+});
+
+test('audit stream holds chunks and blocks to their bytes, however long entries are', async () => {
+  const long = await exportDesk();
+  const root_principal = 'human:samuel@example.com';
+  const detail = { verb: 'checkpoints', text: 'x'.repeat(60_000) };
+  const record = () => entry({ root_principal, actor_key: root_principal, detail });
+  // Short entries first, so that blocks have grown when the long ones come.
+  await long.grow(200);
+  await long.service.store.append(Array.from({ length: 150 }, record));
+  await long.sealed(1);
+  const folder = temporaryFolder();
+  const { status, err, out } = await writ(stream(long.url, folder, '--once', '--json'));
+  const chunks = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const verified = await writ(['verify', 'stream', folder, ...long.pins]);
+
+  assert.equal(status, 0, err);
+  assert.ok(chunks.length > 1);
+  assert.ok(chunks.every(({ bytes }) => bytes < 9 * 1024 * 1024));
+  assert.deepEqual(placesIn(folder), upTo(placesIn(folder).length));
+  assert.equal(verified.status, 0, verified.out);
 });

@@ -11,15 +11,25 @@ import type { ExportGround } from '../../verify/export/lines.ts';
 import { type StreamChunk, type StreamReport, verifyStream } from '../../verify/export/stream.ts';
 import { chunksIn } from '../audit/stream/file-sink.ts';
 import { CHUNK_NAME } from '../audit/stream/sink.ts';
+import type { Io } from '../shell/io.ts';
+import { startProgress } from '../shell/progress.ts';
 
-export function folderReport(folder: string, ground: ExportGround): Promise<StreamReport> {
-  return verifyStream(chunksOf(folder), ground);
+export function folderReport(folder: string, ground: ExportGround, io: Io): Promise<StreamReport> {
+  return verifyStream(chunksOf(folder, io), ground);
 }
 
-function* chunksOf(folder: string): Generator<StreamChunk> {
-  for (const name of namesIn(folder)) {
-    const number = Number(CHUNK_NAME.exec(name)?.[1]);
-    yield { name, number, content: createReadStream(join(folder, name)) };
+/** Says how far the folder is read. */
+function* chunksOf(folder: string, io: Io): Generator<StreamChunk> {
+  const names = namesIn(folder);
+  const progress = startProgress(io);
+  try {
+    for (const [index, name] of names.entries()) {
+      progress.say(`chunk ${index + 1} of ${names.length}`);
+      const number = Number(CHUNK_NAME.exec(name)?.[1]);
+      yield { name, number, content: createReadStream(join(folder, name)) };
+    }
+  } finally {
+    progress.end();
   }
 }
 

@@ -269,10 +269,10 @@ function streamKind(): Leaf {
     summary: 'verify the chunks that "writ audit stream" wrote',
     operands: { folder: needed('<folder>', 'the folder of the chunks') },
     examples: [['writ verify stream chunks --pin rGBHRS2LcQHYpuw…', 'by a key that you know']],
-    async report({ folder }, sources) {
+    async report({ folder }, sources, io) {
       const { serviceId, allowErased } = sources;
       const keys = await keySource(sources);
-      return folderReport(folder, { keys, now: new Date(), serviceId, allowErased });
+      return folderReport(folder, { keys, now: new Date(), serviceId, allowErased }, io);
     },
   });
 }
