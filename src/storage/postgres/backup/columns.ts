@@ -67,10 +67,14 @@ const ORDERS: Readonly<Record<string, string>> = {
   steps: 'r.place',
 };
 
+/** An entry that was queued again after a lost answer already has a place. */
+const UNPLACED = 'NOT EXISTS (SELECT FROM log l WHERE l.entry_id = r.entry_id)';
+
 export function readingOf({ name, columns }: CopiedTable): string {
   const list = columns.map((column) => `${readExpression(name, column)} AS "${column.name}"`);
   const order = ORDERS[name];
-  return `SELECT ${list.join(', ')} FROM ${name} r${order ? ` ORDER BY ${order}` : ''}`;
+  const from = name === 'queue' ? `${name} r WHERE ${UNPLACED}` : `${name} r`;
+  return `SELECT ${list.join(', ')} FROM ${from}${order ? ` ORDER BY ${order}` : ''}`;
 }
 
 function readExpression(table: string, { name, kind }: CopiedColumn): string {
