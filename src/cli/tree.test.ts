@@ -54,7 +54,7 @@ for (const { words, command } of all) {
     expect(leaf.cannot).not.toBe('');
     expect(leaf.examples.length, 'examples').toBeGreaterThan(0);
     for (const [example, what] of leaf.examples) {
-      expect(example).toMatch(new RegExp(`(?:^|[ |(])${name}(?: |$)`));
+      expect(example).toMatch(new RegExp(`(?:^|[ |(])${name}(?:[ )]|$)`));
       expect(what).toMatch(/^\S.*[^.]$/);
     }
   });
@@ -70,7 +70,7 @@ for (const { words, command } of all) {
   test(`${name} names only options that it has in its examples`, () => {
     const known = new Set(Object.keys(leaf?.options ?? {}).map((each) => `--${each}`));
     for (const [example] of leaf?.examples ?? []) {
-      const own = example.replace(/^.* (?=writ )/, '').replace(/(?: -- |[|<>]).*$/, '');
+      const own = example.replace(/^.*[ (](?=writ )/, '').replace(/(?: -- |[|<>]).*$/, '');
       const used = own.match(/(?<= )--[a-z-]+/g) ?? [];
       expect(used.filter((option) => !known.has(option))).toEqual([]);
     }
