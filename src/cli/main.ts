@@ -36,6 +36,11 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./operate/checkpoint.ts')).checkpointCommand(),
   },
   {
+    name: 'completion',
+    summary: 'print the completion script of a shell',
+    load: async () => (await import('./completion/completion.ts')).completionCommand(commandTree),
+  },
+  {
     name: 'connect',
     summary: 'print how to connect Claude Code, VS Code or Cursor',
     load: async () => (await import('./call/connect.ts')).connectCommand(),
