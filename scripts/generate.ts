@@ -11,10 +11,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { commandTree } from '../src/cli/main.ts';
 import { policyJsonSchema } from '../src/guard/policy/schema.ts';
 import { openApiDocument } from '../src/openapi/openapi.ts';
 import { type OperationName, operations } from '../src/protocol/operations.ts';
 import { pageFile, pageParts } from './api-page.ts';
+import { cliPage } from './cli-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
 import { examplesFile, recordedExamples } from './recorded-examples.ts';
@@ -29,6 +31,7 @@ const gated = openApiDocument(every, { gated: every }, examples);
 
 /** By path from the root of the repository. */
 const documents: Readonly<Record<string, string>> = {
+  'docs/cli.md': cliPage(await commandTree()),
   'docs/configuration.md': configurationPage(),
   'docs/failures.md': failuresPage(),
   'docs/guard.schema.json': `${JSON.stringify(policyJsonSchema(), null, 2)}\n`,

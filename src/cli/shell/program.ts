@@ -100,7 +100,7 @@ function leafOf(command: Leaf, run: Run): Command {
 }
 
 /** The arguments of a command, as help shows them after its name. */
-function usageOf({ operands, options }: Leaf): string {
+export function usageOf({ operands, options }: Leaf): string {
   const words = Object.entries(operands).map(([name, { kind, isNeeded, form }]) => {
     if (kind === 'rest') return `[-- ${form}]`;
     const shown = kind === 'list' ? `${name}...` : name;
