@@ -70,7 +70,8 @@ export async function openResources(
   let mark: MarkStore | undefined;
   try {
     const onStep = (step: object) => log.info(step, 'the store was migrated by one step');
-    const opening = { platform, onStep };
+    const onWarning = (message: string) => log.warn({}, message);
+    const opening = { platform, onStep, onWarning };
     store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store, opening));
     await sealStore(rowSealOptions(definition, { config, log, store, keyring }));
     mark = await openMarkOf(definition, config);

@@ -32,6 +32,8 @@ export interface StoreOptions {
   readonly create?: boolean | undefined;
   /** Called after each step that brings an older store to the current version. */
   readonly onStep?: OnStep | undefined;
+  /** Receives what an operator should know and no caller can act on. */
+  readonly onWarning?: ((message: string) => void) | undefined;
 }
 
 /** `memory:`, `sqlite:<file>`, or the address of a PostgreSQL database. */

@@ -1,9 +1,10 @@
 /**
  * Connections to PostgreSQL: one statement, or several in one transaction, with certain outcomes.
  *
- * Every connection commits synchronously and reads committed data. Nothing else is assumed, so a pooler that
- * assigns another connection to each transaction works. A connection that failed is never used again, and its
- * failure never reaches the process as an unhandled event.
+ * Every connection commits synchronously and reads committed data. No state of a session is assumed beyond its
+ * settings, so a pooler that assigns another connection to each transaction works; one that does not pass on
+ * the names of prepared statements needs `prepared_statements=off` in the address. A connection that failed is
+ * never used again, and its failure never reaches the process as an unhandled event.
  *
  * @module
  */
@@ -12,9 +13,10 @@ import pg from 'pg';
 import type { Platform } from '../../platform.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { failureOf, isConnectionLoss, isTie, type Stage } from './failure.ts';
-import type { PostgresSettings } from './options.ts';
+import { type Address, type PostgresSettings, readAddress } from './options.ts';
+import { startupOptions, timeoutsOf } from './schema/session.ts';
 
-/** The server parses it once for each connection, under its name. */
+/** The server parses it once for each connection, under its name; without prepared statements, each time. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -54,11 +56,16 @@ const KEEPALIVE_AFTER_MS = 10_000;
 const IDLE_TIMEOUT_MS = 30_000;
 
 export function openDatabase(url: string, settings: PostgresSettings, size: number): Database {
-  const pool = new pg.Pool(poolConfig(url, settings, size));
+  const address = readAddress(url);
+  const { isPrepared } = address;
+  const pool = new pg.Pool(poolConfig(address, settings, size));
   // The pool replaces idle connections that end; no caller is waiting for them.
   pool.on('error', () => {});
   // The pool listens only to idle connections: without this a loss in use would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
+
+  const named = (statement: Statement): Statement =>
+    isPrepared ? statement : { ...statement, name: '' };
 
   async function single<Row extends object>(
     stage: Stage,
@@ -66,7 +73,7 @@ export function openDatabase(url: string, settings: PostgresSettings, size: numb
     values: readonly unknown[],
   ): Promise<Row[]> {
     const client = await acquire(pool);
-    return runOn<Row>(client, stage, statement, values).then(
+    return runOn<Row>(client, stage, named(statement), values).then(
       (rows) => {
         client.release();
         return rows;
@@ -82,8 +89,8 @@ export function openDatabase(url: string, settings: PostgresSettings, size: numb
     platform: settings.platform,
     read: (statement, values = []) => single('read', statement, values),
     write: (statement, values = []) => untied(() => single('sent', statement, values)),
-    reading: (work) => inTransaction(pool, work, 'read'),
-    transaction: (work) => untied(() => inTransaction(pool, work, 'sent')),
+    reading: (work) => inTransaction({ pool, named }, work, 'read'),
+    transaction: (work) => untied(() => inTransaction({ pool, named }, work, 'sent')),
     close: () => pool.end(),
   };
 }
@@ -107,14 +114,14 @@ async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
 }
 
 async function inTransaction<Result>(
-  pool: pg.Pool,
+  { pool, named }: { pool: pg.Pool; named(statement: Statement): Statement },
   work: (session: Session) => Promise<Result>,
   ending: Stage,
 ): Promise<Result> {
   const client = await acquire(pool);
   const session: Session = {
     // A failure before the commit was sent means that nothing happened.
-    run: (statement, values = []) => runOn(client, 'unsent', statement, values),
+    run: (statement, values = []) => runOn(client, 'unsent', named(statement), values),
   };
   try {
     await session.run(BEGIN);
@@ -177,9 +184,9 @@ const BEGIN: Statement = { name: 'begin', text: 'BEGIN' };
 const COMMIT: Statement = { name: 'commit', text: 'COMMIT' };
 const ROLLBACK: Statement = { name: 'rollback', text: 'ROLLBACK' };
 
-function poolConfig(url: string, settings: PostgresSettings, size: number): pg.PoolConfig {
+function poolConfig({ address }: Address, settings: PostgresSettings, size: number): pg.PoolConfig {
   return {
-    connectionString: withOptions(url),
+    connectionString: withOptions(address),
     application_name: 'writ',
     max: size,
     connectionTimeoutMillis: settings.connectTimeoutMs,
@@ -188,51 +195,18 @@ function poolConfig(url: string, settings: PostgresSettings, size: number): pg.P
     allowExitOnIdle: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEPALIVE_AFTER_MS,
-    lock_timeout: settings.lockTimeoutMs,
-    statement_timeout: settings.statementTimeoutMs,
-    idle_in_transaction_session_timeout: settings.statementTimeoutMs,
+    ...timeoutsOf(settings),
     query_timeout: settings.statementTimeoutMs + SILENCE_MARGIN_MS,
     types: { getTypeParser },
   };
 }
 
-/**
- * An acknowledged change must survive a power failure, whatever the server's default. Our statements look up
- * keys or read an index in order, so one generic plan fits all values; a plan that reads a whole table, made
- * while it was small, must not stay in use when it has grown. JIT is off: our statements end before it would
- * help. All this goes into the address, which takes precedence over everything else.
- */
-const SESSION_OPTIONS = [
-  'synchronous_commit=on',
-  'default_transaction_isolation=read\\ committed',
-  'TimeZone=UTC',
-  'DateStyle=ISO',
-  'enable_seqscan=off',
-  'enable_bitmapscan=off',
-  'enable_hashjoin=off',
-  'enable_mergejoin=off',
-  'jit=off',
-  'plan_cache_mode=force_generic_plan',
-];
-
-function withOptions(url: string): string {
-  const address = addressOf(url);
+/** Our settings go into the address, which takes precedence over everything else. */
+function withOptions(address: URL): string {
   const given = address.searchParams.get('options');
-  const ours = SESSION_OPTIONS.map((option) => `-c ${option}`);
-  address.searchParams.set('options', [...(given ? [given] : []), ...ours].join(' '));
+  const all = [...(given ? [given] : []), ...startupOptions()];
+  address.searchParams.set('options', all.join(' '));
   return address.href;
-}
-
-/** The message leaves out the address, because it contains a password. */
-function addressOf(url: string): URL {
-  const address = URL.canParse(url) ? new URL(url) : undefined;
-  // A fragment means that the password contains an unescaped "#".
-  if (address && address.hash === '') return address;
-  const form = 'postgres://user:password@host:port/database';
-  const escapes = '"#", "/", "?", "@" and "%" in a password written as %23, %2F, %3F, %40 and %25';
-  throw new Error(
-    `Cannot read the address of the database: expected ${form}, with a port up to 65535 and ${escapes}`,
-  );
 }
 
 const INT8 = 20;

@@ -1,5 +1,5 @@
 /**
- * The options of the PostgreSQL store, and their defaults.
+ * The options of the PostgreSQL store, their defaults, and those that its address may contain.
  *
  * @module
  */
@@ -69,3 +69,54 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 
 /** Longer than a lock of the lost original can last; shorter than callers wait for an answer. */
 const RESOLVE_TIMEOUT_MS = 8_000;
+
+/** Connections that one process may ask for: more only wait for each other in the server. */
+const POOL_SIZE_MAX = 1_000;
+
+/** An address, and the options of ours that it contained. */
+export interface Address {
+  /** Without our own options, which the driver would not know. */
+  readonly address: URL;
+  readonly poolSize: number | undefined;
+  /** False: statements have no names. PgBouncer before 1.21 in transaction mode needs that. */
+  readonly isPrepared: boolean;
+}
+
+/** Messages leave out the address, because it contains a password. */
+export function readAddress(url: string): Address {
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  // A fragment means that the password contains an unescaped "#".
+  if (address === undefined || address.hash !== '') throw unreadable();
+  const size = taken(address, 'pool_size');
+  const poolSize = size === undefined ? undefined : Number(size);
+  if (size !== undefined && !(/^\d{1,4}$/.test(size) && isPoolSize(poolSize))) {
+    throw new Error(
+      `Cannot use the address of the database: expected pool_size from 1 to ${POOL_SIZE_MAX}`,
+    );
+  }
+  const prepared = taken(address, 'prepared_statements') ?? 'on';
+  if (prepared !== 'on' && prepared !== 'off') {
+    throw new Error(
+      'Cannot use the address of the database: expected prepared_statements to be on or off',
+    );
+  }
+  return { address, poolSize, isPrepared: prepared === 'on' };
+}
+
+function isPoolSize(size: number | undefined): boolean {
+  return size !== undefined && size >= 1 && size <= POOL_SIZE_MAX;
+}
+
+function taken({ searchParams }: URL, name: string): string | undefined {
+  const value = searchParams.get(name) ?? undefined;
+  searchParams.delete(name);
+  return value;
+}
+
+function unreadable(): Error {
+  const form = 'postgres://user:password@host:port/database';
+  const escapes = '"#", "/", "?", "@" and "%" in a password written as %23, %2F, %3F, %40 and %25';
+  return new Error(
+    `Cannot read the address of the database: expected ${form}, with a port up to 65535 and ${escapes}`,
+  );
+}

@@ -33,10 +33,11 @@ import { erase, erasures } from './log/erase.ts';
 import { createLog } from './log/log.ts';
 import { type Sequencer, startSequencer } from './log/sequencer.ts';
 import { createOperators } from './operators.ts';
-import { type PostgresOptions, settingsOf } from './options.ts';
+import { type PostgresOptions, readAddress, settingsOf } from './options.ts';
 import { createPasskeys } from './passkeys.ts';
 import { createRows } from './row-seal.ts';
 import { migrate } from './schema/migrations.ts';
+import { refuseOtherSession } from './schema/session.ts';
 import { createSignIn } from './sign-in.ts';
 import { createTokens } from './tokens.ts';
 
@@ -47,9 +48,11 @@ const BACKGROUND_POOL_SIZE = 2;
 
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
   const settings = settingsOf(options);
-  const requests = openDatabase(url, settings, settings.poolSize);
+  const poolSize = readAddress(url).poolSize ?? settings.poolSize;
+  const requests = openDatabase(url, settings, poolSize);
   const background = openDatabase(url, settings, BACKGROUND_POOL_SIZE);
   try {
+    await refuseOtherSession(background, settings);
     const logId = await migrate(background, settings);
     const clock = await startClock(background, settings);
     const sequencer = startSequencer(background, settings);

@@ -7,11 +7,14 @@
 import type { MarkPlace } from '../../port/mark.ts';
 import { openDatabase, type Statement } from '../connection.ts';
 import { settingsOf } from '../options.ts';
+import { refuseOtherSession } from '../schema/session.ts';
 
 export async function openPostgresMark(url: string): Promise<MarkPlace> {
   // One signature at a time needs one connection.
-  const database = openDatabase(url, settingsOf({}), 1);
+  const settings = settingsOf({});
+  const database = openDatabase(url, settings, 1);
   try {
+    await refuseOtherSession(database, settings);
     await database.transaction(async (session) => {
       // Processes that start at once would create the table twice, which the server refuses.
       await session.run(LOCK);
