@@ -65,6 +65,7 @@ const TOOLS = {
   bench: [...SOURCES, 'bench/run.ts'],
   figures: [...SOURCES, 'scripts/figures.ts'],
   pictures: [...SOURCES, 'scripts/pictures.ts'],
+  'try-deploy': [...SOURCES, 'scripts/try-deploy.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -82,6 +83,7 @@ const VERBS = {
   bench: async (args) => (await build()) || run('bench', args),
   figures: (args) => run('figures', args),
   pictures: (args) => run('pictures', args),
+  'deploy:try': async (args) => (await build()) || run('try-deploy', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

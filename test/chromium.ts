@@ -7,11 +7,8 @@
  * @module
  */
 
-import { execFile } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
+import { canInstall, findProgram, installPackages, isExecutable, isRoot } from './debian.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 
@@ -23,12 +20,6 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
-
-/** Seconds to wait for another installation that has the lock. */
-const APT_LOCK_SECONDS = 300;
-
-/** Milliseconds for a download of a hundred megabytes. */
-const BROWSER_MS_MAX = 600_000;
 
 /** A browser without a window. The caller closes it. */
 export async function openBrowser(): Promise<Browser> {
@@ -43,30 +34,16 @@ function findChromium(): string | undefined {
     if (isExecutable(given)) return given;
     throw new Error(`Cannot start the browser: CHROME_PATH is "${given}", which cannot be run`);
   }
-  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
-  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return findProgram(NAMES);
 }
 
 async function installChromium(): Promise<string> {
   const advice = 'install Chromium or Chrome, or name its program in CHROME_PATH';
-  if (!isRoot() || !existsSync('/etc/debian_version')) {
+  if (!canInstall()) {
     throw new Error(`Cannot start the browser: none of ${NAMES.join(', ')} is on PATH; ${advice}`);
   }
   try {
-    // Lists that were never fetched, or name a version that is gone, are fetched anew.
-    await apt('install', 'chromium').catch(async () => {
-      await apt('update');
-      await apt('install', 'chromium');
-    });
+    await installPackages('chromium');
   } catch (cause) {
     const { stderr = '' } = cause as { stderr?: string };
     throw new Error(`Cannot install Chromium: ${stderr.trim()}; ${advice}`, { cause });
@@ -74,22 +51,4 @@ async function installChromium(): Promise<string> {
   const found = findChromium();
   if (!found) throw new Error(`Cannot start the browser: apt installed none; ${advice}`);
   return found;
-}
-
-async function apt(command: string, ...packages: string[]): Promise<void> {
-  const options = [
-    '-y',
-    '--no-install-recommends',
-    '-o',
-    `DPkg::Lock::Timeout=${APT_LOCK_SECONDS}`,
-  ];
-  await promisify(execFile)('apt-get', [command, ...options, ...packages], {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    timeout: BROWSER_MS_MAX,
-    maxBuffer: 16 * 1_024 * 1_024,
-  });
-}
-
-function isRoot(): boolean {
-  return process.getuid?.() === 0;
 }

@@ -40,8 +40,8 @@ export interface TestProvider {
   readonly requests: Map<string, number>;
   /** An identity token, by authorization code with PKCE. */
   signIn(account: string): Promise<string>;
-  /** Where the browser ends that was sent to `location`: the redirect with the answer. */
-  answer(location: string, account: string): Promise<URL>;
+  /** Where the browser ends that was sent to `location`: the redirect with the answer, below `back`. */
+  answer(location: string, account: string, back?: string): Promise<URL>;
   /** What the next login says about itself. */
   readonly manner: { acr?: string; ts?: number };
   /** Adds a client for browsers, whose people sign in on a page with a form. */
@@ -103,8 +103,8 @@ export async function testProvider(accounts: Accounts = PEOPLE): Promise<TestPro
     requests,
     manner,
     signIn: (account) => signIn(issuer, account),
-    async answer(location, account) {
-      return new URL(await browse(`${location}&login_hint=${encodeURIComponent(account)}`));
+    async answer(location, account, back) {
+      return new URL(await browse(`${location}&login_hint=${encodeURIComponent(account)}`, back));
     },
     register: (client) => adapter('Client').upsert(String(client.client_id), client, 0),
     async logoutToken(account, sid) {
@@ -316,7 +316,7 @@ async function signIn(issuer: string, account: string): Promise<string> {
 }
 
 /** Follows redirects with the cookies, until one leads back to the application. */
-async function browse(start: string): Promise<string> {
+async function browse(start: string, back = REDIRECT_URI): Promise<string> {
   const cookies = new Map<string, string>();
   let url = start;
   for (let step = 0; step < 10; step += 1) {
@@ -329,7 +329,7 @@ async function browse(start: string): Promise<string> {
     const next = response.headers.get('location');
     if (!next) throw new Error(`Cannot sign in: ${response.status} ${await response.text()}`);
     url = new URL(next, url).href;
-    if (url.startsWith(REDIRECT_URI)) return url;
+    if (url.startsWith(back)) return url;
   }
   throw new Error(`Cannot sign in: sent round in circles, last to ${url}`);
 }
