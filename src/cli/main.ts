@@ -4,7 +4,6 @@
  * @module
  */
 
-import { approvals } from './approvals/approvals.ts';
 import type { Entry, Group, Leaf } from './shell/command.ts';
 import type { Io } from './shell/io.ts';
 import { runProgram } from './shell/program.ts';
@@ -14,6 +13,11 @@ const ENTRIES: readonly Entry[] = [
     name: 'agents',
     summary: 'list the agents of a principal, and end one',
     load: async () => (await import('./operate/agents.ts')).agentsCommand(),
+  },
+  {
+    name: 'approvals',
+    summary: 'show, decide and watch approval requests',
+    load: async () => (await import('./approvals/approvals.ts')).approvalsCommand(),
   },
   {
     name: 'audit',
@@ -164,6 +168,5 @@ export function commandTree(): Promise<readonly (Leaf | Group)[]> {
 
 /** Runs a command line. Resolves with the exit status. */
 export function main(argv: readonly string[], io: Io): Promise<number> {
-  if (argv[0] === 'approvals') return approvals(argv.slice(1), io);
   return runProgram(ENTRIES, argv, io);
 }

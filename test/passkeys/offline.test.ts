@@ -213,6 +213,21 @@ test('writ approvals digest computes the digest that the page shows, and that th
   assert.match(wide.err, /Cannot compute the digest: .*uses/);
 });
 
+test('writ approvals approve approves nothing that needs a passkey, and names the page', async () => {
+  const desk = await openDesk();
+  const id = await desk.asked('pay');
+  const url = `http://127.0.0.1:${await listening(desk)}`;
+  const at = (verb: string) => ['approvals', verb, id, '--service', url];
+
+  const shown = await writ(at('show'), BOB);
+  const [, digest = ''] = /Parameters {2}([0-9a-f]{64})/.exec(shown.out) ?? [];
+  const refused = await writ([...at('approve'), '--yes', '--digest', digest], BOB);
+
+  assert.equal(shown.status, 0, shown.err);
+  assert.equal(refused.status, 3);
+  assert.match(refused.err, /requires your passkey; decide it at http.*\/console\/approvals\/apr_/);
+});
+
 /** The first character of a text changed, or of each text of an object. */
 function altered(value: string | object): unknown {
   if (typeof value !== 'string') return { ...value, x: altered((value as { x: string }).x) };

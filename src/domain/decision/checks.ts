@@ -34,11 +34,35 @@ function hashed(value: unknown): string | undefined {
 /** Why the request must not be approved as it stands; each is a sentence. */
 export function faultsOf(of: Decision): string[] {
   const { request, capability } = of;
-  const { parameters, preview } = digestsOf(request);
   const missing = missingIn(of);
-  const faults: [boolean, string][] = [
+  const before: Faults = [
     [missing.length > 0, `The answer of the service is not complete: ${missing.join(', ')}.`],
     [isOtherChain(of), 'The chain of principals is not the one that the request was made through.'],
+  ];
+  const after: Faults = [
+    [!capability, 'The service no longer has this capability.'],
+    [
+      hasChanged(of),
+      'The declaration of the capability changed since the agent asked: an approval could not be used.',
+    ],
+    [
+      hashed(of.cost) !== hashed(request.cost ?? null),
+      'The cost is not the one that the request was made with.',
+    ],
+  ];
+  return [...sentences(before), ...digestFaults(request), ...sentences(after)];
+}
+
+type Faults = readonly (readonly [isFault: boolean, sentence: string])[];
+
+function sentences(faults: Faults): string[] {
+  return faults.filter(([isFault]) => isFault).map(([, sentence]) => sentence);
+}
+
+/** Where the digests that the service states are not those of what it answers. */
+export function digestFaults(request: ApprovalRequest): string[] {
+  const { parameters, preview } = digestsOf(request);
+  return sentences([
     [
       parameters !== request.requested_parameters_digest,
       'The parameters are not those that the request was made for: their digest differs.',
@@ -51,17 +75,7 @@ export function faultsOf(of: Decision): string[] {
       request.preview !== null && preview !== request.preview_digest,
       'The preview is not the one that the request was made with: its digest differs.',
     ],
-    [!capability, 'The service no longer has this capability.'],
-    [
-      hasChanged(of),
-      'The declaration of the capability changed since the agent asked: an approval could not be used.',
-    ],
-    [
-      hashed(of.cost) !== hashed(request.cost ?? null),
-      'The cost is not the one that the request was made with.',
-    ],
-  ];
-  return faults.filter(([isFault]) => isFault).map(([, sentence]) => sentence);
+  ]);
 }
 
 /** What the page needs and would not miss in the parts themselves. */

@@ -116,14 +116,11 @@ export function budgetsPart(of: Decision): PartFacts {
   };
 }
 
-/** The numbers of a budget in the order in which a page draws them. */
+/** The numbers of a budget as text, in the order in which a page draws them. */
 export function budgetWords({ limit, cells }: BudgetFacts): Words {
   const { currency } = limit;
-  return [
-    'limit ',
-    { money: limit },
-    ...cells.map(({ name, amount }) => `; ${name} ${digitsOf({ amount, currency })}`),
-  ];
+  const numbers = cells.map(({ name, amount }) => `${name} ${digitsOf({ amount, currency })}`);
+  return ['limit ', { money: limit }, marked('p', numbers.join('  '))];
 }
 
 export function historyPart(of: Decision): PartFacts {

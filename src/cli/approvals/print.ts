@@ -1,0 +1,127 @@
+/**
+ * Prints a decision: the facts of the page, in its order and with its words.
+ *
+ * @module
+ */
+
+import { digestFaults, faultsOf } from '../../domain/decision/checks.ts';
+import { hiddenNotice } from '../../domain/decision/evidence.ts';
+import { PARTS, type PartName, partOf, type Shown } from '../../domain/decision/facts.ts';
+import { budgetFacts, budgetWords } from '../../domain/decision/people.ts';
+import type { Fact, PartFacts, Words } from '../../domain/decision/pieces.ts';
+import { standingWords } from '../../domain/decision/standing.ts';
+import { textOf } from '../../domain/decision/text.ts';
+import { questionOf } from '../../domain/decision/words.ts';
+import { printable } from '../../domain/wire/printable.ts';
+import type { GrantTerms } from '../../protocol/approval.ts';
+import type { Decision } from '../../protocol/decision.ts';
+import type { Io } from '../shell/io.ts';
+import { styled } from '../shell/output.ts';
+
+/** In characters: a longer name stands on a line of its own. */
+const LABEL_MAX = 24;
+
+/** In the place of "in this browser". */
+const WHERE = 'by this command';
+
+/**
+ * Prints everything that the page shows. Returns why the request must not be approved as it stands, in sentences,
+ * after it printed them on standard error.
+ */
+export function printDecision(io: Io, of: Decision, terms: GrantTerms): string[] {
+  const now = Date.parse(of.now);
+  const faults = shownFaults(of);
+  const shown = { of, terms, where: WHERE };
+  printLine(io, styled(io, 'bold', lineOf(questionOf(of), now)));
+  const hidden = hiddenNotice(of);
+  if (hidden.length > 0) printLine(io, styled(io, 'yellow', lineOf(hidden, now)));
+  for (const name of PARTS) {
+    const broken = printPart(io, name, shown, now);
+    if (broken !== undefined) faults.push(broken);
+  }
+  const standing = standingWords(of, now);
+  if (standing.length > 0) io.out(`\n${lineOf(standing, now)}\n`);
+  if (of.decision_url !== null) io.out(`\nPage  ${printable(of.decision_url)}\n`);
+  for (const fault of faults) io.err(`Do not rely on this request: ${printable(fault)}\n`);
+  return faults;
+}
+
+/** The page shows other faults than those of digests only while the request can be decided. */
+function shownFaults(of: Decision): string[] {
+  const isOpen = of.request.status === 'pending' && of.viewer.may_decide;
+  return isOpen ? faultsOf(of) : digestFaults(of.request);
+}
+
+/** Returns why the part could not be printed. */
+function printPart(io: Io, name: PartName, shown: Shown, now: number): string | undefined {
+  try {
+    const part = partOf(name, shown);
+    io.out('\n');
+    // The summary has no heading on the page either.
+    if (name !== 'summary') printHeading(io, part, now);
+    printLines(io, '  ', part.lead ?? [], now);
+    printFactList(io, name === 'budgets' ? withNumbers(part, shown.of) : part.facts, now);
+    printLines(io, '  ', part.after ?? [], now);
+    return undefined;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return `The part "${name}" could not be shown: ${why}`;
+  }
+}
+
+function printHeading(io: Io, { title, aside }: PartFacts, now: number): void {
+  const more = aside === undefined ? '' : `  ${lineOf(aside, now)}`;
+  io.out(`${styled(io, 'bold', lineOf(title, now))}${more}\n`);
+}
+
+/** The page draws the numbers of a budget. */
+function withNumbers({ facts }: PartFacts, { budgets, cost }: Decision): Fact[] {
+  return facts.map(({ label, words }, at) => {
+    const budget = budgets[at];
+    const numbers = budget ? budgetWords(budgetFacts(budget, cost ?? undefined)) : [];
+    return { label, words: [...numbers, ...words] };
+  });
+}
+
+function printFactList(io: Io, facts: readonly Fact[], now: number): void {
+  const rows = facts.map(({ label, words }) => ({
+    label: linesOf(label, now),
+    lines: linesOf(words, now),
+  }));
+  const short = rows.map(({ label }) => (isShort(label) ? [...(label[0] ?? '')].length : 0));
+  const width = Math.max(0, ...short);
+  for (const { label, lines } of rows) {
+    const [first = '', ...rest] = isShort(label) ? lines : [];
+    if (!isShort(label)) {
+      for (const line of label) io.out(`  ${line}\n`);
+      for (const line of lines) io.out(`    ${line}\n`);
+      continue;
+    }
+    const name = label[0] ?? '';
+    const gap = ' '.repeat(width - [...name].length);
+    printLine(io, `  ${styled(io, 'bold', name)}${gap}  ${first}`);
+    for (const line of rest) io.out(`  ${' '.repeat(width)}  ${line}\n`);
+  }
+}
+
+function isShort(label: readonly string[]): boolean {
+  return label.length <= 1 && [...(label[0] ?? '')].length <= LABEL_MAX;
+}
+
+function printLines(io: Io, indent: string, words: Words, now: number): void {
+  for (const line of linesOf(words, now)) io.out(`${indent}${line}\n`);
+}
+
+function printLine(io: Io, line: string): void {
+  io.out(`${line.trimEnd()}\n`);
+}
+
+/** Text of others is marked by `textOf`; what a terminal could still act on is written out. */
+function linesOf(words: Words, now: number): string[] {
+  const text = textOf(words, now);
+  return text === '' ? [] : text.split('\n').map(printable);
+}
+
+function lineOf(words: Words, now: number): string {
+  return linesOf(words, now).join(' ');
+}
