@@ -236,3 +236,22 @@ test('writ restore says in one line what is wrong with a file, and makes no stor
   }
   assert.deepEqual(readdirSync(folder).sort(), ['backup.gz', 'writ.config.json']);
 });
+
+test('writ backup of a damaged log says so and leaves no file', async () => {
+  const place = await (PLACES.SQLite as () => Promise<Place>)();
+  await life(place, async (desk) => {
+    await desk.issue();
+    await desk.seal();
+  });
+  await place.edit(`DROP TRIGGER log_is_append_only;
+    UPDATE log SET leaf_hash = zeroblob(32) WHERE sequence = 0`);
+
+  const { status, err } = await writ(['backup', '--out', backupFile()], place);
+
+  assert.equal(status, 2);
+  assert.match(err, /^Cannot back up the store: the log is damaged: .*see "writ fsck"\n$/);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.startsWith('backup')),
+    [],
+  );
+});
