@@ -105,6 +105,8 @@ interface Line {
 
 const LINES: readonly Line[] = sources.flatMap(({ path, text }) =>
   [...text.matchAll(CALL)]
+    // Commands print what they find; only a service logs it.
+    .filter(({ 0: call }) => !(path.startsWith('cli/') && call === 'report('))
     // The declaration of a function is no call.
     .filter(({ index }) => !/(?:function|=>) $/.test(text.slice(index - 12, index)))
     .map(({ index, 0: call }) => {
