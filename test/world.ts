@@ -68,6 +68,8 @@ export interface TestService {
   entriesBy(query: Omit<Parameters<Store['queryEntries']>[0], 'limit'>): Promise<AuditEntry[]>;
   /** What a token was given, has reserved and has spent, in minor units. */
   budgetOf(token: IssueAnswer): Promise<{ max: bigint; reserved: bigint; consumed: bigint }>;
+  /** Reads the key folder now, as the service does every few seconds. */
+  refreshKeys(): void;
   /** Moves the service's clock. */
   advance(ms: number): void;
   /** Stops the service's clock, so that only `advance` moves it, or lets it go on. */
@@ -221,6 +223,7 @@ export async function testService(options: TestOptions = {}): Promise<TestServic
       if (!state) throw new Error(`Cannot look at the budget of ${token_id}: it has none`);
       return { max: state.max, reserved: state.reserved, consumed: state.consumed };
     },
+    refreshKeys: () => keyring.refresh(),
     advance: (ms) => {
       offset += ms;
     },

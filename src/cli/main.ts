@@ -91,7 +91,7 @@ const ENTRIES: readonly Entry[] = [
   },
   {
     name: 'keys',
-    summary: 'make the next key of a folder, or sign the successor of a key',
+    summary: 'list, rotate and withdraw the keys of a service',
     load: async () => (await import('./store/keys.ts')).keysCommand(),
   },
   {

@@ -357,7 +357,12 @@ describe('where a setting comes from', () => {
   });
 
   test('loadConfig() takes an empty variable for none, and leaves those of others alone', async () => {
-    const others = { HOME: '/x', WRIT_TEST_REPORT: 'x', WRIT_CLIENT_CREDENTIAL: 'x' };
+    const others = {
+      HOME: '/x',
+      WRIT_TEST_REPORT: 'x',
+      WRIT_CLIENT_CREDENTIAL: 'x',
+      WRIT_LOGINS: 'x',
+    };
     const environment = { PORT: '', WRIT_STORE: '', ...others };
 
     const config = await loadConfig(folder, { port: 1 }, environment);

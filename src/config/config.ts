@@ -377,13 +377,14 @@ function fromEnvironment(environment: Environment): Record<string, string> {
   );
 }
 
+/** Variables of commands and tests, which are no settings. */
+const OF_COMMANDS = /^WRIT_(?:(?:TEST|CLIENT)_|LOGINS$)/;
+
 /** Refuses unknown variables: a misspelt one would silently leave the default in force. */
 function unknownVariables(environment: Environment): string[] {
   const known = new Set<string>([...Object.values(ENVIRONMENT), CONFIG_FILE_VARIABLE]);
   return Object.keys(environment)
-    .filter(
-      (name) => name.startsWith('WRIT_') && !/^WRIT_(TEST|CLIENT)_/.test(name) && !known.has(name),
-    )
+    .filter((name) => name.startsWith('WRIT_') && !OF_COMMANDS.test(name) && !known.has(name))
     .map((name) => `Cannot use variable "${name}": ${variableMeant(name, known)}`);
 }
 

@@ -36,6 +36,8 @@ export interface RowKeys {
   macOf(text: string): string;
   /** Whether this is a MAC of the text under one of the keys. */
   isMacOf(text: string, mac: string): boolean;
+  /** The same, also under a key that is compromised: shows that the key was used, and authenticates nothing. */
+  wasMacOf(text: string, mac: string): boolean;
   /** Encrypts a secret under the current key. It opens only with the same `about`, such as the id of its row. */
   sealText(text: string, about: string): string;
   /** The secret; `undefined` when none of the keys sealed exactly this text about this. */
@@ -72,7 +74,11 @@ const SECRET_BYTES = 32;
 const LISTED_KEYS_MAX = 16;
 
 /** The common part of both sources. `keys` are the usable ones, ordered by `sign_from`. */
-function rowKeysOf(keys: () => readonly RowKey[], now: () => Date): RowKeys {
+function rowKeysOf(
+  keys: () => readonly RowKey[],
+  now: () => Date,
+  compromised: () => readonly RowKey[] = () => [],
+): RowKeys {
   const current = () => {
     const own = keys();
     const key = own.findLast(({ signFrom }) => signFrom <= now().getTime()) ?? own[0];
@@ -98,16 +104,19 @@ function rowKeysOf(keys: () => readonly RowKey[], now: () => Date): RowKeys {
       const { kid, secret } = current();
       return `${kid}.${hmac(secret, text).toString('base64url')}`;
     },
-    isMacOf: (text, mac) => {
-      const [kid] = mac.split('.', 1);
-      const key = keys().find((each) => each.kid === kid);
-      if (key === undefined) return false;
-      // Compared as text: base64url has several spellings of the same bytes, and the service writes one.
-      const given = Buffer.from(mac);
-      const expected = Buffer.from(`${kid}.${hmac(key.secret, text).toString('base64url')}`);
-      return given.length === expected.length && timingSafeEqual(given, expected);
-    },
+    isMacOf: (text, mac) => isMacBy(keys(), text, mac),
+    wasMacOf: (text, mac) => isMacBy([...keys(), ...compromised()], text, mac),
   };
+}
+
+function isMacBy(keys: readonly RowKey[], text: string, mac: string): boolean {
+  const [kid] = mac.split('.', 1);
+  const key = keys.find((each) => each.kid === kid);
+  if (key === undefined) return false;
+  // Compared as text: base64url has several spellings of the same bytes, and the service writes one.
+  const given = Buffer.from(mac);
+  const expected = Buffer.from(`${kid}.${hmac(key.secret, text).toString('base64url')}`);
+  return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 const REVISIONS = new WeakMap<readonly RowKey[], string>();
@@ -175,13 +184,17 @@ export function folderRowKeys(folder: string, now: () => Date): RowKeyFolder {
   }
   const first = readFolder(folder);
   if (first.faults.length > 0) throw new Error(first.faults.join('\n'));
-  let { keys } = first;
+  let { keys, compromised } = first;
   return {
-    ...rowKeysOf(() => keys, now),
+    ...rowKeysOf(
+      () => keys,
+      now,
+      () => compromised,
+    ),
     sealedLogs: sealedLogsIn(folder),
     refresh: () => {
-      const { keys: found, faults } = readFolder(folder);
-      if (faults.length === 0) keys = found;
+      const { faults, ...found } = readFolder(folder);
+      if (faults.length === 0) ({ keys, compromised } = found);
       return faults;
     },
   };
@@ -232,14 +245,31 @@ export function rotateRowKey(
 
 /** The readable keys of a folder, to verify rows without the service. */
 export function readRowKeys(folder: string): { rowKeys: RowKeys; faults: readonly string[] } {
-  const { keys, faults } = readFolder(folder);
+  const { keys, compromised, faults } = readFolder(folder);
   return {
     rowKeys: rowKeysOf(
       () => keys,
       () => new Date(),
+      () => compromised,
     ),
     faults,
   };
+}
+
+/** Every row key of a folder by its file, also compromised ones. */
+export function rowKeyFiles(folder: string): {
+  readonly files: readonly RowKeyFile[];
+  readonly faults: readonly string[];
+} {
+  const { files, faults } = readFolder(folder);
+  return { files, faults };
+}
+
+export interface RowKeyFile {
+  readonly name: string;
+  readonly kid: string;
+  readonly signFrom: number;
+  readonly compromised: boolean;
 }
 
 const FILE_NAME = /^row-(\d{4})\.json$/;
@@ -255,8 +285,17 @@ function generationsIn(folder: string): number[] {
   });
 }
 
-function readFolder(folder: string): { keys: RowKey[]; faults: string[] } {
+interface FolderKeys {
+  readonly keys: RowKey[];
+  readonly compromised: RowKey[];
+  readonly files: RowKeyFile[];
+  readonly faults: string[];
+}
+
+function readFolder(folder: string): FolderKeys {
   const keys: RowKey[] = [];
+  const stolen: RowKey[] = [];
+  const files: RowKeyFile[] = [];
   const faults: string[] = [];
   try {
     const generations = generationsIn(folder).sort((one, other) => one - other);
@@ -264,10 +303,16 @@ function readFolder(folder: string): { keys: RowKey[]; faults: string[] } {
       faults.push(`Cannot find a row key: "${folder}" has no file like "${fileName(1)}"`);
     }
     for (const generation of generations) {
-      const path = join(folder, fileName(generation));
+      const name = fileName(generation);
+      const path = join(folder, name);
       const reading = readRowKeyFile(path);
-      if ('fault' in reading) faults.push(`Cannot use key file "${path}": ${reading.fault}`);
-      else if (reading.key) keys.push(reading.key);
+      if ('fault' in reading) {
+        faults.push(`Cannot use key file "${path}": ${reading.fault}`);
+        continue;
+      }
+      const { key, compromised } = reading;
+      (compromised ? stolen : keys).push(key);
+      files.push({ name, kid: key.kid, signFrom: key.signFrom, compromised });
     }
     if (keys.length === 0 && faults.length === 0) {
       const mend = 'rotate with a lead of 0';
@@ -276,14 +321,15 @@ function readFolder(folder: string): { keys: RowKey[]; faults: string[] } {
   } catch (error) {
     faults.push(`Cannot read key folder "${folder}": ${codeOf(error)}`);
   }
-  return { keys: keys.sort((one, other) => one.signFrom - other.signFrom), faults };
+  keys.sort((one, other) => one.signFrom - other.signFrom);
+  return { keys, compromised: stolen, files, faults };
 }
 
 const FILE_LIMITS: JsonLimits = { bytes: 16 * 1024, depth: 4, keys: 32 };
 const MEMBERS = ['compromised', 'created_at', 'jwk', 'kid', 'sign_from', 'use'];
 
-/** A compromised key is ignored: it neither makes nor verifies MACs. */
-function readRowKeyFile(path: string): { key: RowKey | undefined } | { fault: string } {
+/** A compromised key neither makes nor verifies MACs. */
+function readRowKeyFile(path: string): { key: RowKey; compromised: boolean } | { fault: string } {
   const opened = readPrivately(path);
   if ('fault' in opened) return opened;
   const read = readJson(opened.bytes, FILE_LIMITS);
@@ -302,7 +348,7 @@ function readRowKeyFile(path: string): { key: RowKey | undefined } | { fault: st
   if (!Timestamp.safeParse(sign_from).success) return { fault: 'sign_from is not a time' };
   if (typeof compromised !== 'boolean') return { fault: 'compromised is neither true nor false' };
   const signFrom = Date.parse(sign_from as string);
-  return { key: compromised ? undefined : { kid, secret: createSecretKey(secret), signFrom } };
+  return { key: { kid, secret: createSecretKey(secret), signFrom }, compromised };
 }
 
 function writeGeneration(

@@ -1,5 +1,6 @@
 /**
- * `writ keys`: creates the next key in a folder, or signs the successor of a key in the environment.
+ * `writ keys`: lists the keys of a folder, creates the next one, marks a stolen one, or signs the successor of a key in
+ * the environment.
  *
  * Prints only public values: file names, thumbprints and signed statements.
  *
@@ -16,14 +17,15 @@ import { EXIT_OK } from '../shell/exit.ts';
 import { bytesIn } from '../shell/files.ts';
 import { flag, needed, neededChoice } from '../shell/options.ts';
 import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
+import { compromiseKeyLeaf, listKeysLeaf } from './keys-list.ts';
 
 const CANNOT = 'change keys';
 
 export function keysCommand(): Group {
   return {
     name: 'keys',
-    summary: 'make the next key of a folder, or sign the successor of a key',
-    commands: [rotateCommand(), successorCommand()],
+    summary: 'list, rotate and withdraw the keys of a service',
+    commands: [listKeysLeaf(), rotateCommand(), successorCommand(), compromiseKeyLeaf()],
   };
 }
 
@@ -36,7 +38,7 @@ function rotateCommand() {
     options: {
       folder: needed('<path>', 'the key folder (WRIT_KEYS)'),
       'at-once': flag(
-        'sign with the new key now, for a key that is compromised: mark the old one with "compromised": true in its file first',
+        'sign with the new key now, for a key that is compromised: mark the old one with "writ keys compromise" next',
       ),
       ...JSON_OPTION,
     },

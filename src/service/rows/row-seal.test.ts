@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, test } from 'vitest';
 import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
@@ -191,6 +191,25 @@ for (const { name, open } of SQL_PLACES) {
       rmSync(join(folder, 'row-0001.json'));
 
       await seal(folderRowKeys(folder, clock));
+    });
+
+    test('sealStore() renews a seal whose key was compromised before a start, and no row with it', async () => {
+      await fill(store);
+      await seal(folderRowKeys(folder, clock));
+      rotateRowKey(folder, { now: new Date(), leadMs: 0 });
+      const file = join(folder, 'row-0001.json');
+      const stolen = { ...JSON.parse(readFileSync(file, 'utf8')), compromised: true };
+      writeFileSync(file, JSON.stringify(stolen));
+      const rows = folderRowKeys(folder, clock);
+
+      await seal(rows);
+      rmSync(file);
+
+      await seal(folderRowKeys(folder, clock));
+      const valid = (await rowsOf(store)).filter(({ kind, row, mac = '' }) =>
+        rows.isMacOf(rowText(kind, row), mac),
+      );
+      assert.deepEqual(valid, []);
     });
   });
 }

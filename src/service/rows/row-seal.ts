@@ -3,7 +3,8 @@
  * on a row without a MAC does not match.
  *
  * The store holds a seal: a MAC over the id of its log. A seal that does not verify means that the
- * row key was lost or replaced. Then the start fails, instead of every call. Removing the seal must
+ * row key was lost or replaced. Then the start fails, instead of every call. A seal under a key that
+ * is compromised by now only shows that the rows were sealed, which is all that it is asked. Removing the seal must
  * not make altered rows valid. So where the keys have a folder, a file there remembers that this
  * log was sealed. Where the keys are in the environment, an operator has to allow the sealing once.
  *
@@ -46,7 +47,7 @@ export async function demandSeal(
 ): Promise<void> {
   await store.sealRows(({ seal }) => {
     if (seal === undefined) throw new Error(NEVER_SEALED);
-    if (!rows.isMacOf(sealText(store.logId), seal)) throw new Error(unverifiable(seal));
+    if (!rows.wasMacOf(sealText(store.logId), seal)) throw new Error(unverifiable(seal));
     return undefined;
   });
 }
@@ -54,12 +55,12 @@ export async function demandSeal(
 /** For fsck: the fault in the seal of a store whose rows have MACs. Changes nothing. */
 export async function sealFault(
   store: RowSealOptions['store'],
-  rows: Pick<RowKeys, 'isMacOf'>,
+  rows: Pick<RowKeys, 'wasMacOf'>,
 ): Promise<string | undefined> {
   let fault: string | undefined;
   await store.sealRows(({ seal }) => {
     if (seal === undefined) fault = 'the rows have MACs, and the store has no seal any more';
-    else if (!rows.isMacOf(sealText(store.logId), seal)) fault = 'no key verifies its seal';
+    else if (!rows.wasMacOf(sealText(store.logId), seal)) fault = 'no key verifies its seal';
     return undefined;
   });
   return fault;
@@ -80,7 +81,7 @@ function sealingOf(
   const { store, rows, adopt } = parts;
   const text = sealText(store.logId);
   if (seal !== undefined) {
-    if (!rows.isMacOf(text, seal)) throw new Error(unverifiable(seal));
+    if (!rows.wasMacOf(text, seal)) throw new Error(unverifiable(seal));
     return seal.startsWith(`${rows.kid()}.`) ? undefined : { seal: rows.macOf(text) };
   }
   const remembered = rows.sealedLogs?.find(store.logId);

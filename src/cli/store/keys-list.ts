@@ -1,0 +1,142 @@
+/**
+ * `writ keys list` and `writ keys compromise`: which keys a folder has, which a service publishes, and the mark of a key
+ * that was stolen.
+ *
+ * Prints ids, times and file names; nothing of a key.
+ *
+ * @module
+ */
+
+import { loadConfig } from '../../config/config.ts';
+import { type FolderKey, folderKeys, markCompromised } from '../../keyring/key-states.ts';
+import { answerOf, openClientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
+import { type Leaf, leaf } from '../shell/command.ts';
+import { EXIT_OK } from '../shell/exit.ts';
+import type { Io } from '../shell/io.ts';
+import { needed, value } from '../shell/options.ts';
+import { type Column, JSON_OPTION, printJson, printLine, printTable } from '../shell/output.ts';
+
+/** One key as `--json` prints it. */
+interface ListedKey {
+  /** Null for a key that a service publishes and the folder does not have. */
+  readonly use: FolderKey['use'] | null;
+  readonly kid: string;
+  readonly state: FolderKey['state'] | null;
+  readonly since: string | null;
+  readonly until: string | null;
+  readonly file: string | null;
+  /** Whether the service publishes it; null where no service was asked. */
+  readonly published: boolean | null;
+}
+
+const STYLES = { current: 'green', next: 'yellow', compromised: 'red' } as const;
+
+const COLUMNS: readonly Column<ListedKey>[] = [
+  { heading: 'use', cell: ({ use }) => use },
+  {
+    heading: 'state',
+    cell: ({ state }) => state ?? 'not in the folder',
+    style: ({ state }) => (state && state in STYLES ? STYLES[state as never] : undefined),
+  },
+  { heading: 'since', cell: ({ since }) => since },
+  { heading: 'until', cell: ({ until }) => until },
+  { heading: 'kid', cell: ({ kid }) => kid },
+  { heading: 'file', cell: ({ file }) => file },
+];
+
+const PUBLISHED: Column<ListedKey> = {
+  heading: 'published',
+  cell: ({ published, use }) => (use === 'row' ? 'never' : published ? 'yes' : 'no'),
+};
+
+export function listKeysLeaf(): Leaf {
+  return leaf({
+    name: 'list',
+    summary: 'list the keys of a folder, and what a service publishes',
+    about: `Lists every key of a key folder: "current" signs now, "next" will, "old" still verifies, "retired" no longer does, and
+"compromised" counts for nothing. With --service it compares them with the keys that the service publishes.`,
+    options: {
+      folder: value('<path>', 'the key folder (default: that of the configuration here)'),
+      ...SERVICE_OPTIONS,
+      service: value('<url>', 'a running service to compare with'),
+    },
+    examples: [
+      ['writ keys list --folder .writ/keys', 'the keys of a folder'],
+      [
+        'writ keys list --folder .writ/keys --service http://127.0.0.1:8420',
+        'and whether the service has read them',
+      ],
+    ],
+    cannot: 'list keys',
+    async run(given, io) {
+      const keys = folderKeys(await folderOf(given.folder, io), new Date());
+      const published = given.service === undefined ? undefined : await publishedBy(given, io);
+      const own = keys.map((key) => listed(key, published));
+      const known = new Set(keys.map(({ kid }) => kid));
+      const foreign = [...(published ?? [])].filter((kid) => !known.has(kid)).map(unknownKey);
+      const all = [...own, ...foreign];
+      if (given.json) for (const each of all) printJson(io, each);
+      else printTable(io, all, published ? [...COLUMNS, PUBLISHED] : COLUMNS, 'There is no key.');
+      return EXIT_OK;
+    },
+  });
+}
+
+async function folderOf(given: string | undefined, io: Io): Promise<string> {
+  if (given !== undefined) return given;
+  const { keys, token_keys } = await loadConfig(process.cwd(), {}, io.env);
+  if (token_keys === undefined) return keys;
+  throw new Error('the keys are in the environment, and there is no folder; give --folder');
+}
+
+async function publishedBy(given: ServiceGiven, io: Io): Promise<ReadonlySet<string>> {
+  const reply = await openClientFor(given, io).ask('jwks', {});
+  return new Set(answerOf(reply, given, io).keys.map(({ kid }) => kid));
+}
+
+function listed(key: FolderKey, published: ReadonlySet<string> | undefined): ListedKey {
+  const { use, kid, state, file, since, until } = key;
+  return {
+    ...{ use, kid, state },
+    since: since?.toISOString() ?? null,
+    until: until?.toISOString() ?? null,
+    file,
+    published: published ? published.has(kid) : null,
+  };
+}
+
+function unknownKey(kid: string): ListedKey {
+  const unknown = { use: null, state: null, since: null, until: null, file: null };
+  return { ...unknown, kid, published: true };
+}
+
+export function compromiseKeyLeaf(): Leaf {
+  return leaf({
+    name: 'compromise',
+    summary: 'mark a key as compromised, so that it counts for nothing',
+    about: `Marks a key in its file. Services read the folder again within seconds: the key neither signs nor verifies from
+then on, and is not published. What it alone signed or authenticated is void. Refuses the key that signs now: rotate it
+with --at-once first. docs/keys.md says what to do in which order.`,
+    operands: {
+      key: needed(
+        '<kid|file>',
+        'the id of the key or the name of its file, as "writ keys list" shows it',
+      ),
+    },
+    options: { folder: needed('<path>', 'the key folder (WRIT_KEYS)'), ...JSON_OPTION },
+    examples: [
+      ['writ keys compromise token-0001.json --folder .writ/keys', 'a key that was stolen'],
+    ],
+    cannot: 'mark the key',
+    async run({ key, folder, json }, io) {
+      const marked = markCompromised(folder, key, new Date());
+      if (json) printJson(io, listed(marked, undefined));
+      else
+        printLine(
+          io,
+          `${marked.file} "${marked.kid}" is compromised: services ignore it in seconds`,
+        );
+      return EXIT_OK;
+    },
+  });
+}
