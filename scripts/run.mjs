@@ -66,6 +66,7 @@ const TOOLS = {
   figures: [...SOURCES, 'scripts/figures.ts'],
   pictures: [...SOURCES, 'scripts/pictures.ts'],
   'try-deploy': [...SOURCES, 'scripts/try-deploy.ts'],
+  sessions: [...SOURCES, 'scripts/sessions.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -84,6 +85,7 @@ const VERBS = {
   figures: (args) => run('figures', args),
   pictures: (args) => run('pictures', args),
   'deploy:try': async (args) => (await build()) || run('try-deploy', args),
+  sessions: async (args) => (await build()) || run('sessions', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -237,31 +237,39 @@ test(
     const fetched = npm('install', '--prefer-offline', '--no-audit', '--no-fund');
     assert.equal(fetched.status, 0, fetched.stderr);
     const tested = npm('test');
-    assert.match(tested.stdout, /^# pass 3$/m, tested.stdout + tested.stderr);
+    assert.match(tested.stdout, /^\S+ pass 3$/m, tested.stdout + tested.stderr);
     assert.equal(tested.status, 0);
     const typed = npm('run', 'types');
     assert.equal(typed.status, 0, typed.stdout);
 
     const service = launchGroup(['npm', 'start'], office, own);
     const url = await seen(service, /Serving at (http:\/\/127\.0\.0\.1:\d+) /);
-    const bearer = readFileSync(join(office, 'owner.key'), 'utf8').trim();
-    const owner = createClient({ url, credential: bearer });
-    const scope = ['supplies.read', 'supplies.order'];
-    const budget = { currency: 'EUR', max_amount: 300 };
-    const issued = await owner.ask('tokens.issue', { scope, budget, subject: 'agent:clerk' });
-    assert.ok(issued.ok, JSON.stringify(issued));
-    const clerk = owner.withCredential(issued.answer.token);
-    const call = { capability: 'order_item', parameters: { item: 'chair', count: 1 } };
-    const refused = await clerk.invoke(call);
-    assert.equal(!refused.ok && refused.failure.type, 'approval_required', JSON.stringify(refused));
-    const { approval_request_id = '' } = refused.ok ? {} : refused.failure;
-    const terms = { approval_request_id, grant_type: 'one_time' } as const;
-    assert.ok((await owner.ask('approval_grants.issue', terms)).ok);
-    const ordered = await clerk.invoke({ ...call, continue_approved: true });
-    assert.deepEqual(ordered.ok && ordered.answer.result, {
-      ...call.parameters,
-      order_id: 'order-1',
+    // As the README there says.
+    const named = { ...own, WRIT_CLIENT_SERVICE: url };
+    const asked = (...args: string[]) =>
+      run(join(office, 'node_modules/.bin/writ'), args, office, named);
+    const scopes = ['--scope', 'supplies.read', '--scope', 'supplies.order'];
+    const terms = ['--subject', 'agent:clerk', '--budget', '300 EUR', '--out', 'clerk.token'];
+    const issued = asked('token', 'issue', '--token-file', 'owner.key', ...scopes, ...terms);
+    assert.equal(issued.status, 0, issued.stderr);
+    const order = ['invoke', 'order_item', '--token-file', 'clerk.token', '--json'];
+    const chair = () => asked(...order, '--param', 'item=chair', '--param', 'count=1');
+    const waiting = chair();
+    assert.equal(waiting.status, 3, waiting.stderr);
+    const { approval_request_id } = JSON.parse(waiting.stdout).failure;
+    const credential = readFileSync(join(office, 'owner.key'), 'utf8').trim();
+    const decided = await createClient({ url, credential }).ask('approval_grants.issue', {
+      approval_request_id,
+      grant_type: 'one_time',
     });
+    assert.ok(decided.ok, JSON.stringify(decided));
+    const ordered = chair();
+    assert.equal(ordered.status, 0, ordered.stderr);
+    const result = { order_id: 'order-1', item: 'chair', count: 1 };
+    assert.deepEqual(JSON.parse(ordered.stdout).result, result);
+    service.stop('SIGINT');
+    await service.ended;
+    assert.match(service.output.err, /"msg":"stopped"/);
   },
 );
 
