@@ -92,6 +92,8 @@ test.each([
   [['things', 'show', 't', '--pni', 'x'], 'unknown option "--pni" (Did you mean --pin?)'],
   [['things', 'show', 't', '--pin'], 'argument missing'],
   [['things', 'show', 't', '--out', '--json'], 'Expected a value, not another option'],
+  [['things', 'show', 't', '--out', '--kind=small'], 'Expected a value, not another option'],
+  [['things', 'show', 't', '--out', '-h'], 'Expected a value, not another option'],
   [['things', 'show', 't', '--max-uses', '0'], 'Expected a positive whole number'],
   [['things', 'show', 't', '--kind', 'huge'], 'Expected one of small, large'],
   [['things', 'shwo'], 'unknown command "shwo" (Did you mean show?)'],

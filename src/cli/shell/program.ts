@@ -93,7 +93,7 @@ function leafOf(command: Leaf, run: Run): Command {
     made.addArgument(choices ? operand.choices([...choices]) : operand);
   }
   const rows = Object.entries(command.options);
-  const flags = new Set(rows.map(([name]) => `--${name}`));
+  const flags = new Set([...rows.map(([name]) => `--${name}`), '--help', '-h']);
   for (const [name, row] of rows) made.addOption(optionOf(name, row, flags));
   made.usage(usageOf(command)).addHelpText('after', afterHelp(command));
   return made.action(() => run(command, givenTo(command, made)));
@@ -131,7 +131,8 @@ function optionOf(name: string, row: OptionRow<unknown>, flags: ReadonlySet<stri
   if (row.kind === 'flag') return option;
   return option.argParser((text: string, before: unknown) => {
     // A value may begin with a dash, as one thumbprint in 64 does; another option is no value.
-    if (flags.has(text)) throw new InvalidArgumentError('Expected a value, not another option.');
+    if (flags.has(text.replace(/=.*$/s, '')))
+      throw new InvalidArgumentError('Expected a value, not another option.');
     if (row.choices && !row.choices.includes(text)) {
       throw new InvalidArgumentError(`Expected one of ${row.choices.join(', ')}.`);
     }
