@@ -13,7 +13,7 @@ import {
 import { WitnessSetting } from '../src/config/log.ts';
 import { ActorPolicyRule, EntitlementRule, Identity, ProviderClient } from '../src/config/parts.ts';
 import { SignInClient, SignInSettings, StepUpRule } from '../src/config/sign-in.ts';
-import { Webhook } from '../src/config/webhook.ts';
+import { EmailForm, Webhook } from '../src/config/webhook.ts';
 import { EventClass } from '../src/protocol/audit.ts';
 
 interface Field {
@@ -63,7 +63,9 @@ acting principal may send itself (\`allowed\`).
 
 \`webhooks\` — each with ${names(Webhook.shape)}: targets that get a signed POST (Standard Webhooks) for each change of an
 approval request. \`secret\` is \`whsec_\` and 24 to 64 bytes in base64: \`echo whsec_$(openssl rand -base64 32)\`. A target with a
-private or local address needs \`allow_inside\`. The service follows no redirect.
+private or local address needs \`allow_inside\`. The service follows no redirect. With \`format\` \`slack\` or \`email\` people get a card
+(\`docs/approvals.md\`); \`email\` has ${names(EmailForm.shape)}. \`url_env\` and the values of \`header_env\` name
+environment variables that have an address or a header, under the rules of \`client_secret_env\` below.
 
 \`oidc\` — [Signing in with an identity provider](oidc.md) explains the rules of an issuer. Its \`sign_in\` has
 ${names(ProviderClient.shape)}: with it, people sign in there with a browser. \`client_secret_env\` names the environment variable that

@@ -32,7 +32,7 @@ import {
   wholeNumber,
 } from './parts.ts';
 import { insecureSignIn, SignInSettings, withClientSecrets } from './sign-in.ts';
-import { OutsideUrl, Webhooks } from './webhook.ts';
+import { OutsideUrl, Webhooks, type WebhookTarget, withTargetSecrets } from './webhook.ts';
 import { expectedBy, noSuchSetting } from './words.ts';
 
 export const Settings = z.strictObject({
@@ -188,10 +188,11 @@ export const DISCLOSURE_DEFAULTS: Readonly<Record<string, DisclosureLevel>> = {
 };
 
 /** The settings as the program uses them: defaults filled in, paths absolute. */
-export interface Config extends Omit<Settings, 'store' | 'keys' | 'public_url'> {
+export interface Config extends Omit<Settings, 'store' | 'keys' | 'public_url' | 'webhooks'> {
   readonly store: string;
   readonly keys: string;
   readonly public_url?: string | undefined;
+  readonly webhooks: readonly WebhookTarget[];
 }
 
 /** All faults of a configuration, in one message. */
@@ -225,9 +226,10 @@ export async function loadConfig(
   const settings = { ...given, ...file.settings, ...fromEnvironment(environment) };
   const { config, faults } = checked(withDemoMarks(settings, given), folder);
   const secrets = withClientSecrets(config.oidc, environment);
-  const all = [...unknown, ...faults, ...secrets.faults];
+  const targets = withTargetSecrets(config.webhooks, environment);
+  const all = [...unknown, ...faults, ...secrets.faults, ...targets.faults];
   if (all.length > 0) throw new ConfigError(all);
-  return { ...config, oidc: secrets.oidc };
+  return { ...config, oidc: secrets.oidc, webhooks: targets.webhooks };
 }
 
 /** The unchecked contents of the configuration file; empty without a file. */

@@ -12,7 +12,7 @@ import { readForeign } from '../domain/wire/foreign.ts';
 import { BODY_LIMITS } from '../domain/wire/json.ts';
 import { RateLimit } from '../protocol/capability.ts';
 import { CallerClass } from '../protocol/primitives.ts';
-import { OutsideUrl } from './webhook.ts';
+import { OutsideUrl, VariableName } from './webhook.ts';
 
 export const Text = z.string().min(1);
 
@@ -81,14 +81,7 @@ export const ProviderClient = z
   .strictObject({
     client_id: Text,
     client_secret: Text.optional(),
-    client_secret_env: z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
-      // A mistake would otherwise send a key of this service to the provider.
-      .refine((name) => !name.startsWith('WRIT_'), {
-        message: 'expected another name: variables that begin with WRIT_ are settings',
-      })
-      .optional(),
+    client_secret_env: VariableName.optional(),
     label: Text.max(LABEL_LENGTH_MAX).optional(),
     scopes: z
       .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'expected a scope without spaces'))

@@ -11,6 +11,7 @@ import { Webhook } from 'standardwebhooks';
 export const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
 interface Received {
+  readonly path?: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
@@ -32,7 +33,8 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString('utf8') });
+      const body = Buffer.concat(chunks).toString('utf8');
+      received.push({ path: request.url, headers: request.headers, body });
       how(response);
     });
   });

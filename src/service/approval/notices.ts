@@ -4,15 +4,18 @@
  * The store inserts a notice together with the change it reports, so no notice is lost and none
  * reports a change that did not happen. A notice names the request, the requester and the decision.
  * Receivers read parameters and preview from the service, where permissions are checked; people follow the link to the
- * page of the request, and sign in there.
+ * page of the request, and sign in there. `card.ts` makes what people read in Slack and by email.
  *
  * @module
  */
 
+import type { WebhookTarget } from '../../config/webhook.ts';
 import { toHex } from '../../domain/wire/hash.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { ApprovalRecord, DeliveryRecord } from '../../storage/port/records.ts';
 import type { ServiceParts } from '../core/parts.ts';
+import { type Card, cardOf } from './card.ts';
+import { emailBody, slackBody } from './card-body.ts';
 
 export type Notice = DeliveryRecord['event'];
 
@@ -29,17 +32,26 @@ export function noticesOf(
     timestamp: store.now().toISOString(),
     data: { service_id: definition.id, ...factsOf(request), decision_url: decisionUrl },
   };
+  const card = () => {
+    const inputs = definition.code.get(request.capability)?.approval?.card_inputs ?? [];
+    return cardOf({ event, request, serviceId: definition.id, inputs, link: decisionUrl });
+  };
   return config.webhooks
     .filter(({ events }) => events.includes(event))
-    .map(({ name }) => ({
+    .map((target) => ({
       delivery_id: `msg_${toHex(platform.random(16))}`,
       event,
       approval_request_id: request.approval_request_id,
-      target: name,
-      payload,
+      target: target.name,
+      payload: target.format === 'standard' ? payload : cardPayload(target, card()),
       state: 'pending',
       attempts: 0,
     }));
+}
+
+/** Without `email` the format is that of Slack: the configuration requires it for email. */
+function cardPayload({ email }: WebhookTarget, card: Card): JsonObject {
+  return email ? emailBody(card, email) : slackBody(card);
 }
 
 function factsOf(request: ApprovalRecord): JsonObject {

@@ -1,11 +1,11 @@
 /**
- * Webhooks: sends stored notices to their targets, signed as in Standard Webhooks, until each is
- * delivered or given up.
+ * Webhooks: sends stored notices to their targets, until each is delivered or given up. A target with a secret gets
+ * them signed as in Standard Webhooks.
  *
  * A notice is delivered at least once while its target answers. Its id stays the same, so a
  * receiver can drop duplicates. Targets do not wait for each other: each gets a few notices at a
  * time. Every attempt goes through `outbound.ts`, which checks the address when it connects and
- * follows no redirect.
+ * follows no redirect. The path of an address may be a credential, so no message has it.
  *
  * @module
  */
@@ -43,6 +43,9 @@ const ANSWER_BYTES_MAX = 65_536;
  * Seconds to wait after each failed attempt: about three days in all, then the notice is given up.
  */
 const BACKOFF_SECONDS = [5, 30, 120, 600, 3_600, 18_000, 36_000, 86_400, 86_400];
+
+/** In milliseconds: a receiver that asks for a longer pause is asked again after this one. */
+const RETRY_AFTER_MAX_MS = 86_400_000;
 
 /** Bounds the list that operators read. */
 const DELIVERIES_SHOWN_MAX = 1_000;
@@ -122,47 +125,77 @@ async function sendOne(
   timing: WebhookTiming,
 ): Promise<void> {
   const target = parts.config.webhooks.find(({ name }) => name === delivery.target);
-  const error = target
+  const missed = target
     ? await attempt(parts, target, delivery, timing)
-    : 'Cannot send: no such target is configured any more';
-  const result = resultOf(parts.store.now(), delivery, error);
+    : { why: 'Cannot send: no such target is configured any more' };
+  const result = resultOf(parts.store.now(), delivery, missed);
   const { delivery_id, target: name } = delivery;
-  if (error !== undefined) {
-    const facts = { delivery_id, target: name, state: result.state, why: error };
+  if (missed !== undefined) {
+    const facts = { delivery_id, target: name, state: result.state, why: missed.why };
     parts.log.warn(facts, 'a webhook was not delivered');
   }
   await parts.store.finishDelivery(result);
 }
 
-/** Returns the error text; `undefined` when the receiver accepted the notice. */
+/** Why an attempt failed, and how long the receiver asks to wait. */
+interface Missed {
+  readonly why: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** `undefined` when the receiver accepted the notice. */
 async function attempt(
   { store, platform }: SenderParts,
   target: Target,
   { delivery_id, payload }: DeliveryRecord,
   { timeoutMs = SEND_TIMEOUT_MS, resolve }: WebhookTiming,
-): Promise<string | undefined> {
+): Promise<Missed | undefined> {
+  const { url } = target;
+  if (url === undefined) return { why: 'Cannot send: the target has no address' };
   const body = JSON.stringify(payload);
   const timestamp = String(Math.floor(store.now().getTime() / 1_000));
   try {
-    const { status } = await callOut(platform, {
-      url: target.url,
+    const { status, headers } = await callOut(platform, {
+      url,
       method: 'POST',
       headers: {
+        ...target.headers,
         'content-type': 'application/json',
         'webhook-id': delivery_id,
         'webhook-timestamp': timestamp,
-        'webhook-signature': signatureOf(target.secret, `${delivery_id}.${timestamp}.${body}`),
+        ...(target.secret !== undefined && {
+          'webhook-signature': signatureOf(target.secret, `${delivery_id}.${timestamp}.${body}`),
+        }),
       },
       body,
       timeoutMs,
       bytesMax: ANSWER_BYTES_MAX,
-      insideHosts: target.allow_inside ? [bareHost(new URL(target.url))] : [],
+      insideHosts: target.allow_inside ? [bareHost(new URL(url))] : [],
       resolve,
     });
-    return status >= 200 && status < 300 ? undefined : `Cannot deliver: it answered ${status}`;
+    if (status >= 200 && status < 300) return undefined;
+    const retryAfterMs = retryAfterOf(headers['retry-after'], store.now());
+    return { why: `Cannot deliver: it answered ${status}`, retryAfterMs };
   } catch (error) {
-    return (error as Error).message;
+    return { why: withoutSecrets((error as Error).message, target) };
   }
+}
+
+/** RFC 9110: seconds or a date. */
+function retryAfterOf(header: string | undefined, now: Date): number | undefined {
+  if (header === undefined) return undefined;
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now.getTime();
+  return ms > 0 ? Math.min(ms, RETRY_AFTER_MAX_MS) : undefined;
+}
+
+/** Messages of Node name the host at most. This holds also for one that would name more. */
+function withoutSecrets(message: string, { url = '', headers = {} }: Target): string {
+  if (!URL.canParse(url)) return 'Cannot send: the address of the target is not a URL';
+  const { pathname, search } = new URL(url);
+  const secrets = [pathname + search, pathname, search, ...Object.values(headers)];
+  return secrets
+    .filter((secret) => secret.length > 1)
+    .reduce((text, secret) => text.replaceAll(secret, '[secret]'), message);
 }
 
 function signatureOf(secret: string, text: string): string {
@@ -173,12 +206,13 @@ function signatureOf(secret: string, text: string): string {
 function resultOf(
   now: Date,
   { delivery_id, attempts }: DeliveryRecord,
-  error: string | undefined,
+  missed: Missed | undefined,
 ): DeliveryResult {
-  if (error === undefined) return { delivery_id, state: 'delivered', now };
+  if (missed === undefined) return { delivery_id, state: 'delivered', now };
+  const { why: error, retryAfterMs = 0 } = missed;
   const wait = BACKOFF_SECONDS[attempts];
   if (wait === undefined) return { delivery_id, state: 'failed', error, now };
-  const nextAttempt = new Date(now.getTime() + wait * 1_000);
+  const nextAttempt = new Date(now.getTime() + Math.max(wait * 1_000, retryAfterMs));
   return { delivery_id, state: 'pending', error, nextAttempt, now };
 }
 

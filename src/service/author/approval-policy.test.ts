@@ -51,6 +51,7 @@ const faults: [name: string, approval: object, found: RegExp][] = [
     { grant_policy: { ...grant_policy, expires_in_seconds: 2_592_001 } },
     /expires_in_seconds/,
   ],
+  ['a card input that is none', { card_inputs: ['size'] }, /card_inputs.*"size" is not an input/],
   ['a condition without a predicate', { when: { condition: 'big' } }, /when\.needed/],
   ['a preview that is a text', { preview: 'Pay' }, /preview/],
   [

@@ -28,7 +28,7 @@ const GRANT_LIFETIME_SECONDS_MAX = 720 * 3_600;
 const APPROVALS_REQUIRED_MAX = 16;
 
 /** Faults in the private part of a policy. The catalog checks the public part. */
-export function approvalFaults({ name, approval }: DefinedCapability): Fault[] {
+export function approvalFaults({ name, approval, declaration }: DefinedCapability): Fault[] {
   if (!approval) return [];
   const at = (field: string, found: string, write: string) => [
     fault(name, `approval.${field}`, found, write),
@@ -69,7 +69,17 @@ export function approvalFaults({ name, approval }: DefinedCapability): Fault[] {
         )
       : []),
     ...codeFaults(approval).flatMap((field) => at(field, 'expected a function', 'a function')),
+    ...strayCardInputs(approval, declaration).flatMap((each) =>
+      at('card_inputs', `"${each}" is not an input`, 'names of inputs of the capability'),
+    ),
   ];
+}
+
+/** A misspelt name would leave the value out of every notification. */
+function strayCardInputs({ card_inputs = [] }: ApprovalPolicy, declaration: unknown): string[] {
+  const { inputs } = declaration as { inputs?: unknown };
+  const names = Array.isArray(inputs) ? inputs.map((input) => input?.name) : [];
+  return [...card_inputs].map(String).filter((name) => !names.includes(name));
 }
 
 export function requestLifetimeOf({ request_lifetime: lifetime }: ApprovalPolicy): number {

@@ -80,6 +80,11 @@ export interface ApprovalPolicy<Parameters = JsonObject> {
   readonly approvers?: readonly string[];
   /** How long a request waits for its decision. */
   readonly request_lifetime?: string;
+  /**
+   * Inputs whose values notifications in Slack and by email show. Without it they show none: those messages stay in
+   * places that the service does not control.
+   */
+  readonly card_inputs?: readonly (keyof Parameters & string)[];
 }
 
 /** A policy with its defaults. */
