@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  cpSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -22,7 +23,6 @@ import { entry } from '../../testing/fixtures.ts';
 import { main } from '../main.ts';
 import type { Finding } from './finding.ts';
 import { checkKeys } from './keys-check.ts';
-import { checkClock, checkRoom } from './store-check.ts';
 
 let folder: string;
 let env: Record<string, string>;
@@ -247,26 +247,16 @@ test('writ doctor finds a database that does not answer, and shows no password',
 
 test('writ doctor warns of a long write-ahead log', async () => {
   await whole();
-  writeFileSync(`${file()}-wal`, '');
-  truncateSync(`${file()}-wal`, 300 * 1024 ** 2);
+  // A copy: a closed connection deletes the log of its own file when its statements are collected.
+  const copy = join(folder, 'copy.db');
+  cpSync(file(), copy);
+  writeFileSync(`${copy}-wal`, '');
+  truncateSync(`${copy}-wal`, 300 * 1024 ** 2);
+  env.WRIT_STORE = `sqlite:${copy}`;
 
   const { findings } = await doctor();
 
   assert.match(about(findings, 'disk'), /^warn the write-ahead log has 300 MiB/m);
-});
-
-test('checkRoom() warns below one gibibyte and faults below 100 mebibytes', () => {
-  const mebibyte = 1024 ** 2;
-  assert.equal(checkRoom(1024 * mebibyte).level, 'ok');
-  assert.equal(checkRoom(1024 * mebibyte - 1).level, 'warn');
-  assert.equal(checkRoom(100 * mebibyte).level, 'warn');
-  assert.equal(checkRoom(100 * mebibyte - 1).level, 'fault');
-});
-
-test('checkClock() warns of more than two seconds in either direction', () => {
-  assert.equal(checkClock('store', 2_000, 0).level, 'ok');
-  assert.equal(checkClock('store', 2_001, 0).level, 'warn');
-  assert.equal(checkClock('store', 0, 2_001).level, 'warn');
 });
 
 test('writ doctor finds keys that others can read', async () => {
