@@ -168,7 +168,7 @@ async function killedReplica(trial: Trial): Promise<void> {
   note(
     'kill -9: the other replicas go on',
     isServing,
-    `${replies.length} calls, ${done.length} acknowledged, ${lost} got an error`,
+    `${replies.length} calls, ${done.length} acknowledged, ${lost} got an error ${faultsOf(replies)}`,
   );
 
   const until = Date.now() + RECOVERY_MS_MAX;
@@ -225,11 +225,10 @@ async function rollingRestart(trial: Trial, proxy: Balancer): Promise<void> {
   const replies = await load.ended;
   const faults = replies.filter(isCut);
   const turned = replies.filter(isTurnedAway).length;
-  const shown = [...new Set(faults.map(shownFault))].slice(0, 3);
   note(
     `${proxy.name}: a rolling restart cuts no request`,
     faults.length === 0 && codes.every((code) => code === 0),
-    `${replies.length} calls, ${faults.length} cut, ${turned} turned away, exit codes ${codes} ${shown.join(', ')}`,
+    `${replies.length} calls, ${faults.length} cut, ${turned} turned away, exit codes ${codes} ${faultsOf(replies)}`,
   );
 }
 
@@ -243,8 +242,13 @@ function isCut(reply: Reply): boolean {
   return reply.status !== 200 && !isTurnedAway(reply);
 }
 
-function shownFault({ status, text, body }: Reply): string {
-  return `${status} ${body.failure?.detail ?? text.slice(0, 80)}`;
+/** Some of the different errors, on one line. */
+function faultsOf(replies: readonly Reply[]): string {
+  const texts = replies.filter(isCut).map(({ proxy, status, text, body }) => {
+    const words = body.failure?.detail ?? text.replaceAll(/<[^>]*>|\s+/g, ' ').trim();
+    return `${proxy} ${status} ${words.slice(0, 60)}`;
+  });
+  return [...new Set(texts)].slice(0, 4).join('; ');
 }
 
 /** The whole store, by the command that operators use. */

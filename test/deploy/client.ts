@@ -10,6 +10,7 @@ import { CERTIFICATE } from './files.ts';
 import type { Balancer, Stack } from './stack.ts';
 
 export interface Reply {
+  readonly proxy: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
@@ -37,12 +38,16 @@ export function clientOf({ publicUrl }: Pick<Stack, 'publicUrl'>): { ask: Ask; c
     const isSafe = asked.body === undefined || asked.headers?.['idempotency-key'] !== undefined;
     return reply.isStale && isSafe ? once(proxy, path, asked) : reply;
   };
-  const once = ({ port }: Balancer, path: string, { bearer, body, headers = {} }: Asked) =>
+  const once = (
+    { name: proxy, port }: Balancer,
+    path: string,
+    { bearer, body, headers = {} }: Asked,
+  ) =>
     new Promise<Reply & { isStale?: boolean }>((resolve) => {
       const chunks: string[] = [];
       const failed = (error: Error) => {
         const isStale = sent.reusedSocket && chunks.length === 0;
-        resolve({ status: 0, headers: {}, text: error.message, chunks, body: {}, isStale });
+        resolve({ proxy, status: 0, headers: {}, text: error.message, chunks, body: {}, isStale });
       };
       const sent = request(
         {
@@ -63,7 +68,7 @@ export function clientOf({ publicUrl }: Pick<Stack, 'publicUrl'>): { ask: Ask; c
           response.on('end', () => {
             const text = chunks.join('');
             const { statusCode: status = 0 } = response;
-            resolve({ status, headers: response.headers, text, chunks, body: parsed(text) });
+            resolve({ proxy, status, headers: response.headers, text, chunks, body: parsed(text) });
           });
         },
       );

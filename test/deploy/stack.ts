@@ -229,16 +229,24 @@ async function startHaproxy(
       const server = `writ/writ-${replica + 1}`;
       await say(socket, `set server ${server} state ${isDown ? 'drain' : 'ready'}`);
       const until = Date.now() + DRAIN_MS_MAX;
-      while (isDown && (await sessionsOf(socket, `writ-${replica + 1}`)) > 0 && Date.now() < until)
+      // Out: it has no request left. Back: a check has found it ready, so the next one may go out.
+      const isDone = ({ sessions, isUp }: Served) => (isDown ? sessions === 0 : isUp);
+      while (!isDone(await servedBy(socket, `writ-${replica + 1}`)) && Date.now() < until)
         await pause(50);
     },
   };
 }
 
-/** Requests that HAProxy has at a replica: the fifth field of the line of its server. */
-async function sessionsOf(socket: string, server: string): Promise<number> {
+interface Served {
+  readonly sessions: number;
+  readonly isUp: boolean;
+}
+
+/** What HAProxy says of a replica: a line of comma-separated fields, of which these are the fifth and the eighteenth. */
+async function servedBy(socket: string, server: string): Promise<Served> {
   const lines = (await say(socket, 'show stat')).split('\n').map((line) => line.split(','));
-  return Number(lines.find(([backend, name]) => backend === 'writ' && name === server)?.[4]);
+  const line = lines.find(([backend, name]) => backend === 'writ' && name === server) ?? [];
+  return { sessions: Number(line[4]), isUp: line[17] === 'UP' };
 }
 
 /** One command to HAProxy, and its answer. */
