@@ -17,7 +17,7 @@ import { delimiter, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Session, Step } from './session-list.ts';
-import { withStandIns } from './stand-ins.ts';
+import { timeAfter, withStandIns } from './stand-ins.ts';
 
 const ROOT = resolve(fileURLToPath(import.meta.url), '../..');
 
@@ -158,9 +158,19 @@ function standIn(text: string, folder: string): string {
   const named = text
     .replaceAll(folder, '~')
     .replaceAll(/http:\/\/(127\.0\.0\.1|localhost):\d+/g, (_, host) => `http://<${host}>`)
+    .replaceAll(/\w{3} (\d+ \w{3} \d{4}), (\d\d:\d\d:\d\d UTC)/g, (_, day, time) =>
+      shownTime(Date.parse(`${day} ${time}`)),
+    )
+    .replaceAll(/(?<!\d, )\d\d:\d\d:\d\d UTC/g, '09:00:00 UTC')
     .replaceAll(/(?<= under )[\w-]{16}(?=\))/g, 'k3yOfTheseRows-1');
   const { replaced } = withStandIns({ replaced: named }, Date.now());
   return replaced.replaceAll(/http:\/\/<(.*?)>/g, (_, host) => `http://${host}:${SHOWN_PORT}`);
+}
+
+/** As the commands print times for people. */
+function shownTime(time: number): string {
+  const text = new Date(timeAfter(time - Date.now())).toUTCString();
+  return text.replace(/^(\w+), 0?(\d+ \w+ \d+) (.*) GMT$/, '$1 $2, $3 UTC');
 }
 
 /** What two recordings have in common: numbers and the width of columns depend on the machine. */

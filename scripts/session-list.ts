@@ -77,8 +77,25 @@ export const SESSIONS: readonly Session[] = [
       ...OFFICE,
       CLERK,
       { type: `${ASK} look_up_item --param item=chair`, in: 'office' },
-      { type: `${ASK} order_item --param item=chair --param count=1`, in: 'office', status: 3 },
+      {
+        type: `${ASK} order_item --param item=chair --param count=1`,
+        in: 'office',
+        status: 3,
+        keep: { request: /approve request "(\w+)"/ },
+      },
       { type: `${ASK} order_item --param item=chair --param count=2`, in: 'office', status: 1 },
+      { type: 'writ approvals list --token-file owner.key', in: 'office' },
+      {
+        type: 'writ approvals show {request} --token-file owner.key',
+        in: 'office',
+        keep: { digest: /Parameters +([0-9a-f]{64})/ },
+      },
+      {
+        type: 'writ approvals approve {request} --token-file owner.key --yes --digest sha256:{digest}',
+        in: 'office',
+        only: /^(Approved {2}apr_|Grant |Uses |Until )/,
+      },
+      { type: `${ASK} order_item --param item=chair --param count=1`, in: 'office' },
     ],
   },
   {

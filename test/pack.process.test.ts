@@ -21,7 +21,6 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, test } from 'vitest';
-import { createClient } from '../src/client/index.ts';
 import { launchGroup, seen } from './launch.ts';
 
 interface Packed {
@@ -257,12 +256,11 @@ test(
     const waiting = chair();
     assert.equal(waiting.status, 3, waiting.stderr);
     const { approval_request_id } = JSON.parse(waiting.stdout).failure;
-    const credential = readFileSync(join(office, 'owner.key'), 'utf8').trim();
-    const decided = await createClient({ url, credential }).ask('approval_grants.issue', {
-      approval_request_id,
-      grant_type: 'one_time',
-    });
-    assert.ok(decided.ok, JSON.stringify(decided));
+    const owned = [approval_request_id, '--token-file', 'owner.key'];
+    const seenByOwner = asked('approvals', 'show', ...owned);
+    const [, digest] = /Parameters +([0-9a-f]{64})/.exec(seenByOwner.stdout) ?? [];
+    const decided = asked('approvals', 'approve', ...owned, '--yes', `--digest=sha256:${digest}`);
+    assert.equal(decided.status, 0, decided.stderr);
     const ordered = chair();
     assert.equal(ordered.status, 0, ordered.stderr);
     const result = { order_id: 'order-1', item: 'chair', count: 1 };

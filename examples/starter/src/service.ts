@@ -33,7 +33,7 @@ const orderItem = defineCapability({
   price: ({ item, count }) => ({ currency: 'EUR', amount: PRICES[item] * count }),
   approval: {
     when: { amount_above: 100 },
-    preview: ({ item, count }) => ({ action: `Order ${count} × ${item}` }),
+    preview: ({ item, count }) => ({ order: item, count }),
   },
   handler({ item, count }) {
     // Call your supplier here.
