@@ -19,7 +19,7 @@ import { KEY_USES, type KeyUse } from './wire.ts';
  * `current` signs or authenticates now, `next` will, `old` still verifies, `retired` no longer does, and `compromised`
  * counts for nothing.
  */
-export type FolderKeyState = 'current' | 'next' | 'old' | 'retired' | 'compromised';
+type FolderKeyState = 'current' | 'next' | 'old' | 'retired' | 'compromised';
 
 export interface FolderKey {
   readonly use: KeyUse | 'row';
