@@ -63,7 +63,8 @@ function addLeaf(): Leaf {
     summary: 'make a key and add its identity',
     about: `Makes a key, writes it to a new file that only you can read, and adds an identity for it. Only the SHA-256 of the
 key leaves this command. A service gives no more than the credential of the command has, and never the right to
-approve; the command at the store gives what it is told.`,
+approve; it adds no identity under another name for who may approve, nor one under the name of an approver. The command at the
+store gives what it is told.`,
     operands: { principal: needed('<principal>', 'such as human:ann@example.com') },
     options: {
       scope: list('<scope>', 'a scope, "prefix.*" or "word:*" (may be repeated)'),

@@ -94,7 +94,7 @@ export function widerIdentity(maker: Entitlement, made: Entitlement): Failure | 
   if (unentitledSubject(maker, made.principal)) {
     return cannot(`principal "${made.principal}"`, `is none that ${maker.principal} may name`);
   }
-  const approving = made.scopes.find((scope) => scope.startsWith(APPROVING));
+  const approving = made.scopes.find(isApproving);
   if (approving !== undefined) {
     const how = 'is given by the configuration or by the command at the store only';
     return cannot(`scope "${approving}"`, how);
@@ -111,6 +111,29 @@ export function widerIdentity(maker: Entitlement, made: Entitlement): Failure | 
   const classes = [maker.caller_class, ...maker.caller_classes];
   const stray = [made.caller_class, ...made.caller_classes].find((each) => !classes.includes(each));
   return stray === undefined ? undefined : cannot(`caller class "${stray}"`, lacking);
+}
+
+/**
+ * Why a maker may not give this name, also with no more than it has. Separation and quorum count names: a maker that
+ * approves would decide on what it requests under the other name, and the name of an approver has the passkeys of a
+ * person.
+ */
+export function secondName(
+  maker: string,
+  made: string,
+  approves: Readonly<Record<'maker' | 'made', boolean>>,
+): Failure | undefined {
+  if (made === maker || !(approves.maker || approves.made)) return undefined;
+  const why = approves.made
+    ? `${made} may approve`
+    : `${maker} may approve, and could approve what it requests as ${made}`;
+  const how = 'only the configuration or the command at the store adds it';
+  return failure('not_entitled', `Cannot add the identity: ${why}; ${how}`);
+}
+
+/** Whether a scope or a pattern allows to approve anything. */
+export function isApproving(scope: string): boolean {
+  return scope.startsWith(APPROVING);
 }
 
 /** Begins the scope of the approvers of a capability, and every pattern that allows one. */

@@ -13,7 +13,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import type { EntitlementRule, Identity } from '../../config/parts.ts';
-import type { Entitlement } from '../../domain/authority/entitlement.ts';
+import { type Entitlement, isApproving } from '../../domain/authority/entitlement.ts';
 import { isIdentityKey } from '../../domain/authority/identity-key.ts';
 import { isPrincipal, matchesPrincipal } from '../../domain/authority/principal.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
@@ -69,6 +69,13 @@ export function createIdentities(
   };
   const allows = ({ scopes }: Pick<Entitlement, 'scopes'>, scope: string) =>
     scopes.some((pattern) => entitles(pattern, scope));
+  /** Whether a credential or the rule of the principal is such. */
+  const isAny = async (principal: string, is: (each: Pick<Entitlement, 'scopes'>) => boolean) => {
+    const own = identities.filter((each) => each.principal === principal);
+    if ([...own, ruleFor(entitlements, principal)].some(is)) return true;
+    const kept = await stored.identitiesOf(principal, STORED_IDENTITIES_MAX);
+    return kept.some((each) => livingOf(each) && is(each));
+  };
   return {
     isConfigured: (bearer) => configured(bearer) !== undefined,
     isConfiguredDigest: (digest) => configuredBy(digest) !== undefined,
@@ -92,14 +99,8 @@ export function createIdentities(
       if (!isPrincipal(principal)) throw new Error('Cannot use what identify() returned');
       return ruleFor(entitlements, principal);
     },
-    async isEntitled(principal, scope) {
-      const own = identities.filter((each) => each.principal === principal);
-      if ([...own, ruleFor(entitlements, principal)].some((each) => allows(each, scope))) {
-        return true;
-      }
-      const kept = await stored.identitiesOf(principal, STORED_IDENTITIES_MAX);
-      return kept.some((each) => livingOf(each) && allows(each, scope));
-    },
+    isEntitled: (principal, scope) => isAny(principal, (each) => allows(each, scope)),
+    mayApprove: (principal) => isAny(principal, ({ scopes }) => scopes.some(isApproving)),
   };
 }
 

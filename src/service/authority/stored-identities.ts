@@ -10,6 +10,7 @@
 import {
   type Entitlement,
   entitlementFault,
+  secondName,
   widerIdentity,
 } from '../../domain/authority/entitlement.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
@@ -55,10 +56,23 @@ export async function addIdentity(parts: ServiceParts, ask: Ask): Promise<Stored
     const identity = newIdentity(parts, request, maker);
     refuse(unusableIdentity(identity));
     refuse(widerIdentity(maker, identity));
+    refuse(await approvingName(parts, maker, identity));
     if (parts.identities.isConfiguredDigest(identity.key_sha256)) throw new Refusal(takenKey());
     refuse(await storeIdentity(parts, identity, caller));
     return identityView(identity);
   });
+}
+
+async function approvingName(
+  { identities }: ServiceParts,
+  { principal: maker }: Entitlement,
+  { principal: made }: IdentityRecord,
+): Promise<Failure | undefined> {
+  const approves = {
+    maker: await identities.mayApprove(maker),
+    made: await identities.mayApprove(made),
+  };
+  return secondName(maker, made, approves);
 }
 
 function entitlementInPerson(caller: Caller): Entitlement {

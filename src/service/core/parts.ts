@@ -137,6 +137,8 @@ export interface Identities {
   byRules(principal: string): Entitlement;
   /** Whether a principal may have a scope now, by any of its credentials or by a rule. */
   isEntitled(principal: string, scope: string): Promise<boolean>;
+  /** Whether a principal may approve anything now, by any of its credentials or by a rule. */
+  mayApprove(principal: string): Promise<boolean>;
 }
 
 export interface Settler {
