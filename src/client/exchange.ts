@@ -42,7 +42,8 @@ export function serviceUrl(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
     throw new TypeError(
-      `Cannot use "${address}": expected an address such as https://desk.example`,
+      // Without a user and a password.
+      `Cannot use "${address.replace(/\/\/.*@/s, '//…@')}": expected an address such as https://desk.example`,
     );
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');

@@ -23,8 +23,8 @@ export async function checkService(
   now: () => number,
 ): Promise<Finding[]> {
   const bad = isAsked ? fault : warn;
-  const remote = remoteAt(address);
   try {
+    const remote = remoteAt(address);
     const health = await remote.ask('GET', '/healthz');
     const alive =
       health.status === 200

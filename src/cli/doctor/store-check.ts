@@ -49,7 +49,10 @@ function unopened(url: string, error: unknown): Finding {
   if (/^there is no store in /.test(why)) {
     return warn('store', why, 'start the service once, or restore a backup');
   }
-  return fault('store', `${placeOf(url)}: ${why}`, 'see docs/operating.md, "Upgrading"');
+  const advice = /^Cannot use the store:|^Cannot read the address/.test(why)
+    ? 'start the database, or correct its address and credential'
+    : 'see docs/operating.md, "Upgrading"';
+  return fault('store', `${placeOf(url)}: ${why}`, advice);
 }
 
 async function checkWrite(store: Store): Promise<Finding> {

@@ -71,10 +71,17 @@ export function exitOf(status: number): number {
   return status === 429 || status >= 500 ? EXIT_UNAVAILABLE : EXIT_FAILED;
 }
 
+/** Without a user and a password, also where the address cannot be read. */
+function shown(address: string): string {
+  return address.replace(/\/\/.*@/s, '//…@');
+}
+
 export function baseOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new Error(`"${address}" is not an address of a service such as https://desk.example.com`);
+    throw new Error(
+      `"${shown(address)}" is not an address of a service such as https://desk.example.com`,
+    );
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }

@@ -45,7 +45,9 @@ export function signerOf(keyring: Pick<Keyring, 'jwks' | 'kid'>, store: string):
  * The address without user and options. Another spelling of one address counts as another place.
  */
 export function placeOf(store: string): string {
-  if (!/^postgres(?:ql)?:/.test(store) || !URL.canParse(store)) return store;
+  if (!/^postgres(?:ql)?:/.test(store)) return store;
+  // An address that cannot be read may have a password at any place.
+  if (!URL.canParse(store)) return 'postgres://…';
   const { host, pathname } = new URL(store);
   return `postgres://${host}${pathname}`;
 }

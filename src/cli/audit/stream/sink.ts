@@ -51,5 +51,5 @@ export function addressOf(text: string, allowHttp: boolean): URL {
 
 /** A query or a user in an address may be a secret. */
 function withoutQuery(text: string): string {
-  return text.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
+  return text.replace(/\/\/.*@/s, '//').replace(/[?#].*$/s, '');
 }

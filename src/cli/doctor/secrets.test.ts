@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'vitest';
+import { temporaryFolder } from '../../../test/ends.ts';
+import { main } from '../main.ts';
+
+for (const store of [
+  'postgres://writ:hunter2/x@127.0.0.1:1/writ',
+  'postgres://writ:hunter2@127.0.0.1:99999/writ',
+]) {
+  test(`writ doctor shows no password of an address that cannot be read: ${store}`, async () => {
+    let shown = '';
+    const write = (text: string) => {
+      shown += text;
+    };
+    const env = {
+      WRIT_DATA: join(temporaryFolder(), 'data'),
+      WRIT_STORE: store,
+      WRIT_PUBLIC_URL: 'http://writ:hunter2@127.0.0.1:1',
+    };
+
+    const status = await main(['doctor'], { out: write, err: write, env });
+
+    assert.equal(status, 1, shown);
+    assert.match(shown, /^fault {2}store: postgres:\/\/…: .* — .*correct its address/m);
+    assert.match(shown, /^warn {3}service: .* is not an address of a service/m);
+    assert.doesNotMatch(shown, /hunter2/);
+  });
+}
