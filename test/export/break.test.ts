@@ -5,10 +5,15 @@
  */
 
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
+import { rootText } from '../../src/domain/log/checkpoint.ts';
+import { appendLeaves, foldPeaks } from '../../src/domain/log/merkle.ts';
 import { ORIGIN_SPAN } from '../../src/domain/log/origin.ts';
+import { canonicalJson } from '../../src/domain/wire/canonical.ts';
+import { fromHex, toHex } from '../../src/domain/wire/hash.ts';
+import { readEntry } from '../../src/verify/leaf.ts';
 import { temporaryFolder } from '../ends.ts';
 import {
   type Desk,
@@ -47,6 +52,36 @@ async function recover(place: Place): Promise<void> {
 
 async function worked(desk: Desk, count: number): Promise<void> {
   for (let at = 0; at < count; at++) await desk.issue();
+}
+
+/** Adds a chunk with a made-up entry after the first `count` chunks. */
+function forgeEnd(archive: string, count: number): void {
+  const names = chunksIn(archive);
+  const linesOf = (name: string) =>
+    readFileSync(join(archive, name), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  const save = (number: number, [header, ...lines]: object[]) => {
+    const all = [{ ...header, chunk: number }, ...lines].map((line) => `${canonicalJson(line)}\n`);
+    const name = `chunk-${String(number).padStart(12, '0')}.jsonl`;
+    writeFileSync(join(archive, name), all.join(''));
+  };
+  for (const [index, name] of [...names.entries()].reverse()) {
+    if (index >= count) save(index + 2, linesOf(name));
+  }
+  const [header, ...last] = linesOf(names[count - 1] as string);
+  const entries = last.flatMap(({ entry }) => (entry ? [entry] : []));
+  const hashes = entries.map((each) => (readEntry(each) as { hash: Uint8Array }).hash);
+  const known = header.peaks.map((hex: string) => fromHex(hex));
+  const { size, peaks } = appendLeaves(header.size, known, hashes);
+  const made = { ...entries.at(-1), sequence: size };
+  const root = rootText(foldPeaks(appendLeaves(size, peaks, [hashes.at(-1) as Uint8Array]).peaks));
+  save(count + 1, [
+    { ...header, size, peaks: peaks.map(toHex) },
+    { entry: made },
+    { ended: { entry_count: size + 1, merkle_root: root } },
+  ]);
 }
 
 /** A new log, with a checkpoint that covers its first entry. */
@@ -111,6 +146,12 @@ for (const [name, open] of Object.entries(PLACES)) {
         found.get('lost entries')?.detail ?? '',
         /entries were signed by checkpoint \d+/,
       );
+
+      // Entries that no checkpoint signs are not those of the ended log.
+      forgeEnd(archive, chunks.length);
+      const forged = await verified(place, archive);
+      assert.equal(forged.verdict, 'failed', forged.out);
+      assert.match(forged.found.get('breaks')?.detail ?? '', /it says that \d+ entries survived/);
     });
 
     test('audit stream leaves no gap before a break: entries that survived without a checkpoint', async () => {

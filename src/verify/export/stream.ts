@@ -238,20 +238,24 @@ function readFirst({ stream, name, header, ended, ground }: Reading, { detail }:
   if (ended === undefined) return;
   const { tally, enrolments } = stream;
   const isErased = detail === null && ground.allowErased;
-  tally.add('breaks', isErased ? ok('') : breakCheck({ name, header, ended }, detail));
+  const check = isErased
+    ? notChecked('', `${name}: the entry that names the end of log "${ended.logId}" is erased`)
+    : breakCheck({ stream, name, header, ended }, detail);
+  tally.add('breaks', check);
   tally.add('lost entries', notChecked('', lossText(detail)));
   // The lost entries may have added passkeys.
   enrolments.miss();
 }
 
-type Break = Pick<Reading, 'name' | 'header'> & { readonly ended: StreamPlace };
+type Break = Pick<Reading, 'stream' | 'name' | 'header'> & { readonly ended: StreamPlace };
 
-function breakCheck({ name, header, ended }: Break, detail: unknown) {
+function breakCheck({ stream, name, header, ended }: Break, detail: unknown) {
   const { size, peaks, logId } = ended;
   const surviving = isObject(detail) && isObject(detail.surviving) ? detail.surviving : {};
   const { entry_count: count } = surviving;
   const isShorter = typeof count === 'number' && count < size;
-  if (isShorter) {
+  // A checkpoint signed what the stream has beyond that. Without one, only the break vouches for the last entries.
+  if (isShorter && !stream.uncovered) {
     const kept = `the stream has ${size} entries of log "${logId}", the service kept ${count}`;
     return notChecked('', `${name}: ${kept}`);
   }
