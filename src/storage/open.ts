@@ -4,6 +4,7 @@
  * @module
  */
 
+import { existsSync } from 'node:fs';
 import type { Platform } from '../platform.ts';
 import { type Loader, type RestoredFacts, restoreParts, type Snapshot } from './backup/backup.ts';
 import {
@@ -12,7 +13,7 @@ import {
   readBackup,
   type SchemaVersions,
 } from './backup/file.ts';
-import { type MarkStore, markIn } from './port/mark.ts';
+import { type MarkPlace, type MarkStore, markIn } from './port/mark.ts';
 import type { Store } from './port/store.ts';
 import type { OnStep } from './port/versions.ts';
 import { SCHEMA_VERSION } from './postgres/schema/migrations.ts';
@@ -112,9 +113,23 @@ function unknownAddress(
   return new Error(`Cannot open the store: "${scheme}" is not ${known}`);
 }
 
-/** `sqlite:<file>`, or the address of a PostgreSQL database. */
-export async function openMark(url: string): Promise<MarkStore> {
-  if (url.startsWith('sqlite:')) return markIn(openSqliteMark(fileOf(url)));
+/**
+ * `sqlite:<file>`, or the address of a PostgreSQL database. Without `create`, a place that is not there has no mark,
+ * and nothing is made there.
+ */
+export async function openMark(url: string, { create = true } = {}): Promise<MarkStore> {
+  if (url.startsWith('sqlite:')) {
+    const isThere = create || existsSync(fileOf(url));
+    return markIn(isThere ? openSqliteMark(fileOf(url)) : NO_MARK);
+  }
   const { openPostgresMark } = await import('./postgres/log/mark.ts');
-  return markIn(await openPostgresMark(url));
+  return markIn((await openPostgresMark(url, create)) ?? NO_MARK);
 }
+
+const NO_MARK: MarkPlace = {
+  read: async () => undefined,
+  replace: async () => {
+    throw new Error('Cannot write the mark: it was opened for reading');
+  },
+  close: async () => undefined,
+};

@@ -5,8 +5,9 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { open, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { codeOf } from '../../keyring/key-file.ts';
 
 /** Mode 0600: the contents say what people did. */
 const PRIVATE = 0o600;
@@ -32,12 +33,25 @@ export function writeAtomically(
   return writePieces(path, part, collected(lines));
 }
 
-/** Writes bytes of any length. */
-export function writeBytesAtomically(
+/** Writes a new file. Throws EEXIST when the name is taken by then, and leaves that file as it is. */
+export function writeNew(
   path: string,
-  bytes: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<string | Uint8Array> | Iterable<string>,
 ): Promise<void> {
-  return writePieces(path, `${path}.${randomBytes(8).toString('hex')}.part`, bytes);
+  const part = `${path}.${randomBytes(8).toString('hex')}.part`;
+  return writePieces(path, part, pieces, moveNew);
+}
+
+/** Fails where the name is taken, which a rename does not. A file system without links has no such step. */
+async function moveNew(part: string, path: string): Promise<void> {
+  try {
+    await link(part, path);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') throw error;
+    await rename(part, path);
+    return;
+  }
+  await rm(part);
 }
 
 async function* collected(lines: AsyncIterable<string>): AsyncGenerator<string> {
@@ -54,14 +68,15 @@ async function* collected(lines: AsyncIterable<string>): AsyncGenerator<string> 
 async function writePieces(
   path: string,
   part: string,
-  pieces: AsyncIterable<string | Uint8Array>,
+  pieces: AsyncIterable<string | Uint8Array> | Iterable<string>,
+  move: (part: string, path: string) => Promise<void> = rename,
 ): Promise<void> {
   const file = await open(part, 'wx', PRIVATE);
   try {
     for await (const piece of pieces) await file.appendFile(piece);
     await file.sync();
     await file.close();
-    await rename(part, path);
+    await move(part, path);
   } catch (error) {
     await file.close();
     await rm(part, { force: true });

@@ -13,7 +13,7 @@ import { packageManifest } from '../../package.ts';
 import { backupOf, type Snapshot } from '../../storage/backup/backup.ts';
 import { openSnapshot, openStore, SCHEMA_VERSIONS } from '../../storage/open.ts';
 import type { CheckpointRecord } from '../../storage/port/records.ts';
-import { writeBytesAtomically } from '../shell/atomic-file.ts';
+import { writeNew } from '../shell/atomic-file.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -90,7 +90,7 @@ async function write(snapshot: Snapshot, out: string, io: Io): Promise<void> {
       ...{ now: new Date(), product: packageManifest().version, schema: SCHEMA_VERSIONS },
       onProgress: (rows, table) => progress.say(`${rows} rows (${table})`),
     });
-    await writeBytesAtomically(out, bytes);
+    await writeNew(out, bytes);
   } finally {
     progress.end();
   }

@@ -4,7 +4,6 @@
  * @module
  */
 
-import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { system } from '../../platform.ts';
 import { compareLog, SealingRefused, seenElsewhere } from '../../service/log/compare-log.ts';
@@ -31,13 +30,11 @@ export function markAddressOf({ mark }: MarkSettings): string | undefined {
   return mark === undefined || mark === 'none' || mark === 'witness' ? undefined : mark;
 }
 
-/** Reads the mark of a log. Makes no file where there is none. */
+/** Reads the mark of a log. */
 export async function readMark(
   config: MarkSettings,
   logId: string,
 ): Promise<CheckpointRecord | undefined> {
-  const file = /^sqlite:(.+)$/s.exec(markAddressOf(config) ?? '')?.[1];
-  if (file !== undefined && !existsSync(file)) return undefined;
   return withMark(config, async (mark) => mark?.read(logId));
 }
 
@@ -87,12 +84,13 @@ function refusedState(error: unknown, entries: number): LogState {
   throw error;
 }
 
+/** Makes no file and no table where there is none. */
 async function withMark<Result>(
   config: MarkSettings,
   work: (mark: MarkStore | undefined) => Promise<Result>,
 ): Promise<Result> {
   const address = markAddressOf(config);
-  const mark = address === undefined ? undefined : await openMark(address);
+  const mark = address === undefined ? undefined : await openMark(address, { create: false });
   try {
     return await work(mark);
   } finally {

@@ -7,7 +7,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../../../folder.ts';
-import { writeTextAtomically } from '../../shell/atomic-file.ts';
+import { codeOf } from '../../../keyring/key-file.ts';
+import { writeNew } from '../../shell/atomic-file.ts';
 import { CommandFault, EXIT_FOUND } from '../../shell/exit.ts';
 import { CHUNK_NAME, type Sink } from './sink.ts';
 
@@ -26,8 +27,12 @@ export function fileSink(folder: string, state: string): Sink {
       const there = await get(name);
       if (there === text) return;
       if (there !== undefined) throw otherChunk(`"${join(path, name)}"`);
-      // A chunk ends with a line break, which the writer adds.
-      await writeTextAtomically(join(path, name), text.slice(0, -1));
+      try {
+        await writeNew(join(path, name), [text]);
+      } catch (error) {
+        // Another process, with another state, was faster.
+        throw codeOf(error) === 'EEXIST' ? otherChunk(`"${join(path, name)}"`) : error;
+      }
     },
     last: () => chunksIn(path).at(-1),
   };

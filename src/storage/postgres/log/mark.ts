@@ -9,23 +9,29 @@ import { openDatabase, type Statement } from '../connection.ts';
 import { settingsOf } from '../options.ts';
 import { refuseOtherSession } from '../schema/session.ts';
 
-export async function openPostgresMark(url: string): Promise<MarkPlace> {
+/** Without `create`, `undefined` where the table is missing. */
+export async function openPostgresMark(url: string, create = true): Promise<MarkPlace | undefined> {
   // One signature at a time needs one connection.
   const settings = settingsOf({});
   const database = openDatabase(url, settings, 1);
   try {
     await refuseOtherSession(database, settings);
-    await database.transaction(async (session) => {
+    const isThere = await database.transaction(async (session) => {
       // Processes that start at once would create the table twice, which the server refuses.
       await session.run(LOCK);
-      const [found] = await session.run<{ is_store: boolean }>(IS_STORE);
+      const [found] = await session.run<{ is_store: boolean; has_marks: boolean }>(IS_STORE);
       if (found?.is_store) {
         throw new Error(
           'the database holds a store, and a restore would also restore the mark; name another database',
         );
       }
-      await session.run(TABLE);
+      if (create) await session.run(TABLE);
+      return create || found?.has_marks;
     });
+    if (!isThere) {
+      await database.close();
+      return undefined;
+    }
   } catch (error) {
     await database.close();
     throw error;
@@ -51,7 +57,8 @@ const LOCK: Statement = { name: 'mark_lock', text: 'SELECT pg_advisory_xact_lock
 
 const IS_STORE: Statement = {
   name: 'mark_is_store',
-  text: `SELECT to_regclass('meta') IS NOT NULL AND to_regclass('nodes') IS NOT NULL AS is_store`,
+  text: `SELECT to_regclass('meta') IS NOT NULL AND to_regclass('nodes') IS NOT NULL AS is_store,
+    to_regclass('writ_marks') IS NOT NULL AS has_marks`,
 };
 
 const TABLE: Statement = {

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { temporaryFolder } from '../../../test/ends.ts';
+import { freshDatabase, runSql } from '../../../test/postgres.ts';
+import { openStore } from '../../storage/open.ts';
+import { entry } from '../../testing/fixtures.ts';
 import { main } from '../main.ts';
 
 for (const store of [
@@ -27,3 +30,26 @@ for (const store of [
     assert.doesNotMatch(shown, /hunter2/);
   });
 }
+
+test('writ doctor makes no table in the database of the mark', async () => {
+  const { url } = await freshDatabase();
+  const folder = temporaryFolder();
+  const store = `sqlite:${join(folder, 'writ.db')}`;
+  const opened = await openStore(store);
+  await opened.append([entry()]);
+  await opened.close();
+  let out = '';
+  const env = { WRIT_DATA: join(folder, 'data'), WRIT_STORE: store, WRIT_MARK: url };
+  const io = {
+    out: (text: string) => {
+      out += text;
+    },
+    err: () => undefined,
+    env,
+  };
+
+  await main(['doctor'], io);
+
+  assert.match(out, /^fault {2}mark: /m);
+  assert.deepEqual(await runSql(url, "SELECT to_regclass('writ_marks') AS made"), [{ made: null }]);
+});
