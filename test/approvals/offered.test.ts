@@ -28,6 +28,7 @@ test('a service without an approval policy neither offers nor advertises approva
       await service.ask('POST', '/svc/approval_grants', { body: {} }),
       await service.ask('GET', '/svc/approval_requests'),
       await service.ask('GET', '/svc/approval_requests/apr_x'),
+      await service.ask('GET', '/svc/approval_requests/apr_x/decision'),
       await service.ask('POST', '/svc/approval_requests/apr_x/deny', { body: {} }),
     ].map(({ status }) => status);
     const named = (names: object) => Object.keys(names).filter((name) => name.includes('approval'));
@@ -39,13 +40,13 @@ test('a service without an approval policy neither offers nor advertises approva
     };
   };
   assert.deepEqual(await asked(plain), {
-    statuses: [404, 404, 404, 404],
+    statuses: [404, 404, 404, 404, 404],
     endpoints: [],
     paths: [],
     methods: [],
   });
   const offered = await asked(desk);
-  assert.deepEqual(offered.statuses, [401, 401, 401, 401]);
-  assert.equal(offered.endpoints.length, 4);
-  assert.equal(offered.methods.length, 4);
+  assert.deepEqual(offered.statuses, [401, 401, 401, 401, 401]);
+  assert.equal(offered.endpoints.length, 5);
+  assert.equal(offered.methods.length, 5);
 });
