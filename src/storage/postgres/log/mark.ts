@@ -10,6 +10,11 @@ import { settingsOf } from '../options.ts';
 import { refuseOtherSession } from '../schema/session.ts';
 
 /** Without `create`, `undefined` where the table is missing. */
+export async function openPostgresMark(url: string): Promise<MarkPlace>;
+export async function openPostgresMark(
+  url: string,
+  create: boolean,
+): Promise<MarkPlace | undefined>;
 export async function openPostgresMark(url: string, create = true): Promise<MarkPlace | undefined> {
   // One signature at a time needs one connection.
   const settings = settingsOf({});
