@@ -175,6 +175,10 @@ test('deploy/writ.config.mjs reads secrets from files and leaves out what has no
   assert.equal(configOf(given, folder).store, store);
 });
 
+test('deploy/haproxy.cfg decodes the path before it compares it, as the others do', () => {
+  assert.match(deployed('haproxy.cfg'), /return status 404 if \{ path,url_dec \/metrics \}/);
+});
+
 for (const name of ['nginx.conf', 'haproxy.cfg', 'Caddyfile']) {
   test(`deploy/${name} keeps metrics inside, and waits longer than the longest decision`, () => {
     const text = deployed(name);
