@@ -20,7 +20,8 @@ Made from the commands by \`npm run generate\`. \`writ <command> --help\` prints
   standard error is a terminal and the command takes more than a second.
 - **Errors** are one line on standard error: what could not be done, and why. There is no stack trace.
 - **Credentials** of a command are never arguments, because arguments show in the list of processes. A command takes its credential from
-  \`--token-file\`, else from \`$WRIT_CLIENT_CREDENTIAL\`, else from your login (\`writ login\`).
+  \`--token-file\`, else from \`$WRIT_CLIENT_CREDENTIAL\`, else from your login (\`writ login\`). A file with a secret that others can
+  read is refused; a pipe, such as \`<(pass show writ)\`, is read. An empty file is an error, not the next of these.
 - **The service** is that of \`--service\`, else of \`$WRIT_CLIENT_SERVICE\`, else the only one with a login.
 - **Values** may begin with a dash (\`--pin -x\`). Everything after \`--\` is an operand. Options that may be repeated are given once for each value.
 - **Completion** for bash, zsh and fish: \`writ completion --help\`.

@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { openDesk } from '../client/desk.ts';
@@ -131,7 +131,7 @@ test('writ token delegate issues a narrower token below another, and pays from i
 
 test('writ token delegate refuses a file without a token, and quotes nothing of it', async () => {
   const file = at('no.token');
-  writeFileSync(file, 'hunter2 is my password');
+  writeFileSync(file, 'hunter2 is my password', { mode: 0o600 });
   const args = [...SEARCH, '--subject', 'agent:x'];
 
   const none = await writ(['token', 'delegate', '--parent-file', file, ...args]);
@@ -233,4 +233,43 @@ test('writ permissions shows what a token may do, lacks, and has left', async ()
   const [answer] = jsonLines(program);
   assert.deepEqual(Object.keys(answer), ['available', 'restricted', 'denied']);
   assert.equal(bootstrap.status, 4);
+});
+
+test('a credential in a file that others can read is refused, also a parent and a private key', async () => {
+  const file = at('open.token');
+  done(await writ(['token', 'issue', ...SEARCH, ...PLANNER, '--out', file], alice));
+  done(await writ(['permissions', '--token-file', file]));
+  const uses = [
+    ['permissions', '--token-file', file],
+    ['token', 'delegate', '--parent-file', file, ...SEARCH, '--subject', 'agent:x'],
+    ['keys', 'successor', 'token', '--from', file, '--to', file],
+  ];
+
+  for (const mode of [0o644, 0o640, 0o604]) {
+    chmodSync(file, mode);
+    for (const args of uses) {
+      const ran = await writ(args, alice);
+      assert.deepEqual([ran.status, ran.out], [2, ''], args.join(' '));
+      assert.match(ran.err, /^Cannot .*: others can read "(.*)"; run: chmod 600 "\1"\n$/);
+    }
+  }
+});
+
+test('an empty file of a credential is not replaced by another credential of this user', async () => {
+  const file = at('empty.token');
+  writeFileSync(file, '\n', { mode: 0o600 });
+
+  const ran = await writ(['permissions', '--token-file', file], alice);
+
+  assert.deepEqual([ran.status, ran.out], [4, '']);
+  assert.match(ran.err, /^Cannot show permissions: ".*empty\.token" is empty\n$/);
+});
+
+test('a file without an end and a folder are refused with their names', async () => {
+  const endless = await writ(['permissions', '--token-file', '/dev/zero'], alice);
+  const folder = await writ(['permissions', '--token-file', '/dev'], alice);
+
+  assert.deepEqual([endless.status, folder.status], [2, 2]);
+  assert.match(endless.err, /"\/dev\/zero" has more than \d+ bytes\n$/);
+  assert.match(folder.err, /"\/dev" cannot be read \(EISDIR\)\n$/);
 });

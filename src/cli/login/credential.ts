@@ -6,7 +6,7 @@
  */
 
 import { CommandFault, EXIT_CREDENTIAL } from '../shell/exit.ts';
-import { bytesIn } from '../shell/files.ts';
+import { secretIn } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { baseOf } from '../shell/remote.ts';
 import { renewed } from './flow.ts';
@@ -53,8 +53,12 @@ export async function credentialFor(
 }
 
 function givenCredential(file: string | undefined, io: Io): string | undefined {
-  const given = file ? new TextDecoder().decode(bytesIn(file)) : io.env[CREDENTIAL_VARIABLE];
+  const given = file === undefined ? io.env[CREDENTIAL_VARIABLE] : secretIn(file);
   const credential = (given ?? '').trim();
+  // An empty file must not become another, perhaps wider credential of this user.
+  if (credential === '' && file !== undefined) {
+    throw new CommandFault(`"${file}" is empty`, { exit: EXIT_CREDENTIAL });
+  }
   if (credential === '') return undefined;
   if (/^[\x21-\x7e]+$/.test(credential)) return credential;
   throw new CommandFault('expected the credential in printable ASCII, without spaces', {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type JsonLimits, readJson } from '../../domain/wire/json.ts';
 import { codeOf } from '../../keyring/key-file.ts';
 
@@ -13,19 +13,61 @@ export const FILE_BYTES_MAX = 32 * 1024 * 1024;
 
 const FILE_LIMITS: JsonLimits = { bytes: FILE_BYTES_MAX, depth: 64, keys: 1_000_000 };
 
+/** Bytes that are read at a time. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Everyone but the owner. */
+const OTHERS_ACCESS = 0o077;
+
 export function bytesIn(path: string): Uint8Array {
-  let file: number;
-  try {
-    file = openSync(path, 'r');
-  } catch (error) {
-    throw new Error(`"${path}" cannot be read (${codeOf(error)})`, { cause: error });
+  return contentOf(path, () => undefined);
+}
+
+/** The text of a file with a credential or a private key. Refuses one that others can read. */
+export function secretIn(path: string): string {
+  const bytes = contentOf(path, (file) => {
+    const found = fstatSync(file);
+    // A pipe, such as <(pass show token), has no mode of its own.
+    if (!found.isFile() || process.platform === 'win32') return;
+    if ((found.mode & OTHERS_ACCESS) === 0) return;
+    throw new Error(`others can read "${path}"; run: chmod 600 "${path}"`);
+  });
+  return new TextDecoder().decode(bytes);
+}
+
+function contentOf(path: string, check: (file: number) => void): Uint8Array {
+  // A token in the place of a file: the message must not repeat it.
+  if (/^(?:Bearer )?eyJ[\w-]+\./i.test(path)) {
+    throw new Error('expected a file, not a token: arguments show in the list of processes');
   }
+  const file = attempted(path, () => openSync(path, 'r'));
   try {
-    const { size } = fstatSync(file);
-    if (size > FILE_BYTES_MAX) throw new Error(`"${path}" has more than ${FILE_BYTES_MAX} bytes`);
-    return new Uint8Array(readFileSync(file));
+    check(file);
+    return attempted(path, () => readUpTo(file, path));
   } finally {
     closeSync(file);
+  }
+}
+
+function attempted<Result>(path: string, act: () => Result): Result {
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    throw new Error(`"${path}" cannot be read (${codeOf(error)})`, { cause: error });
+  }
+}
+
+/** In pieces: a pipe or a device does not say how long it is. */
+function readUpTo(file: number, path: string): Uint8Array {
+  const chunks: Buffer[] = [];
+  for (let size = 0; ; ) {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    const count = readSync(file, chunk);
+    if (count === 0) return new Uint8Array(Buffer.concat(chunks));
+    size += count;
+    if (size > FILE_BYTES_MAX) throw new Error(`"${path}" has more than ${FILE_BYTES_MAX} bytes`);
+    chunks.push(chunk.subarray(0, count));
   }
 }
 

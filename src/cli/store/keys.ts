@@ -14,7 +14,7 @@ import { rotateRowKey } from '../../keyring/row-keys.ts';
 import { successorText, verifiedSuccessor } from '../../keyring/successors.ts';
 import { type Group, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
-import { bytesIn } from '../shell/files.ts';
+import { secretIn } from '../shell/files.ts';
 import { flag, needed, neededChoice } from '../shell/options.ts';
 import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
 import { compromiseKeyLeaf, listKeysLeaf } from './keys-list.ts';
@@ -87,7 +87,7 @@ function successorCommand() {
 }
 
 function keyIn(file: string) {
-  const reading = readFirstKey(new TextDecoder().decode(bytesIn(file)));
+  const reading = readFirstKey(secretIn(file));
   if ('key' in reading) return reading.key;
   throw new Error(`"${file}": ${reading.fault}`);
 }

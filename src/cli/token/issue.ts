@@ -12,7 +12,7 @@ import type { IssueAnswer } from '../../protocol/token.ts';
 import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_OK } from '../shell/exit.ts';
-import { bytesIn } from '../shell/files.ts';
+import { secretIn } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { writeSecret } from '../shell/new-file.ts';
 import { flag, type Given, list, needed, value } from '../shell/options.ts';
@@ -97,8 +97,7 @@ export function delegateLeaf(): Leaf {
 
 /** The id of the token in a file. Its signature is for the service to verify. */
 function tokenIdIn(file: string): string {
-  const text = new TextDecoder().decode(bytesIn(file)).trim();
-  const jwt = readJwt(text);
+  const jwt = readJwt(secretIn(file).trim());
   const id = 'fault' in jwt ? undefined : jwt.claims.jti;
   if (typeof id === 'string') return id;
   // Does not quote the text: it may be another secret.

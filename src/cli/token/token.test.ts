@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JWTHeaderParameters, SignJWT } from 'jose';
@@ -26,11 +26,19 @@ function own(claims: object = {}): string {
   return keyring.sign(use, typ, new TextEncoder().encode(JSON.stringify(payload)));
 }
 
-/** Runs the command line, and gives what it wrote and ended with. */
+/** The name of a new file with the token, in the place of a token. */
+function inFile(word: string): string {
+  if (!/^[\w-]+\.[\w-]+\.[\w-]*$/.test(word) || !word.startsWith('ey')) return word;
+  const file = join(folder, `${randomUUID()}.token`);
+  writeFileSync(file, word);
+  return file;
+}
+
+/** Runs the command line, and gives what it wrote and ended with. Tokens among the arguments go to files. */
 async function writ(args: string[], { input, env = {} }: { input?: string; env?: object } = {}) {
   const out: string[] = [];
   const err: string[] = [];
-  const status = await main(['token', ...args], {
+  const status = await main(['token', ...args.map(inFile)], {
     out: (text) => void out.push(text),
     err: (text) => void err.push(text),
     env: { ...env },
@@ -94,6 +102,27 @@ test('writ token inspect never prints the token again', async () => {
     for (const part of parts) assert.equal((out + err).includes(part), false);
   }
 });
+
+for (const words of [
+  ['token', 'inspect'],
+  ['verify', 'token'],
+  ['permissions', '--service', 'http://127.0.0.1:9', '--token-file'],
+]) {
+  test(`writ ${words[0]} refuses a token as an argument, and does not repeat it`, async () => {
+    const text = own();
+    const printed: string[] = [];
+    const status = await main([...words, text], {
+      out: assert.fail,
+      err: (more) => void printed.push(more),
+      env: { WRIT_KEYS: keys },
+    });
+    const err = printed.join('');
+
+    assert.equal(status, 2);
+    assert.match(err, /^Cannot .*: expected a file, not a token: arguments show in the list of/);
+    for (const part of text.split('.')) assert.equal(err.includes(part), false);
+  });
+}
 
 test('writ token inspect tells a token that has expired or is not valid yet', async () => {
   const expired = await writ(['inspect', '--keys', keys, own({ exp: now - HOUR })]);
@@ -275,6 +304,7 @@ const misused: string[][] = [
   ['inspect', '--kyes', 'x'],
   ['inspect', 'a', 'b'],
   ['inspect', '--jwks', 'https://login.example/jwks', 'a.b.c'],
+  ['inspect', 'no-such-file'],
 ];
 for (const args of misused) {
   test(`writ token ends with 2 on "${args.join(' ')}"`, async () => {

@@ -1,8 +1,8 @@
 /**
  * `writ token inspect`: shows the claims of a JWT and whether it verifies, without sending it anywhere.
  *
- * A token is a secret. It can come from standard input, to keep it out of the history of the shell,
- * and its text is never printed; only its claims are. A claim is printed so that it cannot
+ * A token is a secret. It comes from a file or from standard input, never from an argument, and its text is never
+ * printed; only its claims are. A claim is printed so that it cannot
  * control the terminal or hide a character.
  *
  * @module
@@ -11,6 +11,7 @@
 import { printable } from '../../domain/wire/printable.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
+import { bytesIn } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { value } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
@@ -23,8 +24,8 @@ export function inspectLeaf(): Leaf {
     name: 'inspect',
     summary: 'show the claims of a JWT, and whether it verifies',
     about:
-      'Shows the header and claims of a JWT, whether it verifies, and by which key. Reads the token from standard input when none is given, which keeps it out of the history of the shell. Sends nothing over the network.',
-    operands: { jwt: value('<jwt>', 'the token, or - for standard input (default)') },
+      'Shows the header and claims of a JWT, whether it verifies, and by which key. Reads the token from a file or from standard input. Sends nothing over the network.',
+    operands: { file: value('<file>', 'the token, or - for standard input (default)') },
     options: {
       keys: value(
         '<folder>',
@@ -47,7 +48,7 @@ export function inspectLeaf(): Leaf {
       if (/^[a-z]+:\/\//i.test(given.jwks ?? '')) {
         throw new Error('expected a file after --jwks: nothing is fetched');
       }
-      const jwt = readJwt(await presented(given.jwt, io));
+      const jwt = readJwt(await presented(given.file, io));
       if ('fault' in jwt) throw new Error(jwt.fault);
       const found = verdictOf(jwt, keysAt(given.keys, given.jwks, io), new Date());
       if (given.json) printJson(io, found);
@@ -58,8 +59,9 @@ export function inspectLeaf(): Leaf {
 }
 
 /** The token, without a leading "Bearer" and white space. */
-async function presented(given: string | undefined, io: Io): Promise<string> {
-  const text = given === undefined || given === '-' ? await io.input?.() : given;
+async function presented(file: string | undefined, io: Io): Promise<string> {
+  const isPiped = file === undefined || file === '-';
+  const text = isPiped ? await io.input?.() : new TextDecoder().decode(bytesIn(file));
   return (text ?? '').trim().replace(/^Bearer /i, '');
 }
 
