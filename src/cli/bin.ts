@@ -10,8 +10,8 @@ import { olderNode } from '../package.ts';
 import { EXIT_FAILED } from './shell/exit.ts';
 import { type Io, readAll } from './shell/io.ts';
 
-/** Bytes of standard input: a few tokens. Longer input was piped in by mistake. */
-const INPUT_BYTES_MAX = 128 * 1024;
+/** Bytes of standard input: more than the parameters of a call. Longer input was piped in by mistake. */
+const INPUT_BYTES_MAX = 512 * 1024;
 
 let mustEnd = false;
 
@@ -19,7 +19,13 @@ const io: Io = {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   env: process.env,
-  isTerminal: { out: process.stdout.isTTY === true, err: process.stderr.isTTY === true },
+  isTerminal: {
+    out: process.stdout.isTTY === true,
+    err: process.stderr.isTTY === true,
+    get columns() {
+      return process.stdout.columns ?? process.stderr.columns;
+    },
+  },
   untilStopped: () =>
     new Promise((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());

@@ -44,9 +44,9 @@ export function approveCommand(): Leaf {
     summary: 'approve a request, after you saw what it does',
     about: `Shows what "writ approvals show" shows, asks you to type "approve", and approves.
 
-Without a terminal, or with --yes, nothing is asked: then --digest has to name the digest of
-the parameters that were reviewed, as "writ approvals show" prints it. Parameters with
-another digest are not approved.
+A script gives --yes, and --digest with the digest of the parameters that were reviewed, as
+"writ approvals show" prints it. Then nothing is asked. Parameters with another digest are
+not approved, and neither are terms of another approver that the options do not name.
 
 Where several people must approve, the first chooses the terms, and the others approve
 exactly these. Where the policy requires a passkey, the decision needs the page of the
@@ -81,9 +81,8 @@ async function approve(given: ApproveGiven, io: Io): Promise<number> {
   const client = await clientFor(given, io);
   const decision = await readDecision(client, given.id, given, io);
   refuseClosed(decision);
-  const terms = termsFor(decision.request, given);
-  // With --json, standard output has the answer of the service and nothing else.
-  const faults = printDecision(given.json ? { ...io, out: io.err } : io, decision, terms);
+  const terms = given.yes ? namedTerms(decision.request, given) : termsFor(decision.request, given);
+  const faults = printDecision(readBy(given, io), decision, terms);
   if (faults.length > 0) throw new CommandFault(faults.join(' '), { exit: EXIT_FOUND });
   refuseOtherDigest(decision, given.digest);
   refusePasskey(decision);
@@ -92,6 +91,26 @@ async function approve(given: ApproveGiven, io: Io): Promise<number> {
   if (given.json) printJson(io, answer);
   else printAnswer(io, decision, answer);
   return EXIT_OK;
+}
+
+/**
+ * With --json, standard output has the answer of the service and nothing else. A person who is asked reads at the
+ * terminal, also where standard output goes into a file.
+ */
+function readBy({ json, yes }: ApproveGiven, io: Io): Io {
+  const isUnread = !yes && io.isTerminal?.out === false;
+  return json || isUnread ? { ...io, out: io.err } : io;
+}
+
+/** No person reads the terms that another approver proposed, so the options have to name them. */
+function namedTerms(request: Decision['request'], given: ApproveGiven): GrantTerms {
+  const { terms: fixed } = request;
+  const terms = termsFor({ ...request, terms: null }, given);
+  if (!fixed || digestOf(fixed) === digestOf(terms)) return terms;
+  const { grant_type, expires_in_seconds, max_uses } = fixed;
+  const options = `--grant-type ${grant_type} --expires-in ${expires_in_seconds} --max-uses ${max_uses}`;
+  const why = `another approver chose the terms "${termsWords(fixed)}"; to approve these, give ${options}`;
+  throw new CommandFault(why, { exit: EXIT_FOUND });
 }
 
 /** Decided, expired, already approved by this person, or for others to decide. */

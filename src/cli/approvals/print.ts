@@ -16,7 +16,7 @@ import { printable } from '../../domain/wire/printable.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
 import type { Io } from '../shell/io.ts';
-import { styled } from '../shell/output.ts';
+import { printFolded, styled } from '../shell/output.ts';
 
 /** In characters: a longer name stands on a line of its own. */
 const LABEL_MAX = 24;
@@ -32,15 +32,19 @@ export function printDecision(io: Io, of: Decision, terms: GrantTerms): string[]
   const now = Date.parse(of.now);
   const faults = shownFaults(of);
   const shown = { of, terms, where: WHERE };
-  printLine(io, styled(io, 'bold', lineOf(questionOf(of), now)));
+  printFolded(io, '', lineOf(questionOf(of), now), 'bold');
   const hidden = hiddenNotice(of);
-  if (hidden.length > 0) printLine(io, styled(io, 'yellow', lineOf(hidden, now)));
+  if (hidden.length > 0) printFolded(io, '', lineOf(hidden, now), 'yellow');
   for (const name of PARTS) {
     const broken = printPart(io, name, shown, now);
     if (broken !== undefined) faults.push(broken);
   }
   const standing = standingWords(of, now);
-  if (standing.length > 0) io.out(`\n${lineOf(standing, now)}\n`);
+  if (standing.length > 0) {
+    io.out('\n');
+    printFolded(io, '', lineOf(standing, now));
+  }
+  // An address is not folded, so that it can be followed; the part after the service is its own.
   if (of.decision_url !== null) io.out(`\nPage  ${printable(of.decision_url)}\n`);
   for (const fault of faults) io.err(`Do not rely on this request: ${printable(fault)}\n`);
   return faults;
@@ -70,8 +74,9 @@ function printPart(io: Io, name: PartName, shown: Shown, now: number): string | 
 }
 
 function printHeading(io: Io, { title, aside }: PartFacts, now: number): void {
-  const more = aside === undefined ? '' : `  ${lineOf(aside, now)}`;
-  io.out(`${styled(io, 'bold', lineOf(title, now))}${more}\n`);
+  const heading = lineOf(title, now);
+  if (aside === undefined) printFolded(io, '', heading, 'bold');
+  else printFolded(io, `${styled(io, 'bold', heading)}  `, lineOf(aside, now));
 }
 
 /** The page draws the numbers of a budget. */
@@ -93,14 +98,14 @@ function printFactList(io: Io, facts: readonly Fact[], now: number): void {
   for (const { label, lines } of rows) {
     const [first = '', ...rest] = isShort(label) ? lines : [];
     if (!isShort(label)) {
-      for (const line of label) io.out(`  ${line}\n`);
-      for (const line of lines) io.out(`    ${line}\n`);
+      for (const line of label) printFolded(io, '  ', line);
+      for (const line of lines) printFolded(io, '    ', line);
       continue;
     }
     const name = label[0] ?? '';
     const gap = ' '.repeat(width - [...name].length);
-    printLine(io, `  ${styled(io, 'bold', name)}${gap}  ${first}`);
-    for (const line of rest) io.out(`  ${' '.repeat(width)}  ${line}\n`);
+    printFolded(io, `  ${styled(io, 'bold', name)}${gap}  `, first);
+    for (const line of rest) printFolded(io, `  ${' '.repeat(width)}  `, line);
   }
 }
 
@@ -109,11 +114,7 @@ function isShort(label: readonly string[]): boolean {
 }
 
 function printLines(io: Io, indent: string, words: Words, now: number): void {
-  for (const line of linesOf(words, now)) io.out(`${indent}${line}\n`);
-}
-
-function printLine(io: Io, line: string): void {
-  io.out(`${line.trimEnd()}\n`);
+  for (const line of linesOf(words, now)) printFolded(io, indent, line);
 }
 
 /** Text of others is marked by `textOf`; what a terminal could still act on is written out. */

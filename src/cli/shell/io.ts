@@ -11,7 +11,12 @@ export interface Io {
   err(text: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether output goes to a terminal: then a command may format it and show progress. */
-  readonly isTerminal?: { readonly out: boolean; readonly err: boolean };
+  readonly isTerminal?: {
+    readonly out: boolean;
+    readonly err: boolean;
+    /** The width of the terminal now, where it is known. */
+    readonly columns?: number | undefined;
+  };
   /** Resolves when the process is asked to stop; for commands that run until then. */
   readonly untilStopped?: () => Promise<void>;
   /** Makes the process end with the command, although code that the command loads may keep it alive. */

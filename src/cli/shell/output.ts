@@ -7,8 +7,8 @@
  * @module
  */
 
-import { styleText } from 'node:util';
-import { printable } from '../../domain/wire/printable.ts';
+import { stripVTControlCharacters, styleText } from 'node:util';
+import { printable, UNPRINTABLE } from '../../domain/wire/printable.ts';
 import type { Io } from './io.ts';
 import { flag } from './options.ts';
 
@@ -27,8 +27,14 @@ function hasColour({ env, isTerminal }: Io): boolean {
   return isTerminal?.out === true && env.TERM !== 'dumb';
 }
 
+/** The same JSON for a program; on a terminal, text of others can neither act nor hide. */
 export function printJson(io: Io, json: unknown): void {
-  io.out(`${JSON.stringify(json)}\n`);
+  io.out(`${JSON.stringify(json).replace(UNPRINTABLE, escaped)}\n`);
+}
+
+function escaped(character: string): string {
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
 }
 
 /** One line of text, which may come from others. */
@@ -123,6 +129,53 @@ export function printFacts(io: Io, facts: readonly (readonly [name: string, valu
 function cellText(cell: Cell): string {
   if (cell === null || cell === undefined) return '';
   return printable(String(cell));
+}
+
+/** Where the width of the terminal is not known: a pager wraps as well. */
+const COLUMNS_DEFAULT = 80;
+
+/** In columns: narrower text could not be read. */
+const FOLDED_MIN = 20;
+
+/** Begins the rest of a folded line. `visibleText` marks it in text of others. */
+const FOLD_MARK = '… ';
+
+/**
+ * Prints a line of which a part is text of others. The command folds it, not the terminal: a wrapped line would begin
+ * in the first column, where a value could imitate a heading or a fact of ours. `lead` is our text before the line.
+ */
+export function printFolded(io: Io, lead: string, line: string, style?: Style): void {
+  const columns = io.isTerminal?.columns ?? COLUMNS_DEFAULT;
+  const indent = ' '.repeat(widthOf(stripVTControlCharacters(lead)));
+  const room = Math.max(FOLDED_MIN, columns - indent.length);
+  folded(line, room).forEach((text, at) => {
+    const shown = style ? styled(io, style, text) : text;
+    io.out(`${at === 0 ? `${lead}${shown}`.trimEnd() : `${indent}${FOLD_MARK}${shown}`}\n`);
+  });
+}
+
+/** Between words where that wastes little. Every character stays. */
+function folded(line: string, room: number): string[] {
+  const lines: string[] = [];
+  let text = '';
+  let used = 0;
+  for (const character of line) {
+    if (used + columnsOf(character) > room) {
+      const end = text.lastIndexOf(' ') + 1;
+      const at = end > text.length / 2 ? end : text.length;
+      lines.push(text.slice(0, at));
+      text = text.slice(at);
+      used = [...FOLD_MARK, ...text].reduce((sum, each) => sum + columnsOf(each), 0);
+    }
+    text += character;
+    used += columnsOf(character);
+  }
+  return [...lines, text];
+}
+
+/** Wide characters take two columns. To count two for some narrow ones only folds earlier. */
+function columnsOf(character: string): number {
+  return /[\x20-\x7e]/.test(character) ? 1 : 2;
 }
 
 /** Counts code points; wide and combining characters may still be misaligned. */

@@ -129,6 +129,8 @@ test('an error of a command is one line, with the status it names', async () => 
     status: EXIT_FAILED,
     err: 'Cannot show the thing: no such; thing \\u{1b}[2J\n',
   });
+  const list = await ran(['things', 'show', 't'], new Error('Cannot start with this:\n  a\n  b'));
+  expect(list.err).toBe('Cannot start with this: a; b\n');
   const fault = new CommandFault('Cannot proceed: it has expired', { exit: EXIT_CREDENTIAL });
   expect(await ran(['things', 'show', 't'], fault)).toMatchObject({
     status: EXIT_CREDENTIAL,

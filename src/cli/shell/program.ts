@@ -202,7 +202,7 @@ async function ended(command: Leaf, given: Record<string, unknown>, io: Io): Pro
     return await command.run(given, io);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const message = printable(why.replaceAll(/\s*\n\s*/g, '; '));
+    const message = printable(why.replaceAll(/(:?)\s*\n\s*/g, (_, colon) => (colon ? ': ' : '; ')));
     // A refusal of the service is a sentence of its own.
     io.err(
       message.startsWith('Cannot ') ? `${message}\n` : `Cannot ${command.cannot}: ${message}\n`,
