@@ -234,7 +234,7 @@ test('writ restore says in one line what is wrong with a file, and makes no stor
     assert.match(err, fault);
     assert.equal(err.split('\n').length, 2);
   }
-  assert.deepEqual(readdirSync(folder).sort(), ['backup.gz', 'writ.config.json']);
+  assert.deepEqual(readdirSync(folder).sort(), ['backup.gz', 'writ.config.yaml']);
 });
 
 test('writ backup of a damaged log says so and leaves no file', async () => {

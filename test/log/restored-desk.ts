@@ -66,8 +66,9 @@ export function ownFolder(): void {
   });
 }
 
+/** YAML, because Node imports a JSON file once and would not see a change. */
 export function configure(identities: readonly object[]): void {
-  writeFileSync(join(folder, 'writ.config.json'), JSON.stringify({ identities }));
+  writeFileSync(join(folder, 'writ.config.yaml'), JSON.stringify({ identities }));
 }
 
 export interface Place {
@@ -120,7 +121,7 @@ export const PLACES: Record<string, () => Promise<Place>> = {
 
 function environment({ url }: Place): Record<string, string> {
   return {
-    WRIT_CONFIG: join(folder, 'writ.config.json'),
+    WRIT_CONFIG: join(folder, 'writ.config.yaml'),
     ...{ WRIT_STORE: url, WRIT_DATA: join(folder, 'data'), WRIT_MARK: join(folder, 'mark.db') },
   };
 }
