@@ -22,15 +22,19 @@ import { type Reply, type TestOptions, type TestService, testService } from '../
 export const CHIEF = 'chief-key';
 export const MINOR = 'minor-key';
 export const READER = 'reader-key';
+/** Operates and approves. */
+export const BOTH = 'both-key';
 
-/** The chief may give agents and people much, the minor operator nothing but its own power. */
+/** The chief may give agents and people much, the minor operator nothing but its own power. Two people approve. */
 export const IDENTITIES = [
-  person(CHIEF, 'human:chief', ['operator:*', 'travel.*', 'approver:*'], {
+  person(CHIEF, 'human:chief', ['operator:*', 'travel.*'], {
     subjects: ['agent:*', 'human:*@example.com'],
     caller_classes: ['partner'],
   }),
   { key: MINOR, principal: 'service:minor', scopes: ['operator:identities'] },
   { key: READER, principal: 'service:reader', scopes: ['operator:read'] },
+  person(BOTH, 'human:both', ['operator:*', 'approver:*'], { subjects: ['agent:*'] }),
+  { key: 'judge-key', principal: 'human:judge@example.com', scopes: ['approver:*'] },
 ];
 
 export interface Made extends StoredIdentity {

@@ -12,6 +12,7 @@ import { personAt } from '../sign-in/browser.ts';
 import { SQL_PLACES, type SqlPlace } from '../sql-places.ts';
 import { testService } from '../world.ts';
 import {
+  BOTH,
   CHIEF,
   IDENTITIES,
   MINOR,
@@ -97,7 +98,7 @@ onSqlPlaces((open, name) => {
   });
 });
 
-/** Who may add what. The chief has operator:*, travel.* and approver:*; the minor operator operator:identities. */
+/** Who may add what. The chief has operator:* and travel.*; the minor operator operator:identities. */
 const REFUSED: readonly [what: string, request: object, type: string, bearer?: string][] = [
   ['a scope that its maker lacks', { scopes: ['finance.pay'] }, 'not_entitled'],
   ['a wider pattern', { scopes: ['travel.search', 'trave*'] }, 'invalid_parameters'],
@@ -106,6 +107,15 @@ const REFUSED: readonly [what: string, request: object, type: string, bearer?: s
   ['the right to approve', { scopes: ['approver:book_flight'] }, 'not_entitled'],
   ['the right to approve all', { scopes: ['approver:*'] }, 'not_entitled'],
   ['approvals by a pattern', { scopes: ['approver:book.*'] }, 'not_entitled'],
+  ['the right to approve, which its maker has', { scopes: ['approver:*'] }, 'not_entitled', BOTH],
+  [
+    'its own name with the right to approve',
+    { principal: 'human:both', scopes: ['approver:*'] },
+    'not_entitled',
+    BOTH,
+  ],
+  ['another name, if it may approve', { scopes: [] }, 'not_entitled', BOTH],
+  ['the name of an approver', { principal: 'human:judge@example.com' }, 'not_entitled'],
   ['a subject that its maker may not name', { subjects: ['service:*'] }, 'not_entitled'],
   ['a wider subject', { subjects: ['human:*'] }, 'not_entitled'],
   ['another caller class', { caller_class: 'default' }, 'not_entitled'],
