@@ -64,7 +64,7 @@ async function isRead(method: string, path: string, options: object): Promise<bo
 function bearerOf(name: OperationName): string {
   const { auth }: Operation = operations[name];
   if (auth === 'token') return token;
-  return name.startsWith('operator.') ? OPERATOR : ALICE;
+  return /^(operator|identities)\./.test(name) ? OPERATOR : ALICE;
 }
 
 /** A request as HTTP carries it. */
