@@ -159,6 +159,7 @@ async function killedReplica(trial: Trial): Promise<void> {
   const { stack, note, extent } = trial;
   const [proxy] = stack.proxies as [Balancer];
   const { token, token_id } = await issue(trial, proxy, 10_000_000);
+  const later = await issue(trial, proxy, 10_000_000);
   const load = startLoad(trial, { token, name: 'killed', calls: extent.calls * 2 });
   await load.until(extent.calls / 2);
   const killed = stack.replicas[0];
@@ -167,10 +168,9 @@ async function killedReplica(trial: Trial): Promise<void> {
   const replies = await load.ended;
   const done = replies.filter(({ status }) => status === 200);
   const lost = replies.length - done.length;
-  const isServing = !replies.slice(-extent.clients).some(isCut);
   note(
     'kill -9: the other replicas go on',
-    isServing,
+    await goesOn(trial, later.token),
     `${replies.length} calls, ${done.length} acknowledged, ${lost} got an error ${faultsOf(replies)}`,
   );
 
@@ -199,6 +199,22 @@ async function killedReplica(trial: Trial): Promise<void> {
   await stack.start(0);
   const back = await readyOf(trial);
   note('kill -9: the replica comes back', back, back ? 'ready' : 'not ready');
+}
+
+/** In milliseconds: balancers notice a dead replica by failed calls and checks. */
+const NOTICED_MS_MAX = 15_000;
+
+/** Whether a whole round of calls over all proxies is answered again. */
+async function goesOn(trial: Trial, token: string): Promise<boolean> {
+  const { extent } = trial;
+  const until = Date.now() + NOTICED_MS_MAX;
+  const calls = extent.clients * 2;
+  for (let round = 1; Date.now() < until; round++) {
+    const replies = await startLoad(trial, { token, name: `after-${round}`, calls }).ended;
+    if (!replies.some(isCut)) return true;
+    await pause(500);
+  }
+  return false;
 }
 
 const isUnknown = ({ failure_type }: Entry) => failure_type === 'outcome_unknown';
