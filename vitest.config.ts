@@ -23,6 +23,8 @@ export const LONGEST_FILES = [
   'test/compose/ledger.test.ts',
   'test/console/looks.process.test.ts',
   'test/sign-in/pages.process.test.ts',
+  'test/pack.process.test.ts',
+  'test/docs.process.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
