@@ -10,6 +10,7 @@ import {
   CapabilityName,
   Currency,
   Cursor,
+  Flag,
   JsonObject,
   Money,
   NextCursor,
@@ -25,9 +26,6 @@ import { TokenState } from './token.ts';
 /** Root tokens of a page. */
 const AGENT_PAGE_MAX = 100;
 const AGENT_PAGE_DEFAULT = 25;
-
-/** As a JSON value, or as the text of a query. */
-const Flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
 
 export const AgentListRequest = z.strictObject({
   /** The root principal of the trees, where it is not the caller; for operators with `operator:read`. */

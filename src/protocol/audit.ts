@@ -16,6 +16,7 @@ import {
   Digest,
   Duration,
   EntryId,
+  Flag,
   GrantId,
   HexHash,
   ID_LENGTH_MAX,
@@ -181,8 +182,6 @@ const LeafIndex = z.union([
     .regex(/^(?:0|[1-9]\d{0,14})$/, 'expected a leaf index')
     .transform(Number),
 ]);
-
-const Flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')]);
 
 export const CheckpointReadRequest = z.object({
   checkpoint_id: text(ID_LENGTH_MAX),

@@ -11,6 +11,7 @@ import * as z from 'zod';
 import {
   CallerClass,
   Cursor,
+  Flag,
   HexHash,
   ID_LENGTH_MAX,
   NextCursor,
@@ -65,9 +66,7 @@ export type StoredIdentity = z.infer<typeof StoredIdentity>;
 
 export const IdentityListRequest = z.strictObject({
   /** Removed ones too. */
-  removed: optional(z.union([z.boolean(), z.enum(['true', 'false'])])).transform(
-    (removed) => removed === true || removed === 'true',
-  ),
+  removed: optional(Flag).transform((removed) => removed ?? false),
   limit: pageSize(IDENTITY_PAGE_MAX, IDENTITY_PAGE_MAX),
   cursor: optional(Cursor),
 });

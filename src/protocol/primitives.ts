@@ -208,6 +208,12 @@ export function pageSize(most: number, fallback: number) {
   );
 }
 
+/** As a JSON value, or as the text of a query. */
+export const Flag = z.union([
+  z.boolean(),
+  z.enum(['true', 'false']).transform((text) => text === 'true'),
+]);
+
 /** An opaque cursor of an earlier page. */
 export const Cursor = cursorOf(ID_LENGTH_MAX);
 
