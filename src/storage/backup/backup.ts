@@ -47,6 +47,38 @@ export interface Snapshot {
   close(): Promise<void>;
 }
 
+/** What both databases say of themselves. */
+export interface StoreRow {
+  readonly log_id: string;
+  /** The first in the list of logs. */
+  readonly first_id: string | null;
+  readonly row_seal: string | null;
+  readonly checkpoint: bigint | string;
+}
+
+/** Throws when the store does not know which log is its first. */
+export function checkedStoreRow<Row extends StoreRow>(row: Row | undefined): Row {
+  if (row && row.log_id === row.first_id) return row;
+  throw new CopyFault('the store and its list of logs name different first logs; see "writ fsck"');
+}
+
+/** What a snapshot says of its log, from the row of its store and its head. */
+export function snapshotFacts(
+  row: StoreRow,
+  { first, size, peaks }: { first: number; size: number; peaks: Parameters<typeof foldPeaks>[0] },
+): Pick<Snapshot, 'logId' | 'rowSeal' | 'head'> {
+  return {
+    logId: row.log_id,
+    rowSeal: row.row_seal,
+    head: {
+      place: first + size,
+      entries: size,
+      root: toHex(foldPeaks(peaks)),
+      checkpoint: Number(row.checkpoint),
+    },
+  };
+}
+
 /** Fills a new store. All of it becomes visible at once, or nothing. */
 export interface Loader {
   insert(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>;

@@ -7,10 +7,12 @@
  * @module
  */
 
-import { foldPeaks } from '../../../domain/log/merkle.ts';
-import { toHex } from '../../../domain/wire/hash.ts';
-import type { Snapshot } from '../../backup/backup.ts';
-import { CopyFault } from '../../backup/log-check.ts';
+import {
+  checkedStoreRow,
+  type Snapshot,
+  type StoreRow,
+  snapshotFacts,
+} from '../../backup/backup.ts';
 import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
 import { openDatabase, type Session } from '../connection.ts';
 import { type HeadRow, headOf } from '../log/sequencer.ts';
@@ -64,23 +66,11 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
 }
 
 async function snapshotOn(session: Session): Promise<Omit<Snapshot, 'close'>> {
-  const [row] = await session.run<StoreRow>(STORE);
-  if (!row || row.log_id !== row.first_id) {
-    throw new CopyFault(
-      'the store and its list of logs name different first logs; see "writ fsck"',
-    );
-  }
-  const { first, size, peaks } = headOf(row);
+  const [found] = await session.run<StoreRow & HeadRow>(STORE);
+  const row = checkedStoreRow(found);
   return {
     kind: 'postgres',
-    logId: row.log_id,
-    rowSeal: row.row_seal,
-    head: {
-      place: first + size,
-      entries: size,
-      root: toHex(foldPeaks(peaks)),
-      checkpoint: Number(row.checkpoint),
-    },
+    ...snapshotFacts(row, headOf(row)),
     async *rows(table) {
       const count = LARGE_TABLES.has(table.name) ? LARGE_SLICE_ROWS : SLICE_ROWS;
       const fetch = { name: '', text: `FETCH ${count} FROM copied`, silenceMs: SILENCE_MS };
@@ -96,13 +86,6 @@ async function snapshotOn(session: Session): Promise<Omit<Snapshot, 'close'>> {
       await session.run({ name: '', text: 'CLOSE copied' });
     },
   };
-}
-
-interface StoreRow extends HeadRow {
-  readonly log_id: string;
-  readonly first_id: string | null;
-  readonly row_seal: string | null;
-  readonly checkpoint: string;
 }
 
 const ISOLATION = {

@@ -8,10 +8,12 @@
  */
 
 import { existsSync } from 'node:fs';
-import { foldPeaks } from '../../../domain/log/merkle.ts';
-import { toHex } from '../../../domain/wire/hash.ts';
-import type { Snapshot } from '../../backup/backup.ts';
-import { CopyFault } from '../../backup/log-check.ts';
+import {
+  checkedStoreRow,
+  type Snapshot,
+  type StoreRow,
+  snapshotFacts,
+} from '../../backup/backup.ts';
 import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection } from '../connection.ts';
 import { readHead } from '../log/writer.ts';
@@ -35,23 +37,11 @@ export async function openSqliteSnapshot(path: string): Promise<Snapshot> {
 }
 
 function snapshotOn(connection: Connection): Snapshot {
-  const { first, size, peaks } = readHead(connection);
-  const row = connection.get<StoreRow>(STORE);
-  if (!row || row.log_id !== row.first_id) {
-    throw new CopyFault(
-      'the store and its list of logs name different first logs; see "writ fsck"',
-    );
-  }
+  const head = readHead(connection);
+  const row = checkedStoreRow(connection.get<StoreRow>(STORE));
   return {
     kind: 'sqlite',
-    logId: row.log_id,
-    rowSeal: row.row_seal,
-    head: {
-      place: first + size,
-      entries: size,
-      root: toHex(foldPeaks(peaks)),
-      checkpoint: Number(row.checkpoint),
-    },
+    ...snapshotFacts(row, head),
     async *rows(table) {
       if (table.name === 'queue') return;
       let slice: CopiedRow[] = [];
@@ -65,13 +55,6 @@ function snapshotOn(connection: Connection): Snapshot {
     },
     close: async () => connection.close(),
   };
-}
-
-interface StoreRow {
-  readonly log_id: string;
-  readonly first_id: string | null;
-  readonly row_seal: string | null;
-  readonly checkpoint: bigint;
 }
 
 const STORE = `SELECT log_id, row_seal, (SELECT log_id FROM origins WHERE first = 0) AS first_id,
