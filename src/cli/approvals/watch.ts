@@ -17,7 +17,7 @@ import type { ApprovalRequest } from '../../protocol/approval.ts';
 import { answerOf, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_OK, EXIT_UNAVAILABLE } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { type Io, stopSignal } from '../shell/io.ts';
 import { number } from '../shell/options.ts';
 import { printJson } from '../shell/output.ts';
 import { askedBy, requestsAt } from './list.ts';
@@ -52,9 +52,7 @@ Watches the newest ${WATCHED_MAX} requests.`,
     exits: [[EXIT_OK, 'stopped']],
     cannot: 'watch approval requests',
     async run(given, io) {
-      const stop = new AbortController();
-      io.untilStopped?.().then(() => stop.abort());
-      await watching(given, (given.interval ?? INTERVAL_DEFAULT) * 1_000, stop.signal, io);
+      await watching(given, (given.interval ?? INTERVAL_DEFAULT) * 1_000, stopSignal(io), io);
       return EXIT_OK;
     },
   });

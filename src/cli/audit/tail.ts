@@ -18,7 +18,7 @@ import type { InputOf } from '../../protocol/operations.ts';
 import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { type Io, stopSignal } from '../shell/io.ts';
 import { flag, type Given, number } from '../shell/options.ts';
 import { FILTER_OPTIONS, type Filters, filtersOf } from './options.ts';
 import { PAGE_SIZE } from './pages.ts';
@@ -76,10 +76,9 @@ export function tailCommand(): Leaf {
 async function tail(given: Given<typeof OPTIONS>, io: Io): Promise<number> {
   const { limit = LIMIT_DEFAULT, interval = INTERVAL_SECONDS } = given;
   if (limit > LIMIT_MAX) throw new Error(`expected --limit of at most ${LIMIT_MAX}`);
-  const stop = new AbortController();
-  void io.untilStopped?.().then(() => stop.abort(new Error('the command was asked to stop')));
+  const stop = stopSignal(io);
   const patience: Patience = {
-    ...{ signal: stop.signal, tries: TRIES_FIRST, pause: pauseFor },
+    ...{ signal: stop, tries: TRIES_FIRST, pause: pauseFor },
     say: sayOnce(io),
   };
   const filters = filtersOf(given);
@@ -90,11 +89,11 @@ async function tail(given: Given<typeof OPTIONS>, io: Io): Promise<number> {
     for (const entry of backlog.toReversed()) print(entry);
     patience.tries = Number.POSITIVE_INFINITY;
     for (;;) {
-      await patience.pause(interval * 1_000, stop.signal);
+      await patience.pause(interval * 1_000, stop);
       last = await printNew({ ask, last, filters, print });
     }
   } catch (error) {
-    if (!stop.signal.aborted) throw error;
+    if (!stop.aborted) throw error;
     return EXIT_OK;
   }
 }

@@ -33,7 +33,7 @@ import type { Io } from '../shell/io.ts';
 import { writeSecret } from '../shell/new-file.ts';
 import { flag, list, needed, value } from '../shell/options.ts';
 import { type Column, printFacts, printJson, printLine, printTable } from '../shell/output.ts';
-import { type AtStore, atStore } from '../store/at-store.ts';
+import { type AtStore, atStore, demandGrowth } from '../store/at-store.ts';
 
 /** The actor in the entries of a command at the store. The command knows the store, not the service. */
 const AT_STORE = 'service:store-command';
@@ -63,8 +63,8 @@ function addLeaf(): Leaf {
     summary: 'make a key and add its identity',
     about: `Makes a key, writes it to a new file that only you can read, and adds an identity for it. Only the SHA-256 of the
 key leaves this command. A service gives no more than the credential of the command has, and never the right to
-approve; it adds no identity under another name for who may approve, nor one under the name of an approver. The command at the
-store gives what it is told.`,
+approve. It refuses every other name from a person who may approve, and refuses the name of an approver from anyone else. Without
+--service the command gives exactly the scopes, subjects and classes that the options name.`,
     operands: { principal: needed('<principal>', 'such as human:ann@example.com') },
     options: {
       scope: list('<scope>', 'a scope, "prefix.*" or "word:*" (may be repeated)'),
@@ -154,7 +154,7 @@ const ACTOR = { principal: AT_STORE, root_principal: AT_STORE };
 async function changed<Result>(io: Io, change: (parts: AtStore) => Promise<Result>) {
   const config = await loadConfig(process.cwd(), {}, io.env);
   return atStore(config, async (parts) => {
-    await parts.demandGrowth();
+    await demandGrowth(parts);
     const result = await change(parts);
     await parts.store.sequence();
     return result;

@@ -29,6 +29,13 @@ export interface Io {
   readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
 
+/** Aborts when the process is asked to stop. */
+export function stopSignal({ untilStopped }: Io): AbortSignal {
+  const stop = new AbortController();
+  void untilStopped?.().then(() => stop.abort(new Error('the command was asked to stop')));
+  return stop.signal;
+}
+
 /** Reads a stream to its end. Rejects when it has more than `bytesMax` bytes. */
 export async function readAll(
   stream: AsyncIterable<Uint8Array | string>,

@@ -13,18 +13,25 @@ import { system } from '../../platform.ts';
 import type { IdentitySources } from '../../service/authority/identities.ts';
 import { type IdentityParts, livingIdentities } from '../../service/authority/stored-identities.ts';
 import { createAlarms } from '../../service/core/alarms.ts';
-import { compareLog, seenElsewhere, signerOf } from '../../service/log/compare-log.ts';
-import { witnessGuard } from '../../service/log/witness.ts';
+import {
+  type ComparedLog,
+  compareLog,
+  seenElsewhere,
+  signerOf,
+} from '../../service/log/compare-log.ts';
 import { authenticStore } from '../../service/rows/authentic-store.ts';
 import { openRowLogs } from '../../service/rows/row-check.ts';
 import { demandSeal } from '../../service/rows/row-seal.ts';
-import { openMark, openStore } from '../../storage/open.ts';
+import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
+import { withAnchor } from './mark-state.ts';
 
 /** The open store, whose rows are authenticated. */
 export interface AtStore extends IdentityParts {
-  /** Rejects when the log does not extend what was signed: nothing may be appended to it then. */
-  demandGrowth(): Promise<void>;
+  /** The same store without the check of its rows. */
+  readonly unchecked: Store;
+  /** Opens what the log is compared with, for as long as `act` runs. */
+  anchored<Result>(act: (log: ComparedLog) => Promise<Result>): Promise<Result>;
 }
 
 /** Opens the store, runs `act` and closes the store again. */
@@ -43,9 +50,9 @@ export async function atStore<Result>(
       const store = authenticStore(opened, authority);
       const signer = signerOf(keyring, config.store);
       return await act({
-        store,
-        platform: system,
-        demandGrowth: () => demandGrowth(config, store, signer),
+        ...{ store, platform: system, unchecked: opened },
+        anchored: (run) =>
+          withAnchor(config, store, true, (anchor) => run({ store, signer, ...anchor })),
       });
     } finally {
       await opened.close();
@@ -55,24 +62,16 @@ export async function atStore<Result>(
   }
 }
 
-/** A store without a checkpoint is of a service that does not seal its log, so it has no mark. */
-async function demandGrowth(
-  config: Config,
-  store: Store,
-  signer: ReturnType<typeof signerOf>,
-): Promise<void> {
+/**
+ * Rejects when the log does not extend what was signed: nothing may be appended to it then. A store without a
+ * checkpoint is of a service that does not seal its log, so it has no mark.
+ */
+export async function demandGrowth({ store, anchored }: AtStore): Promise<void> {
   if (!(await store.lastCheckpoint())) return;
-  const { mark: place, witnesses } = config;
-  const mark = place === undefined || place === 'witness' ? undefined : await openMark(place);
-  const [first] = witnesses;
-  const isWitness = place === 'witness' && first !== undefined;
-  const guard = isWitness ? witnessGuard({ store, platform: system }, first) : undefined;
-  try {
-    const compared = await compareLog({ store, mark, guard, signer });
-    if (compared) await seenElsewhere({ store, mark, guard, signer }, compared);
-  } finally {
-    await mark?.close();
-  }
+  await anchored(async (log) => {
+    const compared = await compareLog(log);
+    if (compared) await seenElsewhere(log, compared);
+  });
 }
 
 /** The living identities in the store, in the form of configured ones. */

@@ -6,7 +6,12 @@
 
 import type { Config } from '../../config/config.ts';
 import { system } from '../../platform.ts';
-import { compareLog, SealingRefused, seenElsewhere } from '../../service/log/compare-log.ts';
+import {
+  type ComparedLog,
+  compareLog,
+  SealingRefused,
+  seenElsewhere,
+} from '../../service/log/compare-log.ts';
 import { witnessGuard } from '../../service/log/witness.ts';
 import { openMark } from '../../storage/open.ts';
 import { MarkDamaged, type MarkStore } from '../../storage/port/mark.ts';
@@ -35,15 +40,12 @@ export async function readMark(
   config: MarkSettings,
   logId: string,
 ): Promise<CheckpointRecord | undefined> {
-  return withMark(config, async (mark) => mark?.read(logId));
+  return withMark(config, false, async (mark) => mark?.read(logId));
 }
 
 /** Compares the log of the store with its mark or its witness, as a service does when it starts. */
 export async function logState(config: MarkSettings, store: Store): Promise<LogState> {
-  return withMark(config, async (mark) => {
-    const [witness] = config.witnesses;
-    const isWitnessed = config.mark === 'witness' && witness !== undefined;
-    const guard = isWitnessed ? witnessGuard({ store, platform: system }, witness) : undefined;
+  return withAnchor(config, store, false, async ({ mark, guard }) => {
     const { size: entries } = await store.sequence();
     try {
       const compared = await compareLog({ store, mark, guard });
@@ -84,13 +86,29 @@ function refusedState(error: unknown, entries: number): LogState {
   throw error;
 }
 
-/** Makes no file and no table where there is none. */
+/** What a log is compared with: its mark, or its witness. */
+type Anchor = Pick<ComparedLog, 'mark' | 'guard'>;
+
+/** Without `create`, makes no file and no table of a mark where there is none. */
+export async function withAnchor<Result>(
+  config: MarkSettings,
+  store: Store,
+  create: boolean,
+  work: (anchor: Anchor) => Promise<Result>,
+): Promise<Result> {
+  const [witness] = config.witnesses;
+  const isWitnessed = config.mark === 'witness' && witness !== undefined;
+  const guard = isWitnessed ? witnessGuard({ store, platform: system }, witness) : undefined;
+  return withMark(config, create, (mark) => work({ mark, guard }));
+}
+
 async function withMark<Result>(
   config: MarkSettings,
+  create: boolean,
   work: (mark: MarkStore | undefined) => Promise<Result>,
 ): Promise<Result> {
   const address = markAddressOf(config);
-  const mark = address === undefined ? undefined : await openMark(address, { create: false });
+  const mark = address === undefined ? undefined : await openMark(address, { create });
   try {
     return await work(mark);
   } finally {

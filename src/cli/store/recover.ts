@@ -10,22 +10,13 @@
 
 import { type Config, loadConfig } from '../../config/config.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
-import { createLog } from '../../log.ts';
-import { openKeys } from '../../open.ts';
 import { system } from '../../platform.ts';
 import { createIdentities } from '../../service/authority/identities.ts';
-import { createAlarms } from '../../service/core/alarms.ts';
-import { signerOf } from '../../service/log/compare-log.ts';
 import {
   acceptLoss,
   acceptMissingMark,
   type RecoverOptions,
 } from '../../service/log/recover-log.ts';
-import { witnessGuard } from '../../service/log/witness.ts';
-import { authenticStore } from '../../service/rows/authentic-store.ts';
-import { openRowLogs } from '../../service/rows/row-check.ts';
-import { demandSeal } from '../../service/rows/row-seal.ts';
-import { openMark, openStore } from '../../storage/open.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_OK } from '../shell/exit.ts';
@@ -33,7 +24,7 @@ import type { Io } from '../shell/io.ts';
 import { flag, type Given, value } from '../shell/options.ts';
 import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
 import { startProgress } from '../shell/progress.ts';
-import { NO_STORED, storedIdentities } from './at-store.ts';
+import { atStore, NO_STORED, storedIdentities } from './at-store.ts';
 
 const SECOND_VARIABLE = 'WRIT_CLIENT_SECOND_CREDENTIAL';
 
@@ -139,31 +130,13 @@ async function presentedOperators(
   return { operator, confirmedBy };
 }
 
-async function recovered(config: Config, operators: Operators, isLoss: boolean): Promise<Done> {
-  const log = createLog(config.log_level);
-  const keyring = openKeys(config, log, system);
-  const opened = await openStore(config.store, { create: false });
-  const logs = await openRowLogs(opened);
-  const authority = { rows: keyring.rows, alarms: createAlarms(log), logs };
-  const store = authenticStore(opened, authority);
-  const isMarked = config.mark !== undefined && config.mark !== 'witness';
-  const mark = isMarked ? await openMark(config.mark as string) : undefined;
-  const [first] = config.witnesses;
-  const guard =
-    config.mark === 'witness' && first
-      ? witnessGuard({ store, platform: system }, first)
-      : undefined;
-  try {
-    await demandSeal(store, keyring.rows);
-    const signer = signerOf(keyring, config.store);
-    const opening = { store, platform: system, unchecked: opened, mark, guard, signer };
-    const parts: RecoverOptions = { ...opening, ...operators };
-    return isLoss ? await lossAccepted(parts) : await markAccepted(parts);
-  } finally {
-    await mark?.close();
-    await store.close();
-    keyring.close();
-  }
+function recovered(config: Config, operators: Operators, isLoss: boolean): Promise<Done> {
+  return atStore(config, ({ anchored, platform, unchecked }) =>
+    anchored((log) => {
+      const parts: RecoverOptions = { ...log, platform, unchecked, ...operators };
+      return isLoss ? lossAccepted(parts) : markAccepted(parts);
+    }),
+  );
 }
 
 /** What was done, as `--json` prints it. */

@@ -12,7 +12,7 @@ import {
 } from './claims.ts';
 import { numberWords } from './values.ts';
 
-const NOBODY = { approved: 0, denied: 0, expired: 0, pending: 0 };
+const NO_REQUESTS = { approved: 0, denied: 0, expired: 0, pending: 0 };
 const AGENT = { principal: 'agent:a', client_name: null, purpose: null, state: 'active' };
 
 function decision(request: object = {}, more: object = {}): Decision {
@@ -20,7 +20,7 @@ function decision(request: object = {}, more: object = {}): Decision {
   return {
     request: { parameters: {}, preview: null, requester, ...request },
     chain: [AGENT],
-    history: { today: NOBODY, items: [], is_complete: true },
+    history: { today: NO_REQUESTS, items: [], is_complete: true },
     ...more,
   } as unknown as Decision;
 }
@@ -74,7 +74,7 @@ test('moneyInputs() names no currency where a call names another one', () => {
 
 test('noSimilarWords() calls a request the first of its kind only where none was made before', () => {
   const before = (today: object, is_complete = true) =>
-    decision({}, { history: { today: { ...NOBODY, ...today }, items: [], is_complete } });
+    decision({}, { history: { today: { ...NO_REQUESTS, ...today }, items: [], is_complete } });
   const requester = { subject: 'agent:a', root_principal: 'human:ann' };
 
   assert.match(noSimilarWords(decision()), /^first of its kind/);

@@ -12,7 +12,7 @@ import type { StreamState } from '../../../protocol/export.ts';
 import { answerOf, clientFor, SERVICE_OPTIONS } from '../../login/session.ts';
 import { type Leaf, leaf } from '../../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
-import type { Io } from '../../shell/io.ts';
+import { type Io, stopSignal } from '../../shell/io.ts';
 import { flag, type Given, list, needed, number, value } from '../../shell/options.ts';
 import { printJson } from '../../shell/output.ts';
 import { startProgress } from '../../shell/progress.ts';
@@ -99,12 +99,10 @@ async function run(given: StreamGiven, io: Io): Promise<number> {
   const { sink, state: path } = targetOf(given, timeoutMs, io);
   makeFolder(dirname(path));
   const file = openState(path);
-  const stop = new AbortController();
-  const stopped = () => stop.abort(new Error('the command was asked to stop'));
-  void io.untilStopped?.().then(stopped);
+  const stop = stopSignal(io);
   const progress = startProgress(io);
   const patience: Patience = {
-    ...{ signal: stop.signal, tries: TRIES_FIRST, pause: pauseFor },
+    ...{ signal: stop, tries: TRIES_FIRST, pause: pauseFor },
     say(text) {
       progress.end();
       io.err(`${printable(text)}\n`);
@@ -125,7 +123,7 @@ async function run(given: StreamGiven, io: Io): Promise<number> {
     await follow(following, await stateFor(given, { file, source, sink, patience }), given);
     return EXIT_OK;
   } catch (error) {
-    if (!stop.signal.aborted) throw error;
+    if (!stop.aborted) throw error;
     return EXIT_OK;
   } finally {
     progress.end();
