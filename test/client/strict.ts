@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 export interface Program {
   readonly folder: string;
@@ -39,7 +39,11 @@ export function programOf(files: Readonly<Record<string, string>>): Program {
     join(folder, 'tsconfig.json'),
     JSON.stringify({ compilerOptions, include: ['src'] }),
   );
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, 'src', name), text);
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(folder, 'src', name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
   return {
     folder,
     compile() {

@@ -1,0 +1,239 @@
+/**
+ * Walks through a guide as a reader does: writes the files that it shows, types its commands into a shell, and looks for
+ * the output that it promises.
+ *
+ * What the fences of a guide mean:
+ *
+ * - `sh`: commands for the first terminal, each of which succeeds. Where the word `refused` follows, the last one fails.
+ *   The word `serve` marks one command that runs in a terminal of its own until the guide ends or says `<!-- stop -->`.
+ * - `text` directly after `sh`: every line of it is in the output. `…` in a line stands for any text within a line.
+ * - A language and a path, such as `ts src/service.ts`: the file as the reader saves it.
+ * - `<!-- do: name -->`: what the guide asks a person to do elsewhere, such as in a browser; the test does it.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { temporaryFolder } from '../ends.ts';
+import { type Launched, launchGroup, launchProgram, seen } from '../launch.ts';
+
+export interface Block {
+  /** `shown` is a fence for the eye alone. */
+  readonly kind: 'run' | 'refused' | 'serve' | 'file' | 'shown' | 'stop' | 'do';
+  readonly language: string;
+  /** Of a file its path, of an act its name. */
+  readonly name: string;
+  readonly text: string;
+  /** Each is in what the commands print. */
+  readonly expected: readonly string[];
+}
+
+/** A reader in the middle of a guide. */
+interface Reader {
+  readonly folder: string;
+  /** The port that stands for 8420. */
+  readonly port: number;
+  readonly env: Readonly<Record<string, string>>;
+  /** All that the terminals showed so far. */
+  output(): string;
+}
+
+export interface WalkOptions {
+  /** bash unless set. */
+  readonly shell?: 'bash' | 'zsh';
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where a service listens that the test started; a free one unless set. */
+  readonly port?: number;
+  /** What a person does at `<!-- do: name -->`. */
+  readonly acts?: Readonly<Record<string, (reader: Reader) => Promise<void>>>;
+  /** Only the fences after this heading, up to the next of its level. */
+  readonly section?: string;
+}
+
+/** Each reads commands on standard input, as a person types them, without a person's own settings. */
+const SHELLS = {
+  bash: ['--noprofile', '--norc', '-s'],
+  zsh: ['--no-rcs', '--interactive', '-s'],
+} as const;
+
+const SHOWN_PORT = 8_420;
+
+const BLOCKS =
+  /^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$(?:\n```text\n([\s\S]*?)^```$)?|^<!-- (stop|do)(?:: (\S+))? -->$/gm;
+
+/** In the order of the page. */
+export function blocksOf(page: string): Block[] {
+  return [...page.matchAll(BLOCKS)].map(
+    ([, language = '', word = '', text = '', shown = '', mark, act = '']) => ({
+      kind: (mark ?? fenceKind(language, word)) as Block['kind'],
+      language,
+      name: mark ? act : word,
+      text,
+      expected: shown.split('\n').filter(Boolean),
+    }),
+  );
+}
+
+function fenceKind(language: string, word: string): Block['kind'] {
+  if (language !== 'sh') return word === '' ? 'shown' : 'file';
+  if (word === '') return 'run';
+  assert.ok(word === 'serve' || word === 'refused', `no fence has the word "${word}" after sh`);
+  return word;
+}
+
+/** The first of these programs that this machine lacks. */
+export function missingTool(...tools: readonly string[]): string | undefined {
+  return tools.find((tool) => spawnSync(tool, ['--version']).error !== undefined);
+}
+
+/** Rejects where a command ends otherwise than the guide says, or its output lacks a line. */
+export async function walk(path: string, options: WalkOptions = {}): Promise<void> {
+  const blocks = blocksOf(sectionOf(readFileSync(path, 'utf8'), options.section));
+  assert.ok(
+    blocks.some(({ language }) => language === 'sh'),
+    `${path} has no commands`,
+  );
+  const place = await placeFor(options);
+  for (const [index, block] of blocks.entries()) {
+    const text = block.text.replaceAll(String(SHOWN_PORT), String(place.port));
+    const expected = block.expected.map((line) =>
+      line.replaceAll(String(SHOWN_PORT), String(place.port)),
+    );
+    await STEPS[block.kind](place, { ...block, text, expected }, index).catch((error: Error) => {
+      throw new Error(`${path}, block ${index + 1}: ${error.message}`);
+    });
+  }
+}
+
+interface Place extends Reader {
+  readonly shell: Launched;
+  readonly shellName: 'bash' | 'zsh';
+  readonly served: ReturnType<typeof launchGroup>[];
+  readonly acts: NonNullable<WalkOptions['acts']>;
+}
+
+async function placeFor(options: WalkOptions): Promise<Place> {
+  const { shell: shellName = 'bash', acts = {} } = options;
+  const folder = temporaryFolder();
+  const port = options.port ?? (await freePort());
+  const env = { ...environmentIn(folder, port), ...options.env };
+  const shell = launchProgram([shellName, ...SHELLS[shellName]], folder, env);
+  await typed(shell, { script: 'exec 2>&1\nset -o pipefail', mark: 'ready' });
+  const served: Place['served'] = [];
+  const output = () => [shell, ...served].map((each) => each.output.out + each.output.err).join('');
+  return { folder, port, env, output, shell, shellName, served, acts };
+}
+
+type Step = (place: Place, block: Block, index: number) => Promise<void>;
+
+const runBlock: Step = async ({ shell }, { kind, text, expected }, index) => {
+  const mayFail = kind === 'refused';
+  const { output, status } = await typed(shell, { script: text, mark: `${index}`, mayFail });
+  assert.equal(status !== 0, mayFail, `ended with ${status}:\n${output}`);
+  for (const line of expected) {
+    assert.match(output, patternOf(line), `lacks "${line}":\n${output}`);
+  }
+};
+
+const STEPS: Readonly<Record<Block['kind'], Step>> = {
+  run: runBlock,
+  refused: runBlock,
+  async serve({ shell, shellName, served, env }, { text, expected }, index) {
+    const program = launchGroup([shellName, '-c', text], await folderOf(shell, index), env);
+    served.push(program);
+    for (const pattern of expected.length > 0 ? expected.map(patternOf) : [/ at http:\/\/\S+/]) {
+      await seen(program, pattern);
+    }
+  },
+  async file({ shell }, { name, text }, index) {
+    const file = resolve(await folderOf(shell, index), name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  },
+  async shown() {},
+  async stop({ served }) {
+    const last = served.pop();
+    assert.ok(last, 'nothing runs');
+    last.stop('SIGINT');
+    await last.ended;
+  },
+  async do(place, { name }) {
+    assert.ok(place.acts[name], `the test does not know "${name}"`);
+    await place.acts[name]?.(place);
+  },
+};
+
+function sectionOf(page: string, section: string | undefined): string {
+  if (section === undefined) return page;
+  const text = page.split(`\n## ${section}\n`)[1]?.split('\n## ')[0];
+  assert.ok(text, `the page has no section "${section}"`);
+  return text;
+}
+
+function environmentIn(folder: string, port: number): Record<string, string> {
+  const bin = join(folder, '.bin');
+  mkdirSync(bin);
+  for (const name of ['npm', 'npx']) {
+    const file = join(bin, name);
+    const stand = resolve('test/guides/npm.mjs');
+    writeFileSync(file, `#!/bin/sh\nexec "${process.execPath}" "${stand}" ${name} "$@"\n`);
+    chmodSync(file, 0o700);
+  }
+  return {
+    PATH: [bin, process.env.PATH ?? ''].join(delimiter),
+    HOME: folder,
+    XDG_STATE_HOME: join(folder, '.state'),
+    XDG_CONFIG_HOME: join(folder, '.config'),
+    REPOSITORY: process.cwd(),
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    WRIT_LOG_LEVEL: 'silent',
+    NO_COLOR: '1',
+    npm_config_offline: 'true',
+    npm_config_update_notifier: 'false',
+  };
+}
+
+/** What the shell prints for these lines. It runs them itself, because later lines use the variables of earlier ones. */
+async function typed(
+  shell: Launched,
+  { script, mark, mayFail = false }: { script: string; mark: string; mayFail?: boolean },
+): Promise<{ readonly output: string; readonly status: number }> {
+  const { length } = shell.output.out;
+  const file = join(temporaryFolder(), 'lines');
+  writeFileSync(file, script);
+  shell.child.stdin.write(
+    `set ${mayFail ? '+e' : '-e'}\n. ${file} < /dev/null\nprintf '\\n=== ${mark} %s\\n' "$?"\n`,
+  );
+  const status = await seen(shell, new RegExp(`\\n=== ${mark} (\\d+)\\n`)).catch((error: Error) => {
+    throw new Error(`${error.message}\n${shell.output.out.slice(length)}`);
+  });
+  const output = shell.output.out.slice(length).split(`\n=== ${mark} `)[0] ?? '';
+  return { output, status: Number(status) };
+}
+
+async function folderOf(shell: Launched, index: number): Promise<string> {
+  const { output } = await typed(shell, { script: 'pwd', mark: `folder ${index}` });
+  return output.trim();
+}
+
+function patternOf(line: string): RegExp {
+  const parts = line
+    .trim()
+    .split('…')
+    .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  return new RegExp(parts.join('.*'));
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address ? address.port : 0;
+}
