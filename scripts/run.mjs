@@ -67,6 +67,7 @@ const TOOLS = {
   pictures: [...SOURCES, 'scripts/pictures.ts'],
   'try-deploy': [...SOURCES, 'scripts/try-deploy.ts'],
   sessions: [...SOURCES, 'scripts/sessions.ts'],
+  release: [...SOURCES, 'scripts/release.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -86,6 +87,7 @@ const VERBS = {
   pictures: (args) => run('pictures', args),
   'deploy:try': async (args) => (await build()) || run('try-deploy', args),
   sessions: async (args) => (await build()) || run('sessions', args),
+  'release:notes': (args) => run('release', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);
