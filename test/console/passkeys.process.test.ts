@@ -8,7 +8,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CDPSession, Page } from 'playwright-core';
 import { describe, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { decisionDigest } from '../../src/domain/passkey/decision.ts';
@@ -26,37 +25,12 @@ import {
   type Rig,
   type Visitor,
 } from './chromium-rig.ts';
+import { type Device, plugIn } from './passkey-device.ts';
 
 /** Only to end a test that hangs. */
 const SLOW = 120_000;
 
 const browser = closedAtEnd(await openBrowser());
-
-interface Device {
-  readonly session: CDPSession;
-  readonly id: string;
-  /** How often its keys have signed. */
-  signatures(): Promise<number>;
-}
-
-async function plugIn(page: Page): Promise<Device> {
-  const session = await page.context().newCDPSession(page);
-  await session.send('WebAuthn.enable');
-  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
-      ...{ hasUserVerification: true, isUserVerified: true },
-    },
-  });
-  return {
-    session,
-    id: authenticatorId,
-    async signatures() {
-      const { credentials } = await session.send('WebAuthn.getCredentials', { authenticatorId });
-      return credentials.reduce((sum, { signCount }) => sum + signCount, 0);
-    },
-  };
-}
 
 async function enrol({ page }: Visitor, label: string): Promise<void> {
   await page.getByLabel('Name', { exact: true }).fill(label);

@@ -20,17 +20,25 @@ const pages = [
     .map((name) => join('docs/guides', name)),
 ];
 
+/** Pages that begin with `writ init` go on from this file. */
+const STARTER = readFileSync('examples/starter/src/service.ts', 'utf8');
+
 /** A file that a page shows twice, such as before and after a change, is compiled as it is last. */
-const files = Object.fromEntries(
-  pages.filter(existsSync).flatMap((page) =>
-    blocksOf(readFileSync(page, 'utf8'))
-      .filter(({ language }) => language === 'ts')
-      .map(({ name, text }, index) => [
-        join(basename(page, '.md'), name || `snippet-${index}.ts`),
-        `${text}\nexport {};\n`,
-      ]),
-  ),
-);
+const files = Object.fromEntries(pages.filter(existsSync).flatMap(filesOf));
+
+function filesOf(path: string): [name: string, text: string][] {
+  const [folder, page] = [basename(path, '.md'), readFileSync(path, 'utf8')];
+  const shown = blocksOf(page)
+    .filter(({ language }) => language === 'ts')
+    .map(({ name, text }, index): [string, string] => [
+      join(folder, name || `snippet-${index}.ts`),
+      `${text}\nexport {};\n`,
+    ]);
+  return page.includes('npx writ init')
+    ? [[join(folder, 'src/service.ts'), STARTER], ...shown]
+    : shown;
+}
+
 const program = programOf(files);
 afterAll(() => program.drop());
 

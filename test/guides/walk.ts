@@ -7,7 +7,8 @@
  * - `sh`: commands for the first terminal, each of which succeeds. Where the word `refused` follows, the last one fails.
  *   The word `serve` marks one command that runs in a terminal of its own until the guide ends or says `<!-- stop -->`.
  * - `text` directly after `sh`: every line of it is in the output. `…` in a line stands for any text within a line.
- * - A language and a path, such as `ts src/service.ts`: the file as the reader saves it.
+ * - A language and a path, such as `ts src/service.ts`: the file as the reader saves it. With the language `diff` it is
+ *   the change of a file that is there, whose other lines the file has in this order.
  * - `<!-- do: name -->`: what the guide asks a person to do elsewhere, such as in a browser; the test does it.
  *
  * @module
@@ -24,7 +25,7 @@ import { type Launched, launchGroup, launchProgram, seen } from '../launch.ts';
 
 export interface Block {
   /** `shown` is a fence for the eye alone. */
-  readonly kind: 'run' | 'refused' | 'serve' | 'file' | 'shown' | 'stop' | 'do';
+  readonly kind: 'run' | 'refused' | 'serve' | 'file' | 'change' | 'shown' | 'stop' | 'do';
   readonly language: string;
   /** Of a file its path, of an act its name. */
   readonly name: string;
@@ -34,7 +35,7 @@ export interface Block {
 }
 
 /** A reader in the middle of a guide. */
-interface Reader {
+export interface Reader {
   readonly folder: string;
   /** The port that stands for 8420. */
   readonly port: number;
@@ -80,7 +81,8 @@ export function blocksOf(page: string): Block[] {
 }
 
 function fenceKind(language: string, word: string): Block['kind'] {
-  if (language !== 'sh') return word === '' ? 'shown' : 'file';
+  if (language !== 'sh' && word === '') return 'shown';
+  if (language !== 'sh') return language === 'diff' ? 'change' : 'file';
   if (word === '') return 'run';
   assert.ok(word === 'serve' || word === 'refused', `no fence has the word "${word}" after sh`);
   return word;
@@ -155,6 +157,16 @@ const STEPS: Readonly<Record<Block['kind'], Step>> = {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   },
+  async change({ shell }, { name, text }, index) {
+    const file = resolve(await folderOf(shell, index), name);
+    const before = readFileSync(file, 'utf8');
+    const old = linesOf(text, ' -');
+    assert.equal(before.split(old).length, 2, `"${name}" has not once:\n${old}`);
+    writeFileSync(
+      file,
+      before.replace(old, () => linesOf(text, ' +')),
+    );
+  },
   async shown() {},
   async stop({ served }) {
     const last = served.pop();
@@ -167,6 +179,15 @@ const STEPS: Readonly<Record<Block['kind'], Step>> = {
     await place.acts[name]?.(place);
   },
 };
+
+/** The lines of a diff with one of these marks, without it. */
+function linesOf(diff: string, marks: string): string {
+  return diff
+    .split('\n')
+    .filter((line) => line !== '' && marks.includes(line.charAt(0)))
+    .map((line) => `${line.slice(1)}\n`)
+    .join('');
+}
 
 function sectionOf(page: string, section: string | undefined): string {
   if (section === undefined) return page;
