@@ -28,7 +28,10 @@ const TOKEN_OPTIONS = {
   purpose: list('<name=value>', 'what the token is for, such as task_id=offsite (may be repeated)'),
   budget: value('<amount>', 'what may be spent under it, such as "500 USD"'),
   ttl: value('<duration>', 'how long it lives, such as "2h" (default: that of the service)'),
-  'max-depth': value('<n>', 'how deep it may be delegated further; 0 is not at all'),
+  'max-depth': value(
+    '<n>',
+    'how many delegations a chain may have, counted from its first token; 0 is none',
+  ),
   'caller-class': value('<class>', 'the class of the caller, such as automated_agent'),
   'session-id': value('<id>', 'the session that the token belongs to'),
   exclusive: flag('at most one call at a time under the token'),
