@@ -13,6 +13,7 @@ import { test } from 'vitest';
 import { temporaryFolder } from '../ends.ts';
 import { addressOf, DESK, launch } from '../launch.ts';
 import { naiveTree } from '../naive-tree.ts';
+import { shellTraps } from '../shell-words.ts';
 import { vectors } from '../vectors.ts';
 import { blocksOf, missingTool, type WalkOptions, walk } from './walk.ts';
 
@@ -32,6 +33,20 @@ test(`${THREATS} names tests that exist`, () => {
     [],
   );
 });
+
+for (const page of [THREATS, PROTOCOL]) {
+  test(`${page} has no command that zsh reads differently`, () => {
+    const scripts = blocksOf(readFileSync(page, 'utf8')).filter(
+      ({ language }) => language === 'sh',
+    );
+
+    assert.ok(scripts.length > 3);
+    assert.deepEqual(
+      scripts.flatMap(({ text }) => shellTraps(text)),
+      [],
+    );
+  });
+}
 
 const missing = missingTool('python3', 'openssl');
 const both = `${PROTOCOL}: both clients verify what the desk says, and agree`;
