@@ -5,15 +5,17 @@
  */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Page } from 'playwright-core';
 import { test } from 'vitest';
 import { openBrowser } from '../chromium.ts';
 import { plugIn } from '../console/passkey-device.ts';
-import { closedAtEnd } from '../ends.ts';
+import { atEnd, closedAtEnd } from '../ends.ts';
 import { newAgent, VERSIONS } from '../mcp/agent.ts';
+import { testProvider } from '../oidc/provider.ts';
 import { chromiumPerson } from '../sign-in/chromium-person.ts';
 import { AUTHORIZED, type Connected, createKeep, signedIn } from '../sign-in/mcp-clients.ts';
 import { eventually } from '../world.ts';
@@ -148,18 +150,72 @@ async function connected(reader: Reader): Promise<Connected> {
   return signedIn(generation, url, keep, (address) => person.consent(address, choice));
 }
 
+test('docs/guides/sign-people-in.md leads to people with keys and with the login of a company', {
+  timeout: SLOW,
+}, async () => {
+  const provider = await testProvider();
+  atEnd(() => provider.stop());
+  const [owner, ben, ann] = [await newPage(), await newPage(), await newPage()];
+  const OFFICE_LOGIN_SECRET = randomBytes(16).toString('hex');
+  const signInPage = (page: Page) => page.getByRole('heading', { name: 'Sign in to office' });
+
+  await walk('docs/guides/sign-people-in.md', {
+    env: { OFFICE_LOGIN_SECRET },
+    acts: {
+      async 'sign-in'(reader) {
+        await owner.goto(`http://localhost:${reader.port}/console/`);
+        await enterKey(owner, reader);
+        await owner.getByRole('link', { name: 'Operations' }).waitFor();
+      },
+      async 'my-agents'(reader) {
+        await ben.goto(shownIn(reader, /sign in:\n(http:\S+)/));
+        await enterKey(ben, reader, 'ben.key');
+        await ben.getByRole('button', { name: 'Let it act' }).click();
+        await eventually(() => /Logged in to http:\S+: supplies\.read/.test(reader.output()));
+        await ben.goto(`http://localhost:${reader.port}/agents`);
+        await ben.getByRole('link', { name: /^End agent/ }).waitFor();
+        await ben.getByRole('heading', { name: 'Where you are signed in' }).waitFor();
+      },
+      async removed({ port }) {
+        await ben.goto(`http://localhost:${port}/agents`);
+        await signInPage(ben).waitFor();
+      },
+      async 'name-the-provider'({ folder, port }) {
+        await provider.register({
+          client_id: 'office',
+          client_secret: OFFICE_LOGIN_SECRET,
+          redirect_uris: [`http://127.0.0.1:${port}/sign-in/callback`],
+          grant_types: ['authorization_code'],
+          response_types: ['code'],
+        });
+        const file = join(folder, 'office/writ.config.yaml');
+        const settings = readFileSync(file, 'utf8');
+        writeFileSync(file, settings.replace('https://login.example.com', provider.issuer));
+      },
+      async 'company-login'({ port }) {
+        await ann.goto(`http://localhost:${port}/agents`);
+        await signInPage(ann).waitFor();
+        await ann.getByRole('link', { name: 'Sign in with Example staff login' }).click();
+        await ann.getByLabel('Account').fill('ann-1');
+        await ann.getByRole('button', { name: 'Log in' }).click();
+        await ann.getByText('ann@example.com').first().waitFor();
+      },
+    },
+  });
+});
+
 async function newPage(): Promise<Page> {
   return closedAtEnd(await browser.newContext()).newPage();
 }
 
-/** Signs in with the key that `writ init` made. */
-async function enterKey(page: Page, reader: Reader): Promise<void> {
-  await page.getByLabel('Demo key', { exact: true }).fill(keyOf(reader));
+/** Signs in with a key, that of the owner unless another file is named. */
+async function enterKey(page: Page, reader: Reader, file?: string): Promise<void> {
+  await page.getByLabel('Demo key', { exact: true }).fill(keyOf(reader, file));
   await page.getByRole('button', { name: 'Sign in with this key' }).click();
 }
 
-function keyOf({ folder }: Reader): string {
-  return readFileSync(join(folder, 'office/owner.key'), 'utf8').trim();
+function keyOf({ folder }: Reader, file = 'owner.key'): string {
+  return readFileSync(join(folder, 'office', file), 'utf8').trim();
 }
 
 /** What the first group of a pattern finds in the terminals. */

@@ -169,7 +169,7 @@ const STEPS: Readonly<Record<Block['kind'], Step>> = {
   },
   async shown() {},
   async stop({ served }) {
-    const last = served.pop();
+    const last = served.findLast(({ child }) => (child.exitCode ?? child.signalCode) === null);
     assert.ok(last, 'nothing runs');
     last.stop('SIGINT');
     await last.ended;
