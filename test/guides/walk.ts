@@ -8,7 +8,10 @@
  *   The word `serve` marks one command that runs in a terminal of its own until the guide ends or says `<!-- stop -->`.
  * - `text` directly after `sh`: every line of it is in the output. `…` in a line stands for any text within a line.
  * - A language and a path, such as `ts src/service.ts`: the file as the reader saves it. With the language `diff` it is
- *   the change of a file that is there, whose other lines the file has in this order.
+ *   the change of a file that is there, whose other lines the file has in this order. An empty line parts two places.
+ * - `text serve`: a line that the terminal of `sh serve` shows next. The reader waits for it.
+ * - `apr_…` in a command: the id of that kind that the terminal showed last.
+ * - `<!-- type: word -->`: the next command asks at a terminal, and the reader types this word.
  * - `<!-- do: name -->`: what the guide asks a person to do elsewhere, such as in a browser; the test does it.
  *
  * @module
@@ -25,9 +28,19 @@ import { type Launched, launchGroup, launchProgram, seen } from '../launch.ts';
 
 export interface Block {
   /** `shown` is a fence for the eye alone. */
-  readonly kind: 'run' | 'refused' | 'serve' | 'file' | 'change' | 'shown' | 'stop' | 'do';
+  readonly kind:
+    | 'run'
+    | 'refused'
+    | 'serve'
+    | 'seen'
+    | 'file'
+    | 'change'
+    | 'shown'
+    | 'stop'
+    | 'type'
+    | 'do';
   readonly language: string;
-  /** Of a file its path, of an act its name. */
+  /** Of a file its path, of an act its name, of `type` the word. */
   readonly name: string;
   readonly text: string;
   /** Each is in what the commands print. */
@@ -65,7 +78,7 @@ const SHELLS = {
 const SHOWN_PORT = 8_420;
 
 const BLOCKS =
-  /^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$(?:\n```text\n([\s\S]*?)^```$)?|^<!-- (stop|do)(?:: (\S+))? -->$/gm;
+  /^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$(?:\n```text\n([\s\S]*?)^```$)?|^<!-- (stop|type|do)(?:: (\S+))? -->$/gm;
 
 /** In the order of the page. */
 export function blocksOf(page: string): Block[] {
@@ -81,8 +94,8 @@ export function blocksOf(page: string): Block[] {
 }
 
 function fenceKind(language: string, word: string): Block['kind'] {
-  if (language !== 'sh' && word === '') return 'shown';
-  if (language !== 'sh') return language === 'diff' ? 'change' : 'file';
+  if (language === 'text' && word === 'serve') return 'seen';
+  if (language !== 'sh') return word === '' ? 'shown' : language === 'diff' ? 'change' : 'file';
   if (word === '') return 'run';
   assert.ok(word === 'serve' || word === 'refused', `no fence has the word "${word}" after sh`);
   return word;
@@ -117,6 +130,10 @@ interface Place extends Reader {
   readonly shellName: 'bash' | 'zsh';
   readonly served: ReturnType<typeof launchGroup>[];
   readonly acts: NonNullable<WalkOptions['acts']>;
+  /** Lines that a guide waited for in the terminal of its service. */
+  readonly awaited: string[];
+  /** What the reader types when the next command asks. */
+  answer: string | undefined;
 }
 
 async function placeFor(options: WalkOptions): Promise<Place> {
@@ -128,14 +145,18 @@ async function placeFor(options: WalkOptions): Promise<Place> {
   await typed(shell, { script: 'exec 2>&1\nset -o pipefail', mark: 'ready' });
   const served: Place['served'] = [];
   const output = () => [shell, ...served].map((each) => each.output.out + each.output.err).join('');
-  return { folder, port, env, output, shell, shellName, served, acts };
+  const reader = { folder, port, env, output };
+  return { ...reader, shell, shellName, served, acts, awaited: [], answer: undefined };
 }
 
 type Step = (place: Place, block: Block, index: number) => Promise<void>;
 
-const runBlock: Step = async ({ shell }, { kind, text, expected }, index) => {
+const runBlock: Step = async (place, { kind, text, expected }, index) => {
   const mayFail = kind === 'refused';
-  const { output, status } = await typed(shell, { script: text, mark: `${index}`, mayFail });
+  const { shell, answer } = place;
+  place.answer = undefined;
+  const script = withIds(text, shell.output.out);
+  const { output, status } = await typed(shell, { script, mark: `${index}`, mayFail, answer });
   assert.equal(status !== 0, mayFail, `ended with ${status}:\n${output}`);
   for (const line of expected) {
     assert.match(output, patternOf(line), `lacks "${line}":\n${output}`);
@@ -159,13 +180,16 @@ const STEPS: Readonly<Record<Block['kind'], Step>> = {
   },
   async change({ shell }, { name, text }, index) {
     const file = resolve(await folderOf(shell, index), name);
-    const before = readFileSync(file, 'utf8');
-    const old = linesOf(text, ' -');
-    assert.equal(before.split(old).length, 2, `"${name}" has not once:\n${old}`);
-    writeFileSync(
-      file,
-      before.replace(old, () => linesOf(text, ' +')),
-    );
+    const parts = text.split(/\n\n+/);
+    writeFileSync(file, parts.reduce(changed, readFileSync(file, 'utf8')));
+  },
+  async seen({ served, awaited }, { text }) {
+    const last = served.at(-1);
+    assert.ok(last, 'nothing runs');
+    const line = text.trim();
+    awaited.push(line);
+    const times = awaited.filter((each) => each === line).length;
+    await seen(last, new RegExp(`(?:[^]*?${patternOf(line).source}){${times}}`));
   },
   async shown() {},
   async stop({ served }) {
@@ -173,6 +197,9 @@ const STEPS: Readonly<Record<Block['kind'], Step>> = {
     assert.ok(last, 'nothing runs');
     last.stop('SIGINT');
     await last.ended;
+  },
+  async type(place, { name }) {
+    place.answer = name;
   },
   async do(place, { name }) {
     assert.ok(place.acts[name], `the test does not know "${name}"`);
@@ -187,6 +214,22 @@ function linesOf(diff: string, marks: string): string {
     .filter((line) => line !== '' && marks.includes(line.charAt(0)))
     .map((line) => `${line.slice(1)}\n`)
     .join('');
+}
+
+/** The text with the lines of a diff changed. */
+function changed(text: string, diff: string): string {
+  const old = linesOf(diff, ' -');
+  assert.equal(text.split(old).length, 2, `the file has not once:\n${old}`);
+  return text.replace(old, () => linesOf(diff, ' +'));
+}
+
+/** The commands with each id as the reader copies it from the terminal. */
+function withIds(script: string, output: string): string {
+  return script.replaceAll(/\b([a-z]{3})_…/g, (_, kind: string) => {
+    const id = [...output.matchAll(new RegExp(`\\b${kind}_[0-9a-f]{32}\\b`, 'g'))].at(-1);
+    assert.ok(id, `the terminal showed no id that begins with ${kind}_`);
+    return id[0];
+  });
 }
 
 function sectionOf(page: string, section: string | undefined): string {
@@ -220,16 +263,27 @@ function environmentIn(folder: string, port: number): Record<string, string> {
   };
 }
 
+interface Typed {
+  readonly script: string;
+  readonly mark: string;
+  readonly mayFail?: boolean;
+  readonly answer?: string | undefined;
+}
+
 /** What the shell prints for these lines. It runs them itself, because later lines use the variables of earlier ones. */
 async function typed(
   shell: Launched,
-  { script, mark, mayFail = false }: { script: string; mark: string; mayFail?: boolean },
+  { script, mark, mayFail = false, answer }: Typed,
 ): Promise<{ readonly output: string; readonly status: number }> {
   const { length } = shell.output.out;
   const file = join(temporaryFolder(), 'lines');
   writeFileSync(file, script);
+  const run =
+    answer === undefined
+      ? `. ${file} < /dev/null`
+      : `echo ${answer} | script -qec 'stty cols 100; sh -e ${file}' /dev/null`;
   shell.child.stdin.write(
-    `set ${mayFail ? '+e' : '-e'}\n. ${file} < /dev/null\nprintf '\\n=== ${mark} %s\\n' "$?"\n`,
+    `set ${mayFail ? '+e' : '-e'}\n${run}\nprintf '\\n=== ${mark} %s\\n' "$?"\n`,
   );
   const status = await seen(shell, new RegExp(`\\n=== ${mark} (\\d+)\\n`)).catch((error: Error) => {
     throw new Error(`${error.message}\n${shell.output.out.slice(length)}`);
