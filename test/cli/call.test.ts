@@ -145,7 +145,7 @@ test('writ invoke ends with 1 on a refusal, and with --json prints it', async ()
   assert.deepEqual([people.status, people.out], [1, '']);
   assert.match(
     people.err,
-    /^Cannot invoke "ship": .*\[scope_insufficient; next: .*travel\.book\]\n$/,
+    /^Cannot invoke "ship": .*\[scope_insufficient; next: request broader scope travel\.book \(ask human:alice@example\.com\)\]\n$/,
   );
   assert.equal(program.status, 1);
   assert.equal(jsonLines(program)[0].failure.type, 'scope_insufficient');
@@ -239,7 +239,7 @@ test('writ invoke ends with 3 when a person has to approve, and continues after 
   const granted = done(await writ([...FIRE, '--json'], caller));
 
   assert.deepEqual([first.status, first.out], [3, '']);
-  assert.match(first.err, /decide it at http/);
+  assert.match(first.err, /decide it at http\S+ \(needs approver:fire\)\]/);
   assert.match(first.err, new RegExp(`writ approvals show ${id} --service ${desk.url};`));
   assert.equal(again.status, 3);
   assert.equal(jsonLines(again)[0].failure.approval_request_id, id, 'the same request');

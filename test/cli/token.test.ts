@@ -124,7 +124,10 @@ test('writ token delegate issues a narrower token below another, and pays from i
   assert.deepEqual([found.subject, found.scope], ['agent:finder', ['travel.search']]);
   assert.deepEqual(found.budget, { currency: 'USD', max_amount: 20 });
   assert.deepEqual([wider.status, wider.out], [1, '']);
-  assert.match(wider.err, /\[budget_exceeded; next: request budget increase\]/);
+  assert.match(
+    wider.err,
+    /\[budget_exceeded; next: request budget increase \(ask human:alice@example\.com\)\]/,
+  );
   assert.equal(unnamed.status, 2);
   assert.match(unnamed.err, /--subject/);
 });

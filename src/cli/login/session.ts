@@ -82,12 +82,16 @@ export function faultOf(failure: Failure, wasHeard = true): CommandFault {
   return new CommandFault(refusalLine(failure), { exit: exitOf(failure, wasHeard) });
 }
 
-/** One line: what was refused, by which rule, and what to do next. */
+/** One line: what was refused, by which rule, what to do next, and who can grant it. */
 function refusalLine({ type, detail, resolution, decision_url }: Failure): string {
-  const { action, requires } = resolution;
-  const next = decision_url ? `decide it at ${decision_url}` : action.replaceAll('_', ' ');
-  const needs = requires?.length ? ` ${requires.join(', ')}` : '';
-  return `${detail} [${type}; next: ${next}${needs}]`;
+  return `${detail} [${type}; next: ${nextOf(resolution, decision_url)}]`;
+}
+
+function nextOf({ action, requires = [], grantable_by }: Failure['resolution'], page?: string) {
+  const needs = requires.join(', ');
+  if (page) return `decide it at ${page}${needs && ` (needs ${needs})`}`;
+  const by = grantable_by ? ` (ask ${grantable_by})` : '';
+  return `${action.replaceAll('_', ' ')}${needs && ` ${needs}`}${by}`;
 }
 
 /** The exit status for a failure. `wasHeard` is false where the client made it, because no answer arrived. */
