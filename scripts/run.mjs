@@ -66,7 +66,6 @@ const TOOLS = {
   figures: [...SOURCES, 'scripts/figures.ts'],
   pictures: [...SOURCES, 'scripts/pictures.ts'],
   'try-deploy': [...SOURCES, 'scripts/try-deploy.ts'],
-  sessions: [...SOURCES, 'scripts/sessions.ts'],
   release: [...SOURCES, 'scripts/release.ts'],
 };
 
@@ -86,7 +85,6 @@ const VERBS = {
   figures: (args) => run('figures', args),
   pictures: (args) => run('pictures', args),
   'deploy:try': async (args) => (await build()) || run('try-deploy', args),
-  sessions: async (args) => (await build()) || run('sessions', args),
   'release:notes': (args) => run('release', args),
 };
 

@@ -81,7 +81,7 @@ export function withStandIns<Value>(value: Value, now: number): Value {
 }
 
 /** The time that stands for the one so long after the first. */
-export function timeAfter(ms: number): string {
+function timeAfter(ms: number): string {
   return new Date(START_MS + Math.round(ms / MINUTE_MS) * MINUTE_MS).toISOString();
 }
 
