@@ -24,13 +24,13 @@ const FILES = resolve('node_modules/@modelcontextprotocol/server-filesystem/dist
 const EVERYTHING = resolve('node_modules/@modelcontextprotocol/server-everything/dist/index.js');
 const REWORDED = resolve('test/guard/reworded-server.mjs');
 
-/** The policy of the example, with the server of this repository instead of one that npx fetches. */
+/** The policy of the example, with the path of its server: the folder of the test has no packages. */
 function examplePolicy(command: readonly string[]): string {
   const text = readFileSync('examples/guard/writ-guard.yaml', 'utf8');
-  const fetched = '[npx, -y, "@modelcontextprotocol/server-filesystem", ./shared]';
-  assert.ok(text.includes(fetched));
+  const installed = '[npx, mcp-server-filesystem, ./shared]';
+  assert.ok(text.includes(installed));
   assert.equal(text.trimEnd().split('\n').length, 10);
-  return text.replace(fetched, () => JSON.stringify([...command, './shared']));
+  return text.replace(installed, () => JSON.stringify([...command, './shared']));
 }
 
 /** A folder with a file to read, in which `writ` is started. */

@@ -5,7 +5,8 @@
  * What the fences of a guide mean:
  *
  * - `sh`: commands for the first terminal, each of which succeeds. Where the word `refused` follows, the last one fails.
- *   The word `serve` marks one command that runs in a terminal of its own until the guide ends or says `<!-- stop -->`.
+ *   The word `serve` marks one command that runs in a terminal of its own until the guide ends or says `<!-- stop -->`;
+ *   `<!-- stop: 8420 -->` stops the one that listens there, not the one that was started last.
  * - `text` directly after `sh`: every line of it is in the output. `…` in a line stands for any text within a line.
  * - A language and a path, such as `ts src/service.ts`: the file as the reader saves it. With the language `diff` it is
  *   the change of a file that is there, whose other lines the file has in this order. An empty line parts two places.
@@ -23,6 +24,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { temporaryFolder } from '../ends.ts';
 import { type Launched, launchGroup, launchProgram, seen } from '../launch.ts';
 
@@ -40,7 +42,7 @@ export interface Block {
     | 'type'
     | 'do';
   readonly language: string;
-  /** Of a file its path, of an act its name, of `type` the word. */
+  /** Of a file its path, of an act its name, of `type` the word, of a stop the port. */
   readonly name: string;
   readonly text: string;
   /** Each is in what the commands print. */
@@ -52,6 +54,8 @@ export interface Reader {
   readonly folder: string;
   /** The port that stands for 8420. */
   readonly port: number;
+  /** The port that stands for 8421, for a guide with two services. */
+  readonly secondPort: number;
   readonly env: Readonly<Record<string, string>>;
   /** All that the terminals showed so far. */
   output(): string;
@@ -75,7 +79,10 @@ const SHELLS = {
   zsh: ['--no-rcs', '--interactive', '-s'],
 } as const;
 
-const SHOWN_PORT = 8_420;
+/** A program that serves says so earlier, on a busy machine too. */
+const SERVING_MS_MAX = 90_000;
+
+const SHOWN_PORTS = /842[01]/g;
 
 const BLOCKS =
   /^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$(?:\n```text\n([\s\S]*?)^```$)?|^<!-- (stop|type|do)(?:: (\S+))? -->$/gm;
@@ -114,12 +121,17 @@ export async function walk(path: string, options: WalkOptions = {}): Promise<voi
     `${path} has no commands`,
   );
   const place = await placeFor(options);
+  const onPorts = (text: string) =>
+    text.replaceAll(SHOWN_PORTS, (shown) => `${shown === '8420' ? place.port : place.secondPort}`);
   for (const [index, block] of blocks.entries()) {
-    const text = block.text.replaceAll(String(SHOWN_PORT), String(place.port));
-    const expected = block.expected.map((line) =>
-      line.replaceAll(String(SHOWN_PORT), String(place.port)),
-    );
-    await STEPS[block.kind](place, { ...block, text, expected }, index).catch((error: Error) => {
+    const { kind, name, text, expected } = block;
+    const step = {
+      ...block,
+      name: kind === 'stop' ? onPorts(name) : name,
+      text: onPorts(text),
+      expected: expected.map(onPorts),
+    };
+    await STEPS[kind](place, step, index).catch((error: Error) => {
       throw new Error(`${path}, block ${index + 1}: ${error.message}`);
     });
   }
@@ -140,12 +152,13 @@ async function placeFor(options: WalkOptions): Promise<Place> {
   const { shell: shellName = 'bash', acts = {} } = options;
   const folder = temporaryFolder();
   const port = options.port ?? (await freePort());
+  const secondPort = await freePort();
   const env = { ...environmentIn(folder, port), ...options.env };
   const shell = launchProgram([shellName, ...SHELLS[shellName]], folder, env);
   await typed(shell, { script: 'exec 2>&1\nset -o pipefail', mark: 'ready' });
   const served: Place['served'] = [];
   const output = () => [shell, ...served].map((each) => each.output.out + each.output.err).join('');
-  const reader = { folder, port, env, output };
+  const reader = { folder, port, secondPort, env, output };
   return { ...reader, shell, shellName, served, acts, awaited: [], answer: undefined };
 }
 
@@ -170,7 +183,7 @@ const STEPS: Readonly<Record<Block['kind'], Step>> = {
     const program = launchGroup([shellName, '-c', text], await folderOf(shell, index), env);
     served.push(program);
     for (const pattern of expected.length > 0 ? expected.map(patternOf) : [/ at http:\/\/\S+/]) {
-      await seen(program, pattern);
+      await Promise.race([seen(program, pattern), lateWithout(program, pattern)]);
     }
   },
   async file({ shell }, { name, text }, index) {
@@ -192,11 +205,15 @@ const STEPS: Readonly<Record<Block['kind'], Step>> = {
     await seen(last, new RegExp(`(?:[^]*?${patternOf(line).source}){${times}}`));
   },
   async shown() {},
-  async stop({ served }) {
-    const last = served.findLast(({ child }) => (child.exitCode ?? child.signalCode) === null);
-    assert.ok(last, 'nothing runs');
-    last.stop('SIGINT');
-    await last.ended;
+  async stop({ served }, { name }) {
+    const program = served.findLast(
+      ({ child, output }) =>
+        (child.exitCode ?? child.signalCode) === null &&
+        (name === '' || output.out.includes(`:${name}`)),
+    );
+    assert.ok(program, 'nothing runs there');
+    program.stop('SIGINT');
+    await program.ended;
   },
   async type(place, { name }) {
     place.answer = name;
@@ -290,6 +307,12 @@ async function typed(
   });
   const output = shell.output.out.slice(length).split(`\n=== ${mark} `)[0] ?? '';
   return { output, status: Number(status) };
+}
+
+/** Rejects with what the program wrote instead. */
+async function lateWithout({ output }: Launched, pattern: RegExp): Promise<never> {
+  await pause(SERVING_MS_MAX, undefined, { ref: false });
+  throw new Error(`does not show ${pattern}:\n${output.out}${output.err}`);
 }
 
 async function folderOf(shell: Launched, index: number): Promise<string> {

@@ -36,7 +36,7 @@ Settings such as PORT and WRIT_DATA are those of every service (docs/configurati
     operands: GUARD_OPERANDS,
     options: GUARD_OPTIONS,
     examples: [
-      ['writ guard -- npx -y @modelcontextprotocol/server-filesystem ./shared', 'start a server'],
+      ['writ guard -- npx mcp-server-filesystem ./shared', 'start a server that is installed'],
       [
         "writ guard --url https://mcp.example.com/mcp --header 'Authorization: Bearer $API_TOKEN'",
         'a server at an address',
