@@ -178,6 +178,20 @@ for (const { name, open } of STORES) {
       for (const { status, out, err } of ran) assert.equal(status, 0, out + err);
     });
 
+    test('writ verify expects the service that --service names, also of a log and a token', async () => {
+      const service = ['--service', url, ...pins];
+      const ran = await Promise.all([
+        writ(['verify', 'log', at('log'), ...service]),
+        writ(['verify', 'token', save('token', token), ...service]),
+      ]);
+      const other = readFileSync(at('log'), 'utf8').replaceAll('"travel-desk"', '"other-desk"');
+      const foreign = await writ(['verify', 'log', save('foreign', other), ...service]);
+
+      for (const { out } of ran) assert.doesNotMatch(out, /none was named/);
+      assert.equal(foreign.status, 1, foreign.out);
+      assert.match(foreign.out, /^FAILED +header .*other-desk/m);
+    });
+
     test('writ verify grant verifies a grant, and fails when it was changed', async () => {
       const budget = { currency: 'USD', max_amount: 20_000 };
       const charter = await service.issue(ALICE, { scope: ['travel.charter'], budget });

@@ -49,7 +49,8 @@ function contentOf(path: string, check: (file: number) => void): Uint8Array {
   }
 }
 
-function attempted<Result>(path: string, act: () => Result): Result {
+/** Names the file in the fault when `act` cannot read it. */
+export function attempted<Result>(path: string, act: () => Result): Result {
   try {
     return act();
   } catch (error) {

@@ -73,17 +73,21 @@ async function keysFor(sources: Sources): Promise<Keys> {
 }
 
 export async function groundOf(sources: Sources): Promise<Ground> {
-  const { serviceId, allowErased } = sources;
+  const { allowErased } = sources;
+  const serviceId = await namedService(sources);
   return { keys: await keysFor(sources), now: new Date(), serviceId, allowErased };
 }
 
-/** Signatures of checkpoints cover the service id. Without `--service-id`, the reported id is used. */
+/** Signatures of checkpoints cover the service id. */
 export async function checkpointGround(sources: Sources): Promise<CheckpointGround> {
-  return { ...(await groundOf(sources)), serviceId: await serviceIdFor(sources) };
+  const { serviceId, ...ground } = await groundOf(sources);
+  if (serviceId === undefined) {
+    throw new Error('no service is named; give --service-id or --service');
+  }
+  return { ...ground, serviceId };
 }
 
-async function serviceIdFor({ serviceId, remote }: Sources): Promise<string> {
-  if (serviceId !== undefined) return serviceId;
-  if (!remote) throw new Error('no service is named; give --service-id or --service');
-  return serviceIdAt(remote);
+/** The id that `--service-id` names, else the one that the service reports. */
+export async function namedService({ serviceId, remote }: Sources): Promise<string | undefined> {
+  return serviceId ?? (remote && serviceIdAt(remote));
 }

@@ -149,6 +149,11 @@ const refusals: [name: string, args: string[], why: RegExp][] = [
     ['grant', join(folder, 'grant.json'), '--jwks', before],
     /keys cannot be used/,
   ],
+  [
+    'an export that is not there',
+    ['log', join(folder, 'absent')],
+    /: ".*absent" cannot be read \(ENOENT\)$/m,
+  ],
   ['an address that is none', ['checkpoint', '--service', 'ftp://desk'], /is not an address/],
   [
     'an address with a password',

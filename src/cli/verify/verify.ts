@@ -22,7 +22,7 @@ import { verifyToken } from '../../verify/token.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
 import { type Group, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
-import { bytesIn, jsonIn } from '../shell/files.ts';
+import { attempted, bytesIn, jsonIn } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { flag, type Given, needed, type Options, value } from '../shell/options.ts';
 import { printJson } from '../shell/output.ts';
@@ -33,6 +33,7 @@ import {
   checkpointGround,
   groundOf,
   keySource,
+  namedService,
   type Sources,
   sourcesOf,
   VERIFY_OPTIONS,
@@ -270,8 +271,8 @@ function streamKind(): Leaf {
     operands: { folder: needed('<folder>', 'the folder of the chunks') },
     examples: [['writ verify stream chunks --pin rGBHRS2LcQHYpuw…', 'by a key that you know']],
     async report({ folder }, sources, io) {
-      const { serviceId, allowErased } = sources;
-      const keys = await keySource(sources);
+      const { allowErased } = sources;
+      const [keys, serviceId] = [await keySource(sources), await namedService(sources)];
       return folderReport(folder, { keys, now: new Date(), serviceId, allowErased }, io);
     },
   });
@@ -289,7 +290,8 @@ async function exportReport(
   { sources, trail, receipt, ...asked }: ExportAsked,
   io: Io,
 ): Promise<Report> {
-  const { serviceId, allowErased } = sources;
+  const { allowErased } = sources;
+  const serviceId = await namedService(sources);
   const after = asked.after === undefined ? undefined : onlyCheckpoint(jsonIn(asked.after));
   const facts = { now: new Date(), serviceId, allowErased, receipt, after, isTrail: trail };
   return verifyExport(piecesOf(file, io), { keys: await keySource(sources), ...facts });
@@ -300,7 +302,7 @@ async function* piecesOf(file: string, io: Io): AsyncGenerator<Uint8Array> {
   const progress = startProgress(io);
   const mebibytes = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
   try {
-    const { size } = statSync(file);
+    const { size } = attempted(file, () => statSync(file));
     let read = 0;
     for await (const piece of createReadStream(file)) {
       yield piece as Uint8Array;
