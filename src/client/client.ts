@@ -126,7 +126,7 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
   ): Promise<Reply<SuccessOf<Name>>> {
     const bounds = { timeoutMs: given.timeoutMs ?? timeoutMs, signal: given.signal };
     const once = (last?: Refused) =>
-      sendOnce(line, { name, input: last ? again(input, last) : input, hasEffect }, bounds);
+      sendOnce(line, { name, input: last ? again(input, last) : input, hasEffect, last }, bounds);
     const more = given.retries ?? retries;
     const reply = await repeated(once, { retries: more, isSafe, pause, signal: given.signal });
     if (!reply.ok && reply.failure.resolution.action === 'check_manifest') trust.forget();
@@ -214,11 +214,13 @@ interface Sent<Name extends OperationName> {
   readonly name: Name;
   readonly input: InputOf<Name>;
   readonly hasEffect: boolean;
+  /** The reply to the attempt before. */
+  readonly last: Refused | undefined;
 }
 
 async function sendOnce<Name extends OperationName>(
   line: Line,
-  { name, input, hasEffect }: Sent<Name>,
+  { name, input, hasEffect, last }: Sent<Name>,
   bounds: ExchangeOptions,
 ): Promise<Reply<SuccessOf<Name>>> {
   const request = httpRequestOf(operations[name], input);
@@ -227,7 +229,14 @@ async function sendOnce<Name extends OperationName>(
     const reply = replyOf(name, await exchange(line, request, bounds));
     return reply.ok ? reply : { ...reply, idempotencyKey: idempotency_key };
   } catch (error) {
-    return { ...silenceAfter(error, name, hasEffect), idempotencyKey: idempotency_key };
+    // A caller may have tried an invocation before with the same key, and asks whether that one ran.
+    const isCertain =
+      name !== 'invoke' &&
+      last?.failure.type !== 'outcome_unknown' &&
+      error instanceof NoAnswer &&
+      error.isUnsent();
+    const silent = silenceAfter(error, name, hasEffect && !isCertain);
+    return { ...silent, idempotencyKey: idempotency_key };
   }
 }
 

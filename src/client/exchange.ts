@@ -32,10 +32,18 @@ export interface WholeAnswer {
   readonly body: Uint8Array;
 }
 
-/** No readable answer arrived. It is unknown whether the request did. */
+/** No readable answer arrived. It is unknown whether the request did, unless there was no connection to send it on. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
+
+  isUnsent(): boolean {
+    const { cause } = (this.cause ?? {}) as { cause?: { code?: string } };
+    return UNCONNECTED.includes(cause?.code ?? '');
+  }
 }
+
+/** The server refused the connection, or its name has no address. */
+const UNCONNECTED = ['ECONNREFUSED', 'ENOTFOUND'];
 
 /** Origin and path of a service's address. Throws for another scheme, and for an address with a user. */
 export function serviceUrl(address: string): string {

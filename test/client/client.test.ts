@@ -178,6 +178,22 @@ test('ask() refuses an answer that lacks a field of its operation', async () => 
   assert.equal(reply.failure.type, 'outcome_unknown');
 });
 
+test('ask() is certain that nothing happened where no service listens', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  const client = createClient({ url: `http://127.0.0.1:${port}`, pause: async () => undefined });
+
+  const issued = await client.ask('tokens.issue', { scope: ['a'] });
+  const revoked = await client.ask('tokens.revoke', { token_id: `tok_${'0'.repeat(32)}` });
+
+  assert.deepEqual(
+    [issued, revoked].map((reply) => !reply.ok && reply.failure.type),
+    ['service_unavailable', 'service_unavailable'],
+  );
+});
+
 test('ask() gives up a service that does not answer in time', async () => {
   const server = createServer(() => undefined).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
