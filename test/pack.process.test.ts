@@ -6,7 +6,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -20,6 +20,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { type Analysis, checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, test } from 'vitest';
 import { launchGroup, seen } from './launch.ts';
 
@@ -35,17 +39,17 @@ const TARBALL_MAX = 1_750_000;
 /** In milliseconds. Only to end a test that hangs: the registry may be far away. */
 const PATIENT = 300_000;
 
-/** The same for the longest test. */
-const OFFICE = { timeout: PATIENT };
+/** The same for the tests that work long. */
+const LONG = { timeout: PATIENT };
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
 const root = mkdtempSync(join(tmpdir(), 'writ-pack-'));
+const copy = join(root, 'copy');
 const folder = join(root, 'empty');
 let packed: Packed;
 let installed: { readonly status: number | null; readonly stderr: string };
 
 beforeAll(() => {
-  const copy = join(root, 'copy');
   copyRepository(copy);
   const { stdout, stderr } = run('npm', ['pack', '--json', '--pack-destination', root], copy);
   assert.match(stdout, /^\[/, stderr);
@@ -79,6 +83,12 @@ function run(program: string, args: readonly string[], cwd: string, more: object
   );
   const env = { ...Object.fromEntries(own), ...more };
   return spawnSync(program, args, { cwd, env, encoding: 'utf8' });
+}
+
+/** What npm warns about, without the settings of this machine. */
+function warnings(stderr: string): string[] {
+  const lines = stderr.split('\n').filter((line) => /^npm (warn|error)/i.test(line));
+  return lines.filter((line) => !/Unknown (user|env|project|global) config/.test(line));
 }
 
 function node(source: string, more?: object) {
@@ -125,10 +135,9 @@ test('the package runs nothing when it is installed', () => {
 });
 
 test('npm install warns about nothing that the package could change', () => {
-  const lines = installed.stderr.split('\n').filter((line) => /^npm (warn|error)/i.test(line));
-  // The settings of this machine, and npm's advice to review the scripts of the SQLite package, which
-  // npm gives from 11.16 on: its binaries are in the package, so its script has nothing to do.
-  const ours = lines.filter((line) => !/Unknown (user|env|project|global) config/.test(line));
+  // npm advises from 11.16 on to review the scripts of the SQLite package: its binaries are in the package,
+  // so its script has nothing to do.
+  const ours = warnings(installed.stderr);
   const advised = ours.filter((line) => / install-scripts +\S+@.*\((pre|post)?install:/.test(line));
 
   assert.equal(installed.status, 0, installed.stderr);
@@ -200,30 +209,120 @@ test('telemetry that is enabled and not installed names the packages to install'
   }
 });
 
-test('the types of every export compile in strict mode', () => {
-  const lines = EXPORTS.map((name, index) => `import * as part${index} from '${name}';`);
-  const source = `${lines.join('\n')}
-${DESK}
-export const parts = [${EXPORTS.map((_, index) => `part${index}`).join(', ')}];
-export const url: Promise<string> = serve(desk).then((running) => running.url);
-// @ts-expect-error: a capability has a name.
-defineCapability({ description: 'Say hello' });
-`;
-  writeFileSync(join(folder, 'use.ts'), source);
-  const compiler = resolve('node_modules/typescript/bin/tsc');
-  const options = ['--strict', '--noEmit', '--target', 'es2023', '--skipLibCheck', 'false'];
-  const modules = ['--module', 'nodenext', '--moduleResolution', 'nodenext'];
-  const types = ['--types', 'node', '--typeRoots', resolve('node_modules/@types')];
+test('npm publish has nothing to correct, and publishes for all with provenance', () => {
+  // The copy, not the tarball: npm corrects only the package.json of a folder. The pack before compiled it.
+  const args = ['publish', '--dry-run', '--ignore-scripts'];
+  const { status, stderr } = run('npm', args, copy);
 
-  const args = [compiler, ...options, ...modules, ...types, 'use.ts'];
-  const { status, stdout } = run(process.execPath, args, folder);
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(
+    warnings(stderr).filter(
+      (line) => !/requires you to be logged in|^npm warn publish *$/.test(line),
+    ),
+    [],
+  );
+  assert.match(stderr, /^npm notice Publishing to \S+ with tag latest and public access/m);
+  assert.deepEqual(manifest.publishConfig, { access: 'public', provenance: true });
+});
 
-  assert.equal(status, 0, stdout);
+test('publint finds nothing in the package, not even a suggestion', async () => {
+  const tarball = new Uint8Array(readFileSync(join(root, packed.filename)));
+  const { messages, pkg } = await publint({ pack: { tarball: tarball.buffer }, strict: true });
+
+  assert.deepEqual(
+    messages.map((message) => formatMessage(message, pkg)),
+    [],
+  );
 });
 
 test(
+  'attw resolves the types of every export as ESM, for Node and for bundlers',
+  LONG,
+  async () => {
+    const tarball = new Uint8Array(readFileSync(join(root, packed.filename)));
+    const { types, problems, entrypoints } = (await checkPackage(
+      createPackageFromTarballData(tarball),
+    )) as Analysis;
+    // The profile of an ESM-only package. "node10" does not know exports, and under "node16-cjs" the package is
+    // ESM, which every Node that it runs on can require: the test after this one does.
+    const others = ['node10', 'node16-cjs'];
+    const ours = problems.filter(
+      (each) => !('resolutionKind' in each && others.includes(each.resolutionKind)),
+    );
+
+    assert.equal(types.kind, 'included');
+    assert.deepEqual(ours, []);
+    assert.deepEqual(Object.keys(entrypoints), Object.keys(manifest.exports));
+  },
+);
+
+test('CommonJS can require every export', () => {
+  const source = `for (const name of ${JSON.stringify(EXPORTS)}) if (!require(name)) process.exit(1);`;
+  const { status, stderr } = run(process.execPath, ['--eval', source], folder);
+
+  assert.equal(status, 0, stderr);
+});
+
+/** What a user of TypeScript writes, and what must not compile. */
+const USE = `${EXPORTS.map((name, index) => `import * as part${index} from '${name}';`).join('\n')}
+${DESK}
+export const parts = [${EXPORTS.map((_, index) => `part${index}`).join(', ')}];
+export const url: Promise<string> = serve(desk).then((running) => running.url);
+const COMMON = { name: 'pay', description: 'Pay', side_effect: 'write', minimum_scope: ['pay'] } as const;
+export const pay = defineCapability({
+  ...COMMON,
+  inputs: [{ name: 'amount', type: 'number' }],
+  handler: ({ amount }) => ({ paid: amount + 1 }),
+});
+// @ts-expect-error: a capability has a name.
+defineCapability({ description: 'Say hello' });
+// @ts-expect-error: an input of a list has no field "minimum".
+defineCapability({ ...COMMON, inputs: [{ name: 'amount', type: 'number', minimum: 1 }] });
+// @ts-expect-error: a capability has no field "dedline".
+defineCapability({ ...COMMON, dedline: 'PT1S' });
+`;
+
+test(
+  'the types of every export compile in strict mode, with TypeScript 5.9 and 7, for Node and for bundlers',
+  LONG,
+  async () => {
+    writeFileSync(join(folder, 'use.ts'), USE);
+    const options = ['--strict', '--noEmit', '--target', 'es2023', '--skipDefaultLibCheck'];
+    const types = ['--types', 'node', '--typeRoots', resolve('node_modules/@types')];
+    const nodenext = ['--module', 'nodenext', '--moduleResolution', 'nodenext'];
+    const bundler = ['--module', 'esnext', '--moduleResolution', 'bundler'];
+    const compile = async (name: string, how: readonly string[], isQuick = false) => {
+      const program = resolve('node_modules', name, 'bin/tsc');
+      const { version } = JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8'));
+      const skip = ['--skipLibCheck', `${isQuick}`];
+      const args = [program, ...options, ...skip, ...how, ...types, 'use.ts'];
+      const faults = await promisify(execFile)(process.execPath, args, { cwd: folder }).then(
+        () => '',
+        ({ stdout, stderr }) => stdout + stderr,
+      );
+      return [version.replace(/\.\d+$/, ''), how.at(-1), faults];
+    };
+
+    const compiled = await Promise.all([
+      compile('typescript-5.9', nodenext),
+      // The declarations of this run are those of the run before; only the way to them differs.
+      compile('typescript-5.9', bundler, true),
+      compile('typescript', nodenext),
+      compile('typescript', bundler),
+    ]);
+
+    assert.deepEqual(compiled, [
+      ['5.9', 'nodenext', ''],
+      ['5.9', 'bundler', ''],
+      ['7.0', 'nodenext', ''],
+      ['7.0', 'bundler', ''],
+    ]);
+  },
+);
+
+test(
   'writ init makes a service that installs, passes its tests, compiles and starts',
-  OFFICE,
+  LONG,
   async () => {
     const office = join(root, 'office');
     const own = { XDG_STATE_HOME: join(root, 'state') };

@@ -35,9 +35,11 @@ import type {
   DetailsFor,
   DetailsOf,
   InputDetails,
+  ListedField,
   ParametersOf,
   ReturnedFor,
   TypesOf,
+  WithKnownFields,
 } from './typed.ts';
 
 /** An effect without details may be written as its type alone. */
@@ -112,16 +114,16 @@ export interface CapabilityDefinition<
   readonly name: Name;
   readonly description: string;
   /** A schema of an object (zod, valibot, arktype), or a list. */
-  readonly inputs?: Inputs;
+  readonly inputs?: WithKnownFields<Inputs, ListedField>;
   /** For inputs that a schema declares, by name. */
   readonly input_details?: DetailsOf<Inputs, Details>;
   /** A schema of an object, or a type name with the names of its fields. */
-  readonly output?: Output;
+  readonly output?: WithKnownFields<Output, 'type' | 'fields'>;
   readonly side_effect: SideEffect;
   readonly minimum_scope: readonly string[];
   /** An amount alone is a fixed cost. */
   readonly cost?: Declared['cost'] | Money;
-  readonly requires_binding?: Bindings;
+  readonly requires_binding?: WithKnownFields<Bindings, keyof BindingRequirement>;
   readonly approval?: ApprovalPolicy<ParametersOf<Inputs>>;
   /** What exactly this call costs. Only for a cost that is `estimated`. */
   readonly price?: Price<ParametersOf<Inputs>, BindingsOf<Bindings>>;

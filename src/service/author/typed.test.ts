@@ -124,6 +124,39 @@ test('defineCapability() does not compile with a mistake', () => {
   });
 });
 
+test('defineCapability() does not compile with a misspelt field', () => {
+  const handler = () => ({});
+  const amount = { name: 'amount', type: 'number', required: false } as const;
+  const right = defineCapability({ ...COMMON, inputs: [amount, { ...amount, name: 'fee' }] });
+  const wrong = [
+    // @ts-expect-error A capability has no field "dedline".
+    defineCapability({ ...COMMON, dedline: 'PT1S', handler }),
+    defineCapability({
+      ...COMMON,
+      // @ts-expect-error An input of a list has no field "minimum".
+      inputs: [amount, { name: 'fee', type: 'number', minimum: 1 }],
+      handler: ({ fee }) => ({ fee: fee + 1 }),
+    }),
+    defineCapability({
+      ...COMMON,
+      // @ts-expect-error A resolution has no field "resolver".
+      inputs: [{ ...amount, resolution: { mode: 'backend_resolved', resolver: 'cities' } }],
+      handler,
+    }),
+    // @ts-expect-error An output has no field "field".
+    defineCapability({ ...COMMON, output: { type: 'a', fields: ['b'], field: ['c'] }, handler }),
+    defineCapability({
+      ...COMMON,
+      inputs: [{ name: 'quote', type: 'string' }],
+      // @ts-expect-error A binding has no field "age".
+      requires_binding: [{ type: 'quote', field: 'quote', age: 'PT1M' }],
+      handler,
+    }),
+  ];
+
+  assert.deepEqual([right.name, wrong.length], [COMMON.name, 5]);
+});
+
 test('defineCapability() does not compile with a schema that is no object', () => {
   const handler = () => ({});
   // @ts-expect-error A caller sends an object.

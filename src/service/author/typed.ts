@@ -141,12 +141,27 @@ type Unknown<Given, Known, Shown> = {
 /** Refuses names that the schema does not have, and fields that no detail has. */
 export type DetailsOf<Inputs extends DeclaredInputs, Details> = Details &
   Unknown<Details, InputNameOf<Inputs>, NoSuchInput> & {
-    readonly [Name in keyof Details]?: Unknown<Details[Name], keyof InputDetails, NoSuchField> & {
-      readonly resolution?: Details[Name] extends { resolution: infer Given }
-        ? Unknown<Given, keyof NonNullable<InputDetails['resolution']>, NoSuchField>
-        : unknown;
-    };
+    readonly [Name in keyof Details]?: KnownFields<Details[Name], keyof InputDetails>;
   };
+
+/**
+ * Refuses fields that no input of a list, output or binding has. TypeScript checks a literal for such fields only where its
+ * type is given, and here it is inferred from the literal.
+ */
+export type WithKnownFields<Given, Known> = Given &
+  (Given extends readonly unknown[]
+    ? { readonly [Index in keyof Given & `${number}`]: KnownFields<Given[Index], Known> }
+    : Given extends AnySchema
+      ? unknown
+      : KnownFields<Given, Known>);
+
+type KnownFields<Given, Known> = Unknown<Given, Known, NoSuchField> & {
+  readonly resolution?: Given extends { resolution: infer Resolution }
+    ? Unknown<Resolution, keyof NonNullable<InputDetails['resolution']>, NoSuchField>
+    : unknown;
+};
+
+export type ListedField = keyof ListedInput;
 
 /** What only the protocol knows of an input, beside its schema. */
 export type InputDetails = Pick<
