@@ -51,6 +51,19 @@ const MACHINE = new RegExp(
   `(?<![\\w.~*-])/(wo${''}rk|ro${''}ot|ho${''}me)/|\\bregis${''}try\\.[a-z-]+\\.[a-z]+|^\\s*(@.*:)?regis${''}try\\s*=`,
   'gm',
 );
+/** What a reader may type or copy: pages, help texts and examples. */
+const FOR_READERS =
+  /^(?!docs\/decisions\/|.*\.test\.).*\.md$|^(?!.*\.test\.)(examples|deploy|src\/cli)\//;
+/** Fetches what no lock file names, in a shell, in YAML or in JSON. */
+const UNPINNED = /\bnpx["',\s]+(-y|--yes)\b|\bnpm exec\b|@latest\b|\b(pnpm|yarn|bunx?) (dlx|x)\b/g;
+const NPX = /\bnpx["',\][\s]+(?:args["':\s[]+)?(?!args\b)([\w@][\w@/.-]*)/g;
+/** Programs that pages run with npx, and what installs each. */
+const INSTALLED_BY: Record<string, RegExp> = {
+  writ: /./,
+  'mcp-server-filesystem': /npm install [^\n]*@modelcontextprotocol\/server-filesystem@\d/,
+  // The starter has it.
+  tsx: /writ init/,
+};
 /** A block of code as a whole, or one quoted name. */
 const QUOTED = /^```[\s\S]*?^```|`[^`\n]+`/gm;
 const CITED_DECISIONS = /\bdecisions?[ /]\d{4}\b((,| and|, and) \d{4}\b)*/gi;
@@ -121,6 +134,20 @@ const RULES = {
       return isPath(name) && !isThere(files, name);
     }),
 
+  'no page, help text or example downloads a package that nothing pins': (files) => [
+    ...matches(files, FOR_READERS, UNPINNED),
+    ...matches(files, FOR_READERS, NPX).filter((text) => {
+      const [path = ''] = text.split(': contains ');
+      const [, program = ''] = /([\w@][\w@/.-]*)$/.exec(text) ?? [];
+      const installs = INSTALLED_BY[program];
+      // A help text and a policy name a program; the page beside them installs it.
+      return (
+        !installs ||
+        (path.endsWith('.md') && path !== 'docs/cli.md' && !installs.test(files.get(path) ?? ''))
+      );
+    }),
+  ],
+
   'no path of one machine and no address of a package source is written down': (files) =>
     matches(files, /./, MACHINE),
 } satisfies Record<string, Rule>;
@@ -138,6 +165,7 @@ for (const [name, rule] of Object.entries(RULES)) {
 const TIME_RULE = 'only files that test/layers.ts lists ask Node for time or chance';
 const LAYER_RULE = 'layers and rooms import only what test/layers.ts allows them';
 const PACKAGE_RULE = 'packages are imported only where test/layers.ts places them';
+const DOWNLOAD_RULE = 'no page, help text or example downloads a package that nothing pins';
 /** A file that breaks the rule, in a repository without any other file. */
 const VIOLATIONS: [RuleName, path: string, content: string][] = [
   [LAYER_RULE, 'src/domain/a.ts', "import { a } from '../storage/a.ts';"],
@@ -180,6 +208,12 @@ const VIOLATIONS: [RuleName, path: string, content: string][] = [
     `See decision ${'0001'}.`,
   ],
   ['the pages for a newcomer name only paths that exist', 'README.md', 'See `src/gone.ts`.'],
+  [DOWNLOAD_RULE, 'docs/a.md', 'npx -y some-server'],
+  [DOWNLOAD_RULE, 'examples/a/policy.yaml', 'command: [npx, --yes, "@some/server"]'],
+  [DOWNLOAD_RULE, 'src/cli/a.ts', "'npx some-server ./shared'"],
+  [DOWNLOAD_RULE, 'docs/a.md', 'npm install writ@latest'],
+  [DOWNLOAD_RULE, 'docs/a.md', 'npx mcp-server-filesystem ./shared'],
+  [DOWNLOAD_RULE, 'docs/a.md', '"command": "npx", "args": ["some-server"]'],
   [
     'no path of one machine and no address of a package source is written down',
     'docs/a.md',
