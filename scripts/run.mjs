@@ -29,7 +29,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const STAMP = join(ROOT, 'node_modules/.writ-install');
+/** Has its own lock file: only those who build the site install what it takes. */
+const SITE = join(ROOT, 'site');
 const SHOWCASE = join(ROOT, 'dist/examples/travel/main.js');
 /** Of the console: written last, and made of the sources in these folders. */
 const PAGES = join(ROOT, 'dist/src/console-page/index.html');
@@ -49,7 +50,10 @@ let hasLock = false;
 /** Each release line that package.json admits and that is maintained or widely used. */
 const NODES = ['20', '22', '24'];
 /** What a new clone does not have. */
-const NOT_CLONED = ['node_modules', 'dist', 'coverage', '.writ', '.writ-lock'];
+const NOT_CLONED = [
+  ...['node_modules', 'dist', 'coverage', '.writ', '.writ-lock'],
+  ...['site/node_modules', 'site/dist'],
+];
 
 const SOURCES = ['--conditions=writ-source', '--import', 'tsx'];
 
@@ -67,6 +71,8 @@ const TOOLS = {
   pictures: [...SOURCES, 'scripts/pictures.ts'],
   'try-deploy': [...SOURCES, 'scripts/try-deploy.ts'],
   release: [...SOURCES, 'scripts/release.ts'],
+  site: [...SOURCES, 'scripts/site.ts'],
+  'try-site': [...SOURCES, 'scripts/try-site.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -86,6 +92,8 @@ const VERBS = {
   pictures: (args) => run('pictures', args),
   'deploy:try': async (args) => (await build()) || run('try-deploy', args),
   'release:notes': (args) => run('release', args),
+  site: async (args) => (await install(SITE)) || run('site', args),
+  'site:try': async (args) => (await install(SITE)) || run('try-site', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);
@@ -115,32 +123,39 @@ function olderNode() {
 }
 
 /** The stamp is removed before an install begins and written after it ended. */
-async function install() {
-  const lock = createHash('sha256').update(readFileSync(join(ROOT, 'package-lock.json')));
+async function install(folder = ROOT) {
+  const lock = createHash('sha256').update(readFileSync(join(folder, 'package-lock.json')));
   const [major] = process.versions.node.split('.');
   const wanted = `${lock.digest('hex')} ${process.platform}-${process.arch} node${major}`;
-  if (stamp() === wanted) return 0;
+  if (stamp(folder) === wanted) return 0;
   // The run that was waited for may have installed the same.
-  return alone(async () => (stamp() === wanted ? 0 : installNow(wanted)));
+  return alone(async () => (stamp(folder) === wanted ? 0 : installNow(folder, wanted)));
 }
 
-async function installNow(/** @type {string} */ wanted) {
-  say('Installing dependencies');
-  rmSync(STAMP, { force: true });
+async function installNow(/** @type {string} */ folder, /** @type {string} */ wanted) {
+  say(folder === ROOT ? 'Installing dependencies' : 'Installing what builds the site');
+  rmSync(stampOf(folder), { force: true });
   // `--include=dev`: under NODE_ENV=production npm would leave out the compiler.
   const flags = ['--include=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
-  const code = await exitOf([...npm(), 'ci', ...flags, '--loglevel=error'], { quiet: true });
-  if (code === 0) writeFileSync(STAMP, wanted);
+  const code = await exitOf([...npm(), 'ci', ...flags, '--loglevel=error'], {
+    cwd: folder,
+    quiet: true,
+  });
+  if (code === 0) writeFileSync(stampOf(folder), wanted);
   else say(`Cannot install the dependencies: npm ci ended with exit code ${code}`);
   return code;
 }
 
-function stamp() {
+function stamp(/** @type {string} */ folder) {
   try {
-    return readFileSync(STAMP, 'utf8');
+    return readFileSync(stampOf(folder), 'utf8');
   } catch {
     return undefined;
   }
+}
+
+function stampOf(/** @type {string} */ folder) {
+  return join(folder, 'node_modules/.writ-install');
 }
 
 /** The npm that started this script; another package manager cannot read the lock file. */

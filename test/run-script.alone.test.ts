@@ -39,6 +39,19 @@ test('run.mjs installs once for one lock file, and again when it changed', () =>
   assert.deepEqual(installs, [true, false, true]);
 });
 
+test('run.mjs installs what builds the site when the site is asked for, once for one lock file', () => {
+  const root = checkout();
+  const isInstalled = (verb: string) => runIn(root, verb).stderr.includes('what builds the site');
+
+  const built = isInstalled('build');
+  const first = isInstalled('site');
+  const second = isInstalled('site');
+  writeFileSync(join(root, 'site/package-lock.json'), '{ }');
+  const changed = isInstalled('site');
+
+  assert.deepEqual([built, first, second, changed], [false, true, false, true]);
+});
+
 test('run.mjs builds the pages once, and again when a source of theirs changed', () => {
   const root = checkout();
   const built = () => readFileSync(join(root, 'built.txt'), 'utf8');
@@ -134,6 +147,8 @@ function checkout(manifest: object = {}, install = '', tool = ''): string {
   const files = {
     'package.json': JSON.stringify({ type: 'module', engines: { node: '>=20.20' }, ...manifest }),
     'package-lock.json': '{}',
+    'site/package-lock.json': '{}',
+    'site/node_modules/empty.txt': '',
     'npm-cli.js': install,
     'node_modules/typescript/bin/tsc': tool,
     'node_modules/vite/bin/vite.js': BUILD_PAGES,

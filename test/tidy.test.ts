@@ -24,9 +24,9 @@ const FOLDER_FILES_MAX = 20;
 
 const SHIPPED = /^src\/.*(?<!\.test)\.ts$/;
 const EXAMPLES = /^examples\/.*(?<!\.test)\.ts$/;
-const WITH_HEADER = /^(src|examples|scripts)\/.*(?<!\.test)\.(ts|mjs)$/;
+const WITH_HEADER = /^(src|examples|scripts|site)\/.*(?<!\.test)\.(ts|mjs)$/;
 const HEADER = /^(#!.*\n)?(\/\/ @ts-check\n)?\/\*\*(?:(?!\*\/)[\s\S])*\w(?:(?!\*\/)[\s\S])*@module/;
-const CODE = /^(src|test|examples|bench|scripts)\/.*\.(ts|mjs)$/;
+const CODE = /^(src|test|examples|bench|scripts|site)\/.*\.(ts|mjs)$/;
 const TIME_AND_CHANCE = new RegExp(
   `^(?! *(\\*|//)).*?\\b(${[
     'new Date\\b(?!\\([^)])',
@@ -327,7 +327,8 @@ function roomOf(path: string): string {
 /** A path of this repository, as opposed to a route, a package, a media type or a pattern. */
 function isPath(name: string): boolean {
   if (!/^[\w.-]+(\/[\w.-]+)*\/?$/.test(name)) return false;
-  if (/^(\.\/|writ\/|writ\.config\.|svc\/|dist\/|node_modules\/|\.writ\/)/.test(name)) return false;
+  if (/^(\.\/|writ\/|writ\.config\.|svc\/|(site\/)?(dist|node_modules)\b|\.writ\/)/.test(name))
+    return false;
   if (/^(application|text|image|multipart)\/[\w.+-]+$/.test(name)) return false;
   return name.includes('/') || /\.(ts|m?js|json|md|ya?ml|sql|css|html)$/.test(name);
 }
