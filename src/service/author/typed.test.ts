@@ -127,7 +127,13 @@ test('defineCapability() does not compile with a mistake', () => {
 test('defineCapability() does not compile with a misspelt field', () => {
   const handler = () => ({});
   const amount = { name: 'amount', type: 'number', required: false } as const;
-  const right = defineCapability({ ...COMMON, inputs: [amount, { ...amount, name: 'fee' }] });
+  const more = ['a', 'b'].map((name) => ({ name, type: 'string' as const }));
+  const right = [
+    defineCapability({ ...COMMON, inputs: [amount, { ...amount, name: 'fee' }], handler }),
+    defineCapability({ ...COMMON, inputs: [...more, amount], handler }),
+    defineCapability({ ...COMMON, inputs: [amount, ...more], handler }),
+    defineCapability({ ...COMMON, inputs: more, handler }),
+  ];
   const wrong = [
     // @ts-expect-error A capability has no field "dedline".
     defineCapability({ ...COMMON, dedline: 'PT1S', handler }),
@@ -154,7 +160,7 @@ test('defineCapability() does not compile with a misspelt field', () => {
     }),
   ];
 
-  assert.deepEqual([right.name, wrong.length], [COMMON.name, 5]);
+  assert.deepEqual([right.length, wrong.length], [4, 5]);
 });
 
 test('defineCapability() does not compile with a schema that is no object', () => {

@@ -150,10 +150,15 @@ export type DetailsOf<Inputs extends DeclaredInputs, Details> = Details &
  */
 export type WithKnownFields<Given, Known> = Given &
   (Given extends readonly unknown[]
-    ? { readonly [Index in keyof Given & `${number}`]: KnownFields<Given[Index], Known> }
+    ? CheckedItems<Given, keyof Given & `${number}`, Known>
     : Given extends AnySchema
       ? unknown
       : KnownFields<Given, Known>);
+
+/** A list that begins with others (`[...more, last]`) has no item at a known place, and stays the list that it is. */
+type CheckedItems<Given, Index extends keyof Given, Known> = [Index] extends [never]
+  ? unknown
+  : { readonly [At in Index]: KnownFields<Given[At], Known> };
 
 type KnownFields<Given, Known> = Unknown<Given, Known, NoSuchField> & {
   readonly resolution?: Given extends { resolution: infer Resolution }
