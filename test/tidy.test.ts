@@ -62,7 +62,7 @@ const INSTALLED_BY: Record<string, RegExp> = {
   writ: /./,
   'mcp-server-filesystem': /npm install [^\n]*@modelcontextprotocol\/server-filesystem@\d/,
   // The starter has it.
-  tsx: /writ init/,
+  tsx: /writ init|npm install [^\n]*\btsx\b/,
 };
 /** A block of code as a whole, or one quoted name. */
 const QUOTED = /^```[\s\S]*?^```|`[^`\n]+`/gm;
