@@ -73,12 +73,14 @@ const TOOLS = {
   release: [...SOURCES, 'scripts/release.ts'],
   site: [...SOURCES, 'scripts/site.ts'],
   'try-site': [...SOURCES, 'scripts/try-site.ts'],
+  'fast-tests': [...SOURCES, 'scripts/fast-tests.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
 const VERBS = {
   start: async (args) => (await build()) || start(args),
   test: async (args) => (await build()) || test(args),
+  'test:fast': (args) => run('fast-tests', args),
   'test:nodes': testNodes,
   check,
   ok: async (args) => (await build()) || (await check()) || test(args),
