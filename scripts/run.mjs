@@ -74,6 +74,7 @@ const TOOLS = {
   site: [...SOURCES, 'scripts/site.ts'],
   'try-site': [...SOURCES, 'scripts/try-site.ts'],
   'fast-tests': [...SOURCES, 'scripts/fast-tests.ts'],
+  demo: [...SOURCES, 'scripts/demo/main.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -96,6 +97,7 @@ const VERBS = {
   'release:notes': (args) => run('release', args),
   site: async (args) => (await install(SITE)) || run('site', args),
   'site:try': async (args) => (await install(SITE)) || run('try-site', args),
+  demo: async (args) => (await build()) || run('demo', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -10,46 +10,89 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
 const COLOURS_MAX = 256;
-const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
+export const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 const PALETTE_KIND = 3;
 
 export function smallPng(png: Buffer): Buffer {
-  const { width, height, colours } = pixelsOf(png);
+  const pixels = pixelsOf(png);
   const counts = new Map<number, number>();
-  for (const colour of colours) counts.set(colour, (counts.get(colour) ?? 0) + 1);
-  const palette = [...counts]
-    .sort(([, one], [, other]) => other - one)
-    .slice(0, COLOURS_MAX)
-    .map(([colour]) => colour);
-  const places = new Map([...counts.keys()].map((colour) => [colour, nearest(palette, colour)]));
-  // Each line begins with its filter: none.
-  const lines = Buffer.alloc(height * (width + 1));
-  for (let at = 0; at < colours.length; at++) {
-    lines[at + Math.floor(at / width) + 1] = places.get(colours[at] as number) as number;
-  }
-  const header = Buffer.alloc(13);
-  header.writeUInt32BE(width, 0);
-  header.writeUInt32BE(height, 4);
-  header.set([8, PALETTE_KIND], 8);
-  const entries = Buffer.concat(palette.map((colour) => Buffer.from(bytesOf(colour))));
-  const content = deflateSync(lines, { level: 9 });
+  countColours(pixels, counts);
+  const palette = paletteOf(counts);
+  const whole = { x: 0, y: 0, width: pixels.width, height: pixels.height };
   return Buffer.concat([
     SIGNATURE,
-    chunk('IHDR', header),
-    chunk('PLTE', entries),
-    chunk('IDAT', content),
+    chunk('IHDR', headerOf(pixels)),
+    chunk('PLTE', palette.entries),
+    chunk('IDAT', contentOf(pixels, whole, palette)),
     chunk('IEND', Buffer.alloc(0)),
   ]);
 }
 
-interface Pixels {
+export interface Pixels {
   readonly width: number;
   readonly height: number;
   /** Red, green and blue as one number, line by line. */
   readonly colours: Uint32Array;
 }
 
-function pixelsOf(png: Buffer): Pixels {
+export interface Rectangle {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Palette {
+  /** The content of the chunk PLTE. */
+  readonly entries: Buffer;
+  /** The place in the palette of each counted colour. */
+  readonly places: ReadonlyMap<number, number>;
+}
+
+/** Adds the pixels of each colour. */
+export function countColours({ colours }: Pixels, counts: Map<number, number>): void {
+  for (const colour of colours) counts.set(colour, (counts.get(colour) ?? 0) + 1);
+}
+
+/** The most frequent colours, and for each other one the nearest of them. */
+export function paletteOf(counts: ReadonlyMap<number, number>): Palette {
+  const palette = [...counts]
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, COLOURS_MAX)
+    .map(([colour]) => colour);
+  return {
+    entries: Buffer.concat(palette.map((colour) => Buffer.from(bytesOf(colour)))),
+    places: new Map([...counts.keys()].map((colour) => [colour, nearest(palette, colour)])),
+  };
+}
+
+/** The content of the chunk IHDR of a picture with a palette. */
+export function headerOf({ width, height }: Pixels): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  header.set([8, PALETTE_KIND], 8);
+  return header;
+}
+
+/** A part of a picture as places in the palette, compressed. */
+export function contentOf(
+  { width, colours }: Pixels,
+  part: Rectangle,
+  { places }: Palette,
+): Buffer {
+  // Each line begins with its filter: none.
+  const lines = Buffer.alloc(part.height * (part.width + 1));
+  for (let y = 0; y < part.height; y++) {
+    const [from, to] = [(part.y + y) * width + part.x, y * (part.width + 1) + 1];
+    for (let x = 0; x < part.width; x++) {
+      lines[to + x] = places.get(colours[from + x] as number) as number;
+    }
+  }
+  return deflateSync(lines, { level: 9 });
+}
+
+export function pixelsOf(png: Buffer): Pixels {
   const chunks = new Map<string, Buffer[]>();
   for (let at = SIGNATURE.length; at < png.length; ) {
     const length = png.readUInt32BE(at);
@@ -75,20 +118,29 @@ function pixelsOf(png: Buffer): Pixels {
 
 /** PNG, section 9.2: a byte is stored as its difference from the bytes left, above and above left. */
 function unfilter(line: Buffer, before: Buffer, kind: { filter: number; size: number }): void {
+  const guess = GUESSES[kind.filter] as (typeof GUESSES)[number];
   for (let x = 0; x < line.length; x++) {
-    const left = line[x - kind.size] ?? 0;
-    const above = before[x] as number;
-    const corner = before[x - kind.size] ?? 0;
-    const guesses = [0, left, above, (left + above) >> 1, paeth(left, above, corner)];
-    line[x] = (line[x] as number) + (guesses[kind.filter] as number);
+    const isFirst = x < kind.size;
+    const left = isFirst ? 0 : (line[x - kind.size] as number);
+    const corner = isFirst ? 0 : (before[x - kind.size] as number);
+    line[x] = (line[x] as number) + guess(left, before[x] as number, corner);
   }
 }
 
+/** By the number of the filter. */
+const GUESSES = [
+  () => 0,
+  (left: number) => left,
+  (_left: number, above: number) => above,
+  (left: number, above: number) => (left + above) >> 1,
+  paeth,
+] as const;
+
 function paeth(left: number, above: number, corner: number): number {
   const guess = left + above - corner;
-  const [toLeft, toAbove, toCorner] = [left, above, corner].map((each) =>
-    Math.abs(guess - each),
-  ) as [number, number, number];
+  const toLeft = Math.abs(guess - left);
+  const toAbove = Math.abs(guess - above);
+  const toCorner = Math.abs(guess - corner);
   if (toLeft <= toAbove && toLeft <= toCorner) return left;
   return toAbove <= toCorner ? above : corner;
 }
@@ -107,7 +159,7 @@ function bytesOf(colour: number): number[] {
   return [colour >> 16, (colour >> 8) & 0xff, colour & 0xff];
 }
 
-function chunk(name: string, content: Buffer): Buffer {
+export function chunk(name: string, content: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(name, 'latin1'), content]);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(content.length);

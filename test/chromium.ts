@@ -7,7 +7,7 @@
  * @module
  */
 
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
 import { canInstall, findProgram, installPackages, isExecutable, isRoot } from './debian.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
@@ -23,12 +23,25 @@ const FLAGS = [
 
 /** A browser without a window. The caller closes it. */
 export async function openBrowser(): Promise<Browser> {
-  const executablePath = findChromium() ?? (await installChromium());
-  // The sandbox needs a user; as root there is none to fall back to.
-  return chromium.launch({ executablePath, args: FLAGS, chromiumSandbox: !isRoot() });
+  return launchChromium(findChromium() ?? (await installChromium()));
 }
 
-function findChromium(): string | undefined {
+/** Starts this program, without a window. The caller closes it. */
+export function launchChromium(
+  executablePath: string,
+  options: LaunchOptions = {},
+): Promise<Browser> {
+  return chromium.launch({
+    ...options,
+    executablePath,
+    args: FLAGS,
+    // The sandbox needs a user; as root there is none to fall back to.
+    chromiumSandbox: !isRoot(),
+  });
+}
+
+/** The program in `CHROME_PATH`, or one on the path. */
+export function findChromium(): string | undefined {
   const given = process.env.CHROME_PATH;
   if (given) {
     if (isExecutable(given)) return given;

@@ -169,6 +169,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** The framework of each example that mounts a service in an app. */
 export const EXAMPLE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'examples/demo': ['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio'],
   'examples/express': ['express'],
   'examples/hono': ['hono', '@hono/node-server'],
 };
