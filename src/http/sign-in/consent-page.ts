@@ -169,7 +169,7 @@ function limitField(view: ConsentPageView): string {
 <span class="row"><input class="amount" id="limit" name="limit" inputmode="decimal" maxlength="32" value="${text(limit)}"
  aria-describedby="limit-hint limit-needs"> ${currencyField(currencies, chosenCurrency)}</span>
 <small id="limit-hint">All its sub-agents included. 0 means that it cannot spend.${hint}</small>
-<p class="needs small warn" id="limit-needs">What you ticked costs money: set a limit above 0.</p></div>`;
+<p class="needs small warn" id="limit-needs">What you ticked costs money: the limit has to be above 0.</p></div>`;
 }
 
 function currencyField(currencies: readonly string[], chosen: string): string {
