@@ -8,7 +8,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import type { Guarded } from './guarded.ts';
 import type { Narrator } from './narrator.ts';
 import { SCALE } from './stage.ts';
@@ -57,8 +57,7 @@ export async function chromiumPerson(browser: Browser, options: PersonOptions): 
       await page.getByLabel('Spend at most, in total').fill(LIMIT);
       await page.getByLabel('For', { exact: true }).fill('Invoices of November');
       await page.getByLabel('May it pass this on?').selectOption('1');
-      const limits = page.getByText('Within which limits?');
-      await limits.evaluate('(found) => found.scrollIntoView()');
+      await toTop(page.getByText('Within which limits?'));
       await narrator.show(page, 'The consent page: the limits');
       await page.getByRole('button', { name: 'Let it act' }).click();
       await page.waitForURL(/\/callback\?/);
@@ -79,8 +78,7 @@ export async function chromiumPerson(browser: Browser, options: PersonOptions): 
     },
     async lookAt(path, heading, caption) {
       await page.goto(`${guard.pages}${path}`);
-      const found = page.getByRole('heading', { name: heading }).first();
-      await found.evaluate('(found) => found.scrollIntoView()');
+      await toTop(page.getByRole('heading', { name: heading }).first());
       await narrator.show(page, caption);
     },
   };
@@ -127,6 +125,20 @@ async function addPasskey(phone: BrowserContext, page: Page, guard: Guarded): Pr
   await page.getByLabel('Name', { exact: true }).fill('Phone');
   await page.getByRole('button', { name: 'Add this passkey' }).click();
   await page.getByRole('heading', { level: 2, name: 'Phone' }).waitFor();
+}
+
+/** Scrolls so that this is at the upper edge, once it is there. */
+async function toTop(found: Locator): Promise<void> {
+  await found.evaluate((element) => (element as unknown as Scrollable).scrollIntoView());
+  // Until it is drawn: Chromium cannot take a picture in between.
+  await found
+    .page()
+    .evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+}
+
+/** An element of the page; this program has no types of the DOM. */
+interface Scrollable {
+  scrollIntoView(): void;
 }
 
 async function signIn(page: Page, key: string): Promise<void> {
