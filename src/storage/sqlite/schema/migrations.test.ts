@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'vitest';
 import { closedAtEnd } from '../../../../test/ends.ts';
 import { type Connection, openConnection } from '../connection.ts';
-import { MIGRATIONS, migrate, unmadeFile } from './migrations.ts';
+import { MIGRATIONS, migrate, takeStep, unmadeFile } from './migrations.ts';
 
 let connection: Connection;
 
@@ -29,6 +29,35 @@ test('migrate() changes nothing the second time', () => {
   assert.deepEqual(connection.get('SELECT * FROM store'), logId);
   assert.equal(versionOf(), BigInt(MIGRATIONS.length));
 });
+
+test('migrate() makes of an empty file at once what all steps make of it, with a log id of its own', () => {
+  const stepwise = closedAtEnd(openConnection(':memory:'));
+  for (let version = 0; version < MIGRATIONS.length; version++) takeStep(stepwise, version);
+  migrate(connection);
+
+  const [whole, steps] = [contentOf(connection), contentOf(stepwise)];
+  assert.ok(whole.rows.length > 0);
+  assert.notEqual(whole.logId, steps.logId);
+  assert.deepEqual({ ...whole, logId: '' }, { ...steps, logId: '' });
+});
+
+/** All that a store has, in the order of its making; the place of its log id is marked. */
+function contentOf(store: Connection) {
+  const schema = store.all<{ type: string; name: string }>(
+    'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid',
+  );
+  const { log_id: logId } = store.get<{ log_id: string }>('SELECT log_id FROM store') ?? {
+    log_id: '',
+  };
+  const rows = schema
+    .filter(({ type }) => type === 'table')
+    .flatMap(({ name }) => store.all<object>(`SELECT '${name}' AS "table", * FROM "${name}"`))
+    .map((row) => Object.entries(row).map(([key, value]) => [key, value === logId || value]));
+  const settings = ['application_id', 'user_version', 'foreign_keys', 'busy_timeout'].map((name) =>
+    store.get(`PRAGMA ${name}`),
+  );
+  return { schema, rows, settings, logId };
+}
 
 test('migrate() makes every table strict', () => {
   migrate(connection);

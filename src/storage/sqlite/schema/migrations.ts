@@ -10,7 +10,13 @@
 
 import { newUuid } from '../../../platform.ts';
 import { newerStore, type OnStep, olderStore } from '../../port/versions.ts';
-import { BUSY_TIMEOUT_MS, type Connection, rollBack } from '../connection.ts';
+import {
+  BUSY_TIMEOUT_MS,
+  type Connection,
+  IN_MEMORY,
+  openConnection,
+  rollBack,
+} from '../connection.ts';
 import { AGENTS } from './agents.ts';
 import { APPROVED_THROUGH, REQUESTED_THROUGH } from './approvals.ts';
 import { ASKED_BY } from './asked.ts';
@@ -20,6 +26,7 @@ import { DEBTS } from './debts.ts';
 import { DECLARATIONS } from './declarations.ts';
 import { IDENTITIES } from './identities.ts';
 import { BOUNDED_LISTS } from './lists.ts';
+import { type Blueprint, blueprintOf, build } from './new-store.ts';
 import { ORIGINS } from './origins.ts';
 import { PASSKEYS } from './passkeys.ts';
 import { ROW_MACS } from './rows.ts';
@@ -84,8 +91,13 @@ function takeSteps(connection: Connection, migrations: readonly Migration[], onS
       version = before;
       if (version < migrations.length) {
         refuse(unfitFile(connection, migrations));
-        takeStep(connection, version, migrations);
-        version += 1;
+        if (version === 0 && migrations === MIGRATIONS) {
+          makeWhole(connection);
+          version = migrations.length;
+        } else {
+          takeStep(connection, version, migrations);
+          version += 1;
+        }
       }
       connection.script('COMMIT');
       const milliseconds = connection.platform.now() - started;
@@ -94,6 +106,27 @@ function takeSteps(connection: Connection, migrations: readonly Migration[], onS
       rollBack(connection);
       throw error;
     }
+  }
+}
+
+/** Of a store that the steps made in this process, once. */
+let blueprint: Blueprint | undefined;
+
+/** Makes a store of the last version in an empty file. Only inside a transaction. */
+function makeWhole(connection: Connection): void {
+  blueprint ??= wholeStore();
+  build(connection, blueprint);
+  connection.script(`PRAGMA application_id = ${APPLICATION_ID}`);
+  connection.script(`PRAGMA user_version = ${MIGRATIONS.length}`);
+}
+
+function wholeStore(): Blueprint {
+  const store = openConnection(IN_MEMORY);
+  try {
+    for (let version = 0; version < MIGRATIONS.length; version++) takeStep(store, version);
+    return blueprintOf(store);
+  } finally {
+    store.close();
   }
 }
 
