@@ -11,11 +11,13 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { Client, DatabaseError } from 'pg';
+import { Client, DatabaseError, Pool } from 'pg';
 import { inject } from 'vitest';
 import { openPostgres } from '../src/storage/postgres/store.ts';
 import { atEnd } from './ends.ts';
 import { makeDatabase } from './postgres.ts';
+
+type Server = Pick<Client, 'query'> | Pick<Pool, 'query'>;
 
 export interface Place {
   readonly url: string;
@@ -30,7 +32,7 @@ const KEPT_PREFIX = 'kept_';
 /** A store without a token or an entry, dropped at the end. `drop` also ends connections that were left open. */
 export async function emptyStore(): Promise<Place> {
   const url = new URL(inject('postgresUrl'));
-  const name = (await withClient(url.href, takeKept)) ?? (await makeStore());
+  const name = (await takeKept(theServer())) ?? (await makeStore());
   url.pathname = `/${name}`;
   let dropping: Promise<void> | undefined;
   const drop = () => {
@@ -50,7 +52,7 @@ export async function dropKept(serverUrl: string): Promise<void> {
   });
 }
 
-async function takeKept(server: Client): Promise<string | undefined> {
+async function takeKept(server: Server): Promise<string | undefined> {
   for (const kept of await keptNames(server)) {
     const name = newName('test_');
     if (await isRenamed(server, kept, name)) return name;
@@ -58,7 +60,7 @@ async function takeKept(server: Client): Promise<string | undefined> {
   return undefined;
 }
 
-async function keptNames(server: Client): Promise<string[]> {
+async function keptNames(server: Server): Promise<string[]> {
   const { rows } = await server.query<{ datname: string }>(
     `SELECT datname FROM pg_database WHERE starts_with(datname, '${KEPT_PREFIX}')`,
   );
@@ -66,7 +68,7 @@ async function keptNames(server: Client): Promise<string[]> {
 }
 
 /** Not when somebody else was quicker: then there is no database by that name. */
-async function isRenamed(server: Client, from: string, to: string): Promise<boolean> {
+async function isRenamed(server: Server, from: string, to: string): Promise<boolean> {
   try {
     await server.query(`ALTER DATABASE ${from} RENAME TO ${to}`);
     return true;
@@ -88,21 +90,18 @@ async function makeStore(): Promise<string> {
  */
 async function giveBack(url: string, name: string): Promise<void> {
   const emptied = newName('emptied_');
-  await withClient(inject('postgresUrl'), async (server) => {
-    await server.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-    await server.query(
-      'SELECT pg_terminate_backend(pid, $1) FROM pg_stat_activity WHERE datname = $2',
-      [END_MS_MAX, name],
-    );
-    await server.query(`ALTER DATABASE ${name} RENAME TO ${emptied}`);
-    await server.query(`ALTER DATABASE ${emptied} ALLOW_CONNECTIONS true`);
-  });
+  const on = theServer();
+  await on.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+  await on.query('SELECT pg_terminate_backend(pid, $1) FROM pg_stat_activity WHERE datname = $2', [
+    END_MS_MAX,
+    name,
+  ]);
+  await on.query(`ALTER DATABASE ${name} RENAME TO ${emptied}`);
+  await on.query(`ALTER DATABASE ${emptied} ALLOW_CONNECTIONS true`);
   const place = new URL(url);
   place.pathname = `/${emptied}`;
   await withClient(place.href, empty);
-  await withClient(inject('postgresUrl'), (server) =>
-    server.query(`ALTER DATABASE ${emptied} RENAME TO ${newName(KEPT_PREFIX)}`),
-  );
+  await on.query(`ALTER DATABASE ${emptied} RENAME TO ${newName(KEPT_PREFIX)}`);
 }
 
 /** Leaves what a migration leaves. */
@@ -151,6 +150,23 @@ INSERT INTO origins (first, log_id) SELECT 0, log_id FROM meta`;
 
 function newName(prefix: string): string {
   return `${prefix}${randomBytes(8).toString('hex')}`;
+}
+
+/** Connections to the server for all stores of this thread: a new one costs as much as emptying does. */
+let server: Pool | undefined;
+
+function theServer(): Pool {
+  if (server) return server;
+  server = new Pool({
+    connectionString: inject('postgresUrl'),
+    max: 2,
+    idleTimeoutMillis: 0,
+    // They end with the thread.
+    allowExitOnIdle: true,
+  });
+  // The server ended one that was idle: the next query makes another.
+  server.on('error', () => undefined);
+  return server;
 }
 
 async function withClient<Result>(
