@@ -6,13 +6,23 @@
  */
 
 import assert from 'node:assert/strict';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { describe, test } from 'vitest';
 import { openBrowser } from '../chromium.ts';
 import { closedAtEnd } from '../ends.ts';
 import { sealed } from '../log/support.ts';
 import { ALICE, BOB, eventually } from '../world.ts';
-import { ADMIN, agentOf, askedFor, faultsOf, openDesk, SEARCH, SLOW, visit } from './views-rig.ts';
+import {
+  ADMIN,
+  agentOf,
+  askedFor,
+  faultsOf,
+  openDesk,
+  SEARCH,
+  SLOW,
+  type Visit,
+  visit,
+} from './views-rig.ts';
 
 const SCHEMES = ['light', 'dark'] as const;
 const WIDTHS = [390, 1_280];
@@ -181,21 +191,22 @@ async function wrongWith(page: Page): Promise<string[]> {
   return wrong;
 }
 
-/** The browser of each person, signed in once. */
+/** The page of each person, signed in once: a page of its own for each view costs a process and a window. */
 const people = new Map(
   await Promise.all(
-    [ALICE, BOB, ADMIN].map(async (key): Promise<[string, BrowserContext]> => {
-      const { page } = await visit(browser, desk, key, { path: '/console/agents' });
-      return [key, page.context()];
+    [ALICE, BOB, ADMIN].map(async (key): Promise<[string, Visit]> => {
+      return [key, await visit(browser, desk, key, { path: '/console/agents' })];
     }),
   ),
 );
 
-async function opened(key: string, path: string) {
-  const page = closedAtEnd(await (people.get(key) as BrowserContext).newPage());
-  const complaints: string[] = [];
-  page.on('console', (said) => void complaints.push(said.text()));
-  page.on('pageerror', (error) => void complaints.push(error.message));
+/** Loads the view anew, as it looks before `wrongWith()` changes the look. */
+async function opened(key: string, path: string): Promise<Visit> {
+  const { page, complaints } = people.get(key) as Visit;
+  await page.goto('about:blank');
+  await page.setViewportSize({ width: 1_280, height: 720 });
+  await page.emulateMedia({ colorScheme: null });
+  complaints.length = 0;
   await page.goto(`${desk.pages}/console/${path}`);
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   return { page, complaints };
