@@ -70,8 +70,8 @@ export default defineConfig({
           name: 'process',
           include: ['test/**/*.process.test.ts'],
           env: { TMPDIR },
-          // These start a browser or programs and wait for them, so two files run at once. Each file has
-          // folders of its own, and the system chooses its ports.
+          // These start a browser or programs, wait for them or kill them, so two files run at once. Each
+          // file has folders and databases of its own, and the system chooses its ports.
           pool: 'forks',
           isolate: true,
           maxWorkers: 2,
@@ -84,8 +84,8 @@ export default defineConfig({
         test: {
           name: 'alone',
           include: ['test/**/*.alone.test.ts'],
-          // These kill processes, load or measure the machine, or take a port that they found free. They
-          // run last, one file at a time, and their folders are on the disk.
+          // These load or measure the machine, take its disk or its database server away, or take a port
+          // that they found free. They run last, one file at a time, and their folders are on the disk.
           pool: 'forks',
           isolate: true,
           fileParallelism: false,
