@@ -96,7 +96,8 @@ const VERBS = {
   'deploy:try': async (args) => (await build()) || run('try-deploy', args),
   'release:notes': (args) => run('release', args),
   site: async (args) => (await install(SITE)) || run('site', args),
-  'site:try': async (args) => (await install(SITE)) || run('try-site', args),
+  'site:try': async (args) =>
+    (await install(SITE)) || (await run('tsc', ['--project', 'site'])) || run('try-site', args),
   demo: async (args) => (await build()) || run('demo', args),
 };
 

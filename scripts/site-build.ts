@@ -28,8 +28,11 @@ export interface Place {
   readonly folder?: string;
 }
 
-/** Throws when VitePress refuses a page; it has printed why. What is not given is read from the environment. */
-export async function buildSite(place: Place = {}): Promise<void> {
+/**
+ * Returns the exit code of VitePress, which has printed why it refuses a page. What is not given is read from the
+ * environment.
+ */
+export async function buildSite(place: Place = {}): Promise<number> {
   const { base, repository, folder = BUILT } = place;
   const vitepress = join(ROOT, 'site/node_modules/vitepress/bin/vitepress.js');
   const child = spawn(process.execPath, [vitepress, 'build', 'site', '--outDir', folder], {
@@ -44,8 +47,9 @@ export async function buildSite(place: Place = {}): Promise<void> {
   // Its standard output is a sign of life; ours says where the site is.
   child.stdout.pipe(process.stderr, { end: false });
   const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`Cannot build the site: VitePress ended with exit code ${code}`);
-  writeStaticFiles(folder);
+  if (code === 0) writeStaticFiles(folder);
+  else console.error('Cannot build the site: VitePress refused a page');
+  return code ?? 1;
 }
 
 function writeStaticFiles(folder: string): void {

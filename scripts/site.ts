@@ -17,9 +17,9 @@ const { values } = parseArgs({
   },
 });
 
-await buildSite();
-console.log(`The site is in ${relative('.', BUILT)}`);
-if (values.serve) {
+process.exitCode = await buildSite();
+if (process.exitCode === 0) console.log(`The site is in ${relative('.', BUILT)}`);
+if (process.exitCode === 0 && values.serve) {
   const base = `/${process.env.WRIT_SITE_BASE ?? ''}/`.replace(/\/+/g, '/');
   const { url } = await serveSite(BUILT, Number(values.port), base);
   console.log(`Open ${url} (Ctrl-C ends it)`);

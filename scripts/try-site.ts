@@ -30,7 +30,13 @@ const { values, positionals } = parseArgs({
 
 const folder = mkdtempSync(join(tmpdir(), 'writ-site-'));
 try {
-  await buildSite({ base: BASE, repository: REPOSITORY, folder });
+  process.exitCode = await buildSite({ base: BASE, repository: REPOSITORY, folder });
+  if (process.exitCode === 0) await tryBuilt();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function tryBuilt(): Promise<void> {
   const server = await serveSite(folder, 0, BASE);
   const browser = await openBrowser();
   const site = { browser, url: server.url, folder, repository: REPOSITORY };
@@ -46,6 +52,4 @@ try {
     await browser.close();
     await server.close();
   }
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }

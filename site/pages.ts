@@ -52,12 +52,12 @@ export const STATIC_FILES: Readonly<Record<string, string>> = {
 
 /** By file name, in reading order. A page of docs/ that no group names is in the last. */
 export const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
-  ['Build', ['handlers', 'mounting', 'client']],
+  ['Build', ['handlers', 'serving', 'mounting', 'client']],
   ['Connect', ['mcp', 'guard', 'stdio', 'accounts']],
   ['People', ['approvals', 'console', 'sign-in', 'oidc']],
   ['Operate', ['deploying', 'operating', 'keys', 'monitoring', 'export']],
   ['Verify', ['verify']],
-  ['Reference', ['tour', 'cli', 'configuration', 'failures']],
+  ['Reference', ['tour', 'cli', 'configuration', 'failures', 'versions']],
 ];
 
 /** Beside the pages: made by scripts/site.ts. */

@@ -25,14 +25,17 @@ const CHANGES: readonly (readonly [from: string, to: string])[] = [
     `:aria-label="[...p.titles, p.title].join(' > ')"`,
     `:id="'localsearch-item-' + index" :aria-selected="selectedIndex === index ? 'true' : 'false'" role="option" tabindex="-1"`,
   ],
+  // An element without a role has no name.
+  ['<kbd :aria-label', '<kbd role="img" :aria-label'],
   [`<span class="title-icon">`, `<span class="title-icon" aria-hidden="true">`],
 ];
 
 export function accessibleSearch(component: string): string {
   return CHANGES.reduce((text, [from, to]) => {
     const words = from.split(' ').map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-    const pattern = new RegExp(words.join('\\s+'));
-    if (!pattern.test(text)) throw new Error(`Cannot mend the search box: it has no ${from}`);
-    return text.replace(pattern, () => to);
+    const pattern = new RegExp(words.join('\\s+'), 'g');
+    const changed = text.replace(pattern, () => to);
+    if (changed === text) throw new Error(`Cannot mend the search box: it has no ${from}`);
+    return changed;
   }, component);
 }

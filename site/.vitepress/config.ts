@@ -26,7 +26,7 @@ const ICON =
   "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='6' fill='#1f4bb8'/>" +
   "<path d='M5 9l5 14 6-14 6 14 5-14' fill='none' stroke='#fff' stroke-width='3' stroke-linejoin='round'/></svg>";
 
-const base = slashed(process.env.WRIT_SITE_BASE || '/');
+const base = `/${process.env.WRIT_SITE_BASE ?? ''}/`.replace(/\/+/g, '/');
 const repository = process.env.WRIT_SITE_REPOSITORY;
 const pages = sitePages(ROOT);
 const routes = Object.fromEntries(pages.map(({ source, route }) => [source, route]));
@@ -41,6 +41,8 @@ export default defineConfig({
   srcDir: ROOT,
   srcExclude: foreignFiles(),
   rewrites: routes,
+  // Guides lead to the service that the reader runs.
+  ignoreDeadLinks: 'localhostLinks',
   outDir: join(SITE, 'dist'),
   cacheDir: join(SITE, 'node_modules/.vitepress'),
   markdown: {

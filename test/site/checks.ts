@@ -20,7 +20,12 @@ export interface Site {
 }
 
 /** Shown in dark as well: one of each kind. */
-const SHOWN_IN_DARK = ['index.html', 'guides/index.html', 'reference/guard.html', 'api.html'];
+const SHOWN_IN_DARK = [
+  'index.html',
+  'guides/first-service.html',
+  'reference/guard.html',
+  'api.html',
+];
 
 /** Long enough to be on few pages; the search finds the page that is about it. */
 const WORD = 'mounting';
@@ -141,12 +146,9 @@ async function searchFaults(reader: Reader): Promise<string[]> {
 /** The page that the search leads to has the word that was looked for. */
 async function arrivedAt(page: Page, url: string): Promise<string[]> {
   await page.waitForURL((address) => address.href !== url);
-  await page.waitForLoadState('networkidle');
-  const text = await page.locator('main').innerText();
-  return [
-    ...(page.url().startsWith(`${url}${WORD_PAGE}`) ? [] : [`"${WORD}" led to ${page.url()}`]),
-    ...(text.toLowerCase().includes(WORD) ? [] : [`${page.url()} lacks "${WORD}"`]),
-  ];
+  if (!page.url().startsWith(`${url}${WORD_PAGE}`)) return [`"${WORD}" led to ${page.url()}`];
+  await page.locator('main').filter({ hasText: WORD }).waitFor();
+  return [];
 }
 
 function groundOf(page: Page): Promise<string> {

@@ -12,6 +12,7 @@ import { DARK, LIGHT, openReader } from './visit.ts';
 const PAGES: Readonly<Record<string, string>> = {
   home: '',
   guides: 'guides/',
+  guide: 'guides/first-service.html',
   reference: 'reference/',
   handlers: 'reference/handlers.html',
   configuration: 'reference/configuration.html',
