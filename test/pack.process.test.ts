@@ -209,7 +209,7 @@ test('telemetry that is enabled and not installed names the packages to install'
   }
 });
 
-test('npm publish has nothing to correct, and publishes for all with provenance', () => {
+test('npm publish has nothing to correct, and publishes for all with provenance', LONG, () => {
   // The copy, not the tarball: npm corrects only the package.json of a folder. The pack before compiled it.
   const args = ['publish', '--dry-run', '--ignore-scripts'];
   const { status, stderr } = run('npm', args, copy);
