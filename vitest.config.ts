@@ -25,6 +25,8 @@ export const LONGEST_FILES = [
   'test/sign-in/pages.process.test.ts',
   'test/pack.process.test.ts',
   'test/docs.process.test.ts',
+  'test/spend.process.test.ts',
+  'test/serve.process.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
