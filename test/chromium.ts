@@ -11,7 +11,7 @@ import { type Browser, chromium, type LaunchOptions } from 'playwright-core';
 import { canInstall, findProgram, installPackages, isExecutable, isRoot } from './debian.ts';
 
 /**
- * First the same browser without a window system: a page of it costs a sixth of the CPU time, because
+ * First the same browser without a window system: an empty page of it costs a fifth of the CPU time, because
  * Chromium makes a whole window for each context, with a toolbar and an address bar that are pages too.
  */
 const NAMES = [
