@@ -12,7 +12,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { dropKept } from './empty-store.ts';
 import { memoryDisk } from './memory-disk.ts';
 import { startPostgres } from './postgres.ts';
 
@@ -43,7 +42,8 @@ async function database(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env.TEST_DATABASE_URL;
   if (given) {
     project.provide('postgresUrl', given);
-    return () => dropKept(given);
+    // Imported late: it imports sources, which need the compiled ones here, and a new clone has none.
+    return async () => (await import('./empty-store.ts')).dropKept(given);
   }
 
   // The tests on this server kill its clients, never the machine, so its data may lie in memory.

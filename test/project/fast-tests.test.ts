@@ -5,7 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
 import { test } from 'vitest';
 import { fastTests, SLOW } from '../../scripts/fast-tests.ts';
 
@@ -52,6 +53,20 @@ test('fastTests() names changed tests that need PostgreSQL or a program, and doe
   assert.deepEqual([...left].sort(), [...needy].sort());
   assert.deepEqual(
     run.filter((path) => needy.includes(path)),
+    [],
+  );
+});
+
+test('a fast run begins in a new clone: the setup of the suite imports no source, which would need compiled files', () => {
+  const reached = new Set(['test/global-setup.ts']);
+  for (const path of reached) {
+    const imports = readFileSync(path, 'utf8').matchAll(/^(?:import .*|\}) from '(\..*\.ts)';$/gm);
+    for (const [, file = ''] of imports) reached.add(posix.join(posix.dirname(path), file));
+  }
+
+  assert.ok(reached.has('test/postgres.ts'));
+  assert.deepEqual(
+    [...reached].filter((path) => path.startsWith('src/')),
     [],
   );
 });
