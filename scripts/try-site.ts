@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { openBrowser } from '../test/chromium.ts';
-import { builtPages, trySite } from '../test/site/checks.ts';
+import { trySite } from '../test/site/checks.ts';
 import { takeSitePictures } from '../test/site/pictures.ts';
 import { buildSite } from './site-build.ts';
 import { serveSite } from './site-server.ts';
@@ -46,7 +46,7 @@ async function tryBuilt(): Promise<void> {
       await takeSitePictures(site, values.pictures);
     }
     const faults = await trySite(site, positionals, console.log);
-    console.log(`${builtPages(folder).length} pages, ${faults} faults`);
+    console.log(`${faults} faults`);
     if (faults > 0) process.exitCode = 1;
   } finally {
     await browser.close();

@@ -56,7 +56,7 @@ export function readAsGitHub(md: MarkdownIt, rules: PageRules): void {
   md.disable(['emoji', 'snippet'], true);
   md.core.ruler.push('writ-links', ({ tokens, env }) => {
     const source = sourceIn(env, rules);
-    for (const token of tokens) rewriteLinks(token, (href) => siteLink(href, source, rules));
+    for (const token of tokens) rewriteLinks(token, (href) => siteLink(href, source, rules), rules);
   });
   wrap(md, 'text', (html) => withoutBraces(html));
   wrap(md, 'code_inline', (html) => html.replace(/^<code(?! v-pre)/, '<code v-pre'));
@@ -89,7 +89,11 @@ function wrap(
   };
 }
 
-function rewriteLinks(token: Token, resolve: (href: string) => string | undefined): void {
+function rewriteLinks(
+  token: Token,
+  resolve: (href: string) => string | undefined,
+  { base }: PageRules,
+): void {
   let isDropped = false;
   token.children = (token.children ?? []).filter((child) => {
     if (child.type === 'link_close' && isDropped) {
@@ -99,11 +103,16 @@ function rewriteLinks(token: Token, resolve: (href: string) => string | undefine
     if (child.type !== 'link_open') return true;
     const href = resolve(child.attrGet('href') ?? '');
     isDropped = href === undefined;
-    if (href !== undefined) child.attrSet('href', href);
-    // A file beside the pages: the router of the site must not take it for one of them.
-    if (href !== undefined && /^\/[^?#]*\.json$/.test(href)) child.attrSet('target', '_self');
+    if (href !== undefined) linkTo(child, href, base);
     return !isDropped;
   });
+}
+
+/** A file beside the pages is named in full: VitePress would take it for a page, or leave the path of the site out. */
+function linkTo(token: Token, href: string, base: string): void {
+  const isBeside = href === '/api.html' || /^\/[^?#]*\.json$/.test(href);
+  if (isBeside) token.attrSet('target', '_self');
+  token.attrSet('href', isBeside ? htmlLink(href, base) : href);
 }
 
 /** A fence such as `ts src/service.ts` is a file that the reader saves. */

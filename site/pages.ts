@@ -60,11 +60,8 @@ export const GROUPS: readonly (readonly [title: string, names: readonly string[]
   ['Reference', ['tour', 'cli', 'configuration', 'failures', 'versions']],
 ];
 
-/** Beside the pages: made by scripts/site.ts. */
-const API_LINKS: readonly SidebarItem[] = [
-  { text: 'HTTP API', link: '/api.html', target: '_self' },
-  { text: 'HTTP API as OpenAPI', link: '/openapi.json', target: '_self' },
-];
+/** Made by scripts/site-build.ts, beside the pages. */
+const API: SidebarItem = { text: 'HTTP API', link: '/api.html', target: '_self' };
 
 export function sitePages(root: string): SitePage[] {
   const sources = FOLDERS.flatMap(([folder, route]) =>
@@ -93,7 +90,7 @@ function mainSidebar(pages: readonly SitePage[], guideIndex: string): SidebarIte
     const members = names.flatMap((name) => reference.filter((page) => nameOf(page) === name));
     const others = reference.filter((page) => !named.includes(nameOf(page)));
     const items = text === last ? [...members, ...others] : members;
-    return { text, items: [...items.map(itemOf), ...(text === last ? API_LINKS : [])] };
+    return { text, items: [...items.map(itemOf), ...(text === last ? [API] : [])] };
   });
   const project = inFolder(pages, '.').filter(({ source }) => source !== 'README.md');
   const all = [

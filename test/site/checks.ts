@@ -187,7 +187,7 @@ function foreignFault(link: string, { repository }: Site): string | undefined {
   return isSource || /^(https?|mailto):/.test(link) ? undefined : 'no browser follows';
 }
 
-export function builtPages(folder: string): string[] {
+function builtPages(folder: string): string[] {
   return filesIn(folder)
     .filter((name) => name.endsWith('.html') && name !== '404.html')
     .sort();
