@@ -222,6 +222,10 @@ describe('the consent form, without JavaScript', { timeout: SLOW }, () => {
       assert.equal(await needs.isVisible(), false);
       await page.getByLabel('Hold a seat').check();
       assert.equal(await needs.isVisible(), true);
+      await page.getByLabel('Spend at most, in total').fill('300');
+      assert.equal(await needs.isVisible(), false);
+      await page.getByLabel('Spend at most, in total').fill('0.00');
+      assert.equal(await needs.isVisible(), true);
     }));
 });
 

@@ -76,7 +76,7 @@ function consentForm(frame: Frame, view: ConsentPageView): string {
 <div class="decide">
 <p class="small">You can end it any time in <a href="${text(`${frame.basePath}/agents`)}">My agents</a>.</p>
 <div class="row"><button name="answer" value="refuse" formnovalidate>Refuse</button>
-<button name="answer" value="allow" class="act">Let it act</button></div>
+<button name="answer" value="allow" class="act" formnovalidate>Let it act</button></div>
 </div>`;
 }
 
@@ -164,10 +164,11 @@ function limitField(view: ConsentPageView): string {
   if (currencies.length === 0) {
     return '<div class="field"><p>Nothing here costs money.</p></div>';
   }
+  // The pattern is for the style alone, which shows what is needed while the limit is 0. No button validates the form.
   const hint = suggestedLimit === undefined ? '' : ` It suggests ${moneyIn(suggestedLimit)}.`;
   return `<div class="field"><label for="limit">Spend at most, in total</label>
 <span class="row"><input class="amount" id="limit" name="limit" inputmode="decimal" maxlength="32" value="${text(limit)}"
- aria-describedby="limit-hint limit-needs"> ${currencyField(currencies, chosenCurrency)}</span>
+ pattern=".*[1-9].*" aria-describedby="limit-hint limit-needs"> ${currencyField(currencies, chosenCurrency)}</span>
 <small id="limit-hint">All its sub-agents included. 0 means that it cannot spend.${hint}</small>
 <p class="needs small warn" id="limit-needs">What you ticked costs money: the limit has to be above 0.</p></div>`;
 }

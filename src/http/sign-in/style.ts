@@ -95,7 +95,7 @@ button.text { min-height: 1.5rem; padding: 0 .25rem; border: 0; background: none
   accent-color: var(--act); text-align: center; }
 label.opt { cursor: pointer; }
 summary { padding-block: .5rem; cursor: pointer; color: var(--act); }
-form:not(:has([data-costs]:checked)) .needs { display: none; }
+form:not(:has([data-costs]:checked)) .needs, form:has(#limit:valid) .needs { display: none; }
 .decide { margin-top: 1rem; padding: .75rem 0; border-top: 2px solid var(--ink); display: grid;
   gap: .5rem; }
 .decide :is(button, .button) { flex: 1 1 auto; min-width: 7.5rem; }
