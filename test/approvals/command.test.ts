@@ -211,6 +211,7 @@ describe('writ approvals approve', () => {
     const carol = { url, key: CAROL, answers: ['approve'] };
     const other = await approvals(['approve', id, '--expires-in', '60'], carol);
     const second = await approvals(['approve', id], carol);
+    const after = await approvals(['show', id], bob);
 
     assert.equal(first.status, 0, first.err);
     assert.match(first.out, /You approved it\. 1 more person has to approve/);
@@ -220,6 +221,8 @@ describe('writ approvals approve', () => {
     assert.match(other.err, /the first approver proposed/);
     assert.equal(second.status, 0, second.err);
     assert.match(second.out, /first approver chose these terms[\s\S]*Grant +gnt_/);
+    assert.match(after.out, /2 of 2 approved/);
+    assert.doesNotMatch(after.out, /You approve exactly these/);
   });
 
   test('refuses a request that was decided, expired, or is for others, and terms beyond the policy', async () => {

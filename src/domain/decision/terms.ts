@@ -37,7 +37,8 @@ export function termsWords(terms: GrantTerms): string {
 /** The facts are the approvals so far. */
 export function termsPart({ request, votes, viewer }: Decision, terms: GrantTerms): PartFacts {
   const { approvals, approvals_required } = request;
-  const isFixed = request.terms !== null && request.terms !== undefined;
+  const isChosen = request.terms !== null && request.terms !== undefined;
+  const isFixed = isChosen && approvals.length < approvals_required;
   const look = approvals.length === 0 ? 'pill off' : 'pill doing';
   return {
     title: ['Terms and approvals'],
