@@ -84,7 +84,7 @@ export function entryPrinter({ json }: { json: boolean }, io: Io): (entry: Audit
 
 const COLUMNS: readonly (Column<AuditEntry> & { readonly width: number })[] = [
   { heading: 'time', cell: ({ timestamp }) => timestamp, width: 24 },
-  { heading: 'type', cell: ({ entry_type }) => entry_type, width: 12 },
+  { heading: 'type', cell: ({ entry_type }) => entry_type, width: 17 },
   { heading: 'capability', cell: ({ capability }) => capability, width: 22 },
   { heading: 'state', cell: ({ state }) => state, width: 13, style: styleOf },
   { heading: 'failure', cell: ({ failure_type }) => failure_type, width: 26 },

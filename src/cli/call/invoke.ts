@@ -191,7 +191,9 @@ function refusalOf(reply: Refused, client: Client, given: CallGiven, io: Io): Co
     if (exit === EXIT_APPROVAL) {
       const show = `writ approvals show ${failure.approval_request_id} --service ${client.url}`;
       const next = 'after the approval, run the same command again';
-      return new CommandFault(`${message}; see the request: ${show}; ${next}`, { exit });
+      return new CommandFault(`${message}; an approver sees the request with: ${show}; ${next}`, {
+        exit,
+      });
     }
     if (answer === undefined && idempotencyKey !== undefined) {
       const again = `run the same command again with --idempotency-key ${idempotencyKey}`;

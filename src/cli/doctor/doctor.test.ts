@@ -101,7 +101,7 @@ test('writ doctor finds nothing in a whole service, and prints every version', a
   assert.match(about(findings, 'store write'), /^ok/);
   assert.match(about(findings, 'mark'), /^ok/);
   assert.match(about(findings, 'clock'), /^ok the clock of the store differs by/);
-  assert.match(about(findings, 'keys'), /^ok the token key signs since 0 days/);
+  assert.match(about(findings, 'keys'), /^ok the token key has signed for 0 days/);
 });
 
 test('writ doctor prints one line for each check to people, in colour on a terminal', async () => {
@@ -281,7 +281,7 @@ test('writ doctor finds compromised keys, old keys, and the next rotation', asyn
 
   assert.match(
     about(checkKeys(config, Date.now() + year), 'keys'),
-    /^warn the log key signs since 366/m,
+    /^warn the log key has signed for 366/m,
   );
   rotateKey(keys, 'log', { now: new Date() });
   assert.match(

@@ -93,7 +93,7 @@ function checkAges(use: KeyUse | 'row', dates: readonly number[], now: number): 
   const coming = Number.isFinite(next)
     ? `, the next one signs from ${new Date(next).toISOString()}`
     : '';
-  const found = `the ${use} key signs since ${days} days${coming}`;
+  const found = `the ${use} key has signed for ${days} days${coming}`;
   if (days <= AGE_MAX_DAYS || coming !== '') return ok('keys', found);
   return warn('keys', found, `writ keys rotate ${use} --folder <keys>`);
 }
