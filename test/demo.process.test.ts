@@ -34,7 +34,7 @@ function demo(args: readonly string[], environment: Record<string, string> = {})
 }
 
 /** Plays these scenes by hand, so without a browser, and returns what was printed and where the guard was. */
-async function play(scenes: Scene[], signal = new AbortController().signal) {
+async function play(scenes: Scene[], given: Partial<Parameters<typeof playDemo>[0]> = {}) {
   let printed = '';
   const folders: string[] = [];
   const watched = scenes.map(({ title, play: act }) => ({
@@ -54,7 +54,8 @@ async function play(scenes: Scene[], signal = new AbortController().signal) {
     },
     columns: 80,
     colours: false,
-    signal,
+    signal: new AbortController().signal,
+    ...given,
   }).then(
     () => undefined,
     (error: unknown) => error,
@@ -121,9 +122,23 @@ test('optionsOf() refuses options that the demo cannot follow', () => {
 });
 
 describe('playDemo()', { timeout: SLOW }, () => {
+  test('keeps the pages until the viewer has looked at them', async () => {
+    const statuses: number[] = [];
+    const pages: string[] = [];
+    const scene: Scene = { title: 'One', play: async ({ guard }) => void pages.push(guard.pages) };
+    const looked = async () => void statuses.push((await fetch(`${pages[0]}/sign-in`)).status);
+
+    const { ended, printed } = await play([scene], { looked });
+
+    assert.equal(ended, undefined);
+    assert.match(printed, /Press Enter to stop the guard/);
+    assert.deepEqual(statuses, [200]);
+    await assert.rejects(fetch(`${pages[0]}/sign-in`));
+  });
+
   test('leaves no folder when it is stopped while the guard starts', async () => {
     const stopped = new AbortController();
-    const playing = play([], stopped.signal);
+    const playing = play([], { signal: stopped.signal });
     stopped.abort(new Error('stopped by the test'));
 
     const { ended } = await playing;

@@ -162,7 +162,7 @@ async function listenForAnswer() {
     // Any page can send a browser here. Only the answer to our question has its state.
     const isOurs = pathname === '/callback' && searchParams.get('state') === expected;
     response.writeHead(isOurs ? 200 : 404, { 'content-type': 'text/plain', connection: 'close' });
-    response.end(isOurs ? 'The agent goes on. You can close this page.\n' : 'Not here.\n');
+    response.end(isOurs ? 'The agent has your answer. You can close this page.\n' : 'Not here.\n');
     if (isOurs) received(searchParams);
   });
   server.listen(0, '127.0.0.1');

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { once } from 'node:events';
 import { HELP, optionsOf } from './options.ts';
 import { CannotPlay, playDemo, SceneFailed } from './play.ts';
 import { createRecorder } from './recorder.ts';
@@ -40,6 +41,7 @@ async function main(args: string[]): Promise<number> {
       columns: process.stdout.columns ?? COLUMNS,
       colours: process.stdout.isTTY && process.env.NO_COLOR === undefined,
       signal: stop.signal,
+      looked: options.byHand && process.stdin.isTTY ? () => enterPressed(stop.signal) : undefined,
       record: recorder?.attend,
     });
     recorder?.save(options.record ?? '');
@@ -49,6 +51,14 @@ async function main(args: string[]): Promise<number> {
     if (stop.signal.aborted) return status;
     if (error instanceof SceneFailed || error instanceof CannotPlay) return complain(error.message);
     return complain(`Cannot play the demo: ${(error as Error).message}`);
+  }
+}
+
+async function enterPressed(signal: AbortSignal): Promise<void> {
+  try {
+    await once(process.stdin, 'data', { signal });
+  } finally {
+    process.stdin.pause();
   }
 }
 

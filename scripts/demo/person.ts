@@ -153,7 +153,7 @@ export function viewer({ guard, narrator, passkey, signal }: PersonOptions): Per
       await narrator.hint(`Open ${address.href}`);
       await narrator.hint(`Sign in with the key in ${guard.keyFile}`);
       await narrator.hint(
-        `Tick "${TICKED.join('" and "')}", spend at most ${LIMIT} USD, let it pass this on once, and press "Let it act".`,
+        `Tick "${TICKED.join('" and "')}", spend at most ${LIMIT} USD, choose "Yes, to its sub-agents", and press "Let it act".`,
       );
     },
     async approve(address) {

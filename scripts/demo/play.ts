@@ -25,6 +25,8 @@ export interface DemoOptions {
   readonly columns: number;
   readonly colours: boolean;
   readonly signal: AbortSignal;
+  /** Resolves when the viewer has looked at the pages, which are gone afterwards. */
+  readonly looked?: (() => Promise<void>) | undefined;
   /** Makes a recorder, which gets a browser of its own use. */
   readonly record?: ((browser: Browser) => Promise<Audience>) | undefined;
 }
@@ -79,6 +81,9 @@ async function played(options: DemoOptions, atEnd: (end: End) => void): Promise<
     }
     await narrator.rest();
   }
+  if (options.looked === undefined) return;
+  await narrator.hint('Press Enter to stop the guard and remove its folder.');
+  await options.looked();
 }
 
 async function openBrowser(atEnd: (end: End) => void): Promise<Browser> {

@@ -43,7 +43,7 @@ export const SCENES: readonly Scene[] = [
   { title: 'Guard a payments server, and give an agent 300 USD', play: consentToBudget },
   { title: 'Two sub-agents, one budget', play: raceForBudget },
   { title: 'A refund waits for your passkey', play: approveRefund },
-  { title: 'End means now', play: endAgent },
+  { title: 'You end the agent', play: endAgent },
   { title: 'Somebody edits the database', play: (stage) => editRow(stage, raiseBudget) },
 ];
 
@@ -118,7 +118,7 @@ async function raceForBudget(stage: Stage): Promise<void> {
   const paid = invoices.filter((each) => each.paid);
   expect(paid.length === 1, `the server has ${paid.length} paid invoices`);
   await person.lookAt('/agents', /^My agents/, 'My agents');
-  await tell('say', 'The payments server heard of one payment only.');
+  await tell('say', 'The payments server got one payment only.');
 }
 
 async function approveRefund({ guard, narrator, person, signal, agents }: Stage): Promise<void> {
@@ -159,7 +159,7 @@ async function endAgent({ guard, narrator, person, agents }: Stage): Promise<voi
     expect((await client.invoke(read)).ok, `${name} cannot call before it is ended`);
   }
   const isEnded = async () => !(await callers[0]?.client.ask('permissions', {}))?.ok;
-  await tell('say', 'You have seen enough, and press End on the page My agents.');
+  await tell('say', 'You press End on the page My agents.');
   await person.endAgent(isEnded);
   for (const { name, client } of callers) {
     await tell('act', `${name}: list_invoices`);
@@ -167,7 +167,7 @@ async function endAgent({ guard, narrator, person, agents }: Stage): Promise<voi
     expect(!reply.ok && reply.failure.type === 'invalid_token', `${name} goes on after its end`);
     if (!reply.ok) await tell('bad', `${reply.failure.type}: ${reply.failure.detail}`);
   }
-  await tell('say', 'The agent and its sub-agents are refused from the next call on.');
+  await tell('say', 'The service refuses every further call of the agent and its sub-agents.');
 }
 
 /** `edit` changes the row of this token in the database. It is a parameter so that a test can leave the row as it is. */
