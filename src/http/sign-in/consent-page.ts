@@ -164,11 +164,12 @@ function limitField(view: ConsentPageView): string {
   if (currencies.length === 0) {
     return '<div class="field"><p>Nothing here costs money.</p></div>';
   }
-  // The pattern is for the style alone, which shows what is needed while the limit is 0. No button validates the form.
+  // The pattern is for the style alone, which shows what is needed while the limit is 0. 0 is a limit, too: no button
+  // validates the form, a screen reader does not call it invalid, and Firefox draws no red edge.
   const hint = suggestedLimit === undefined ? '' : ` It suggests ${moneyIn(suggestedLimit)}.`;
   return `<div class="field"><label for="limit">Spend at most, in total</label>
 <span class="row"><input class="amount" id="limit" name="limit" inputmode="decimal" maxlength="32" value="${text(limit)}"
- pattern=".*[1-9].*" aria-describedby="limit-hint limit-needs"> ${currencyField(currencies, chosenCurrency)}</span>
+ pattern=".*[1-9].*" aria-invalid="false" aria-describedby="limit-hint limit-needs"> ${currencyField(currencies, chosenCurrency)}</span>
 <small id="limit-hint">All its sub-agents included. 0 means that it cannot spend.${hint}</small>
 <p class="needs small warn" id="limit-needs">What you ticked costs money: the limit has to be above 0.</p></div>`;
 }

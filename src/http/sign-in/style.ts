@@ -87,7 +87,7 @@ button.text { min-height: 1.5rem; padding: 0 .25rem; border: 0; background: none
   font-weight: 400; font-size: .875rem; text-decoration: underline; text-underline-offset: .15em; }
 .row { gap: .5rem .75rem; align-items: center; }
 .field { display: grid; grid-template-columns: minmax(0, 1fr); gap: .25rem; align-content: start; }
-.field .amount { width: 9rem; text-align: end; }
+.field .amount { width: 9rem; text-align: end; box-shadow: none; }
 .field .currency { width: auto; }
 .opts .opt { display: grid; grid-template-columns: 1.5rem minmax(0, 1fr); gap: .75rem;
   padding-block: .5rem; }
