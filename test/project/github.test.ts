@@ -12,6 +12,7 @@ import { parse } from 'yaml';
 interface Job {
   readonly permissions?: Record<string, string>;
   readonly 'timeout-minutes'?: number;
+  readonly env?: Record<string, string>;
   readonly strategy?: { readonly matrix: { readonly node: readonly string[] } };
   readonly steps: readonly {
     readonly uses?: string;
@@ -78,12 +79,14 @@ for (const name of WORKFLOWS) {
     for (const program of programs) assert.ok(statSync(program).mode & 0o100, program);
   });
 
-  test(`.github/workflows/${name} reads the repository alone, ends by itself, and puts no text of others into a shell`, () => {
+  test(`.github/workflows/${name} reads the repository alone, ends by itself, has a browser, and puts no text of others into a shell`, () => {
     const { permissions } = parse(textOf(name)) as Workflow;
     const jobs = jobsOf(name);
 
     assert.deepEqual(permissions, { contents: 'read' });
     assert.ok(jobs.every((job) => Number(job['timeout-minutes']) > 0));
+    // Without it the tests take the chromium of the image, which cannot start there.
+    assert.ok(jobs.every((job) => job.env?.CHROME_PATH === '/usr/bin/google-chrome'));
     assert.deepEqual(
       linesOf(name).filter((line) => line.includes('${{')),
       [],
