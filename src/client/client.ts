@@ -125,8 +125,12 @@ function clientOf(line: Line, trust: Trust, options: ClientOptions): Client {
     { hasEffect, isSafe, ...given }: AskOptions & { hasEffect: boolean; isSafe: boolean },
   ): Promise<Reply<SuccessOf<Name>>> {
     const bounds = { timeoutMs: given.timeoutMs ?? timeoutMs, signal: given.signal };
-    const once = (last?: Refused) =>
-      sendOnce(line, { name, input: last ? again(input, last) : input, hasEffect, last }, bounds);
+    let wasLost = false;
+    const once = (last?: Refused) => {
+      wasLost ||= last?.failure.type === 'outcome_unknown';
+      const sent = { name, input: last ? again(input, last) : input, hasEffect, wasLost };
+      return sendOnce(line, sent, bounds);
+    };
     const more = given.retries ?? retries;
     const reply = await repeated(once, { retries: more, isSafe, pause, signal: given.signal });
     if (!reply.ok && reply.failure.resolution.action === 'check_manifest') trust.forget();
@@ -214,13 +218,13 @@ interface Sent<Name extends OperationName> {
   readonly name: Name;
   readonly input: InputOf<Name>;
   readonly hasEffect: boolean;
-  /** The reply to the attempt before. */
-  readonly last: Refused | undefined;
+  /** The answer to an attempt before was lost, so it may have had the effect. */
+  readonly wasLost: boolean;
 }
 
 async function sendOnce<Name extends OperationName>(
   line: Line,
-  { name, input, hasEffect, last }: Sent<Name>,
+  { name, input, hasEffect, wasLost }: Sent<Name>,
   bounds: ExchangeOptions,
 ): Promise<Reply<SuccessOf<Name>>> {
   const request = httpRequestOf(operations[name], input);
@@ -231,10 +235,7 @@ async function sendOnce<Name extends OperationName>(
   } catch (error) {
     // A caller may have tried an invocation before with the same key, and asks whether that one ran.
     const isCertain =
-      name !== 'invoke' &&
-      last?.failure.type !== 'outcome_unknown' &&
-      error instanceof NoAnswer &&
-      error.isUnsent();
+      name !== 'invoke' && !wasLost && error instanceof NoAnswer && error.isUnsent();
     const silent = silenceAfter(error, name, hasEffect && !isCertain);
     return { ...silent, idempotencyKey: idempotency_key };
   }

@@ -9,6 +9,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
+import { failure } from '../../src/domain/failure.ts';
 import { operations } from '../../src/protocol/operations.ts';
 import { STORES } from '../world.ts';
 import { answering, losing, openDesk } from './desk.ts';
@@ -192,6 +193,26 @@ test('ask() is certain that nothing happened where no service listens', async ()
     [issued, revoked].map((reply) => !reply.ok && reply.failure.type),
     ['service_unavailable', 'service_unavailable'],
   );
+});
+
+test('ask() is not certain where no service listens any more and an earlier answer was lost', async () => {
+  const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  const unavailable = { success: false, failure: failure('service_unavailable', 'Cannot stop') };
+  const attempts = [
+    async () => new Response('half an ans'),
+    async () => Response.json(unavailable, { status: 503 }),
+    async () => Promise.reject(new TypeError('fetch failed', { cause: refused })),
+  ];
+  const client = createClient({
+    url: 'http://127.0.0.1:1',
+    pause: async () => undefined,
+    fetch: () => attempts.shift()?.() as Promise<Response>,
+  });
+
+  const revoked = await client.ask('tokens.revoke', { token_id: `tok_${'0'.repeat(32)}` });
+
+  assert.equal(attempts.length, 0);
+  assert.equal(!revoked.ok && revoked.failure.type, 'outcome_unknown');
 });
 
 test('ask() gives up a service that does not answer in time', async () => {
