@@ -55,7 +55,6 @@ test('docs/guides/approve-with-passkeys.md leads to an order that its person sig
         await page.getByRole('button', { name: 'Sign with passkey and approve' }).click();
         await bar.filter({ hasText: /Approved by you/ }).waitFor();
         await eventually(() => /"order_id": "order-1"/.test(reader.output()));
-        assert.match(reader.output(), /cost +180\.00 EUR\nbudget left +320\.00 EUR/);
       },
     },
   });
@@ -78,8 +77,9 @@ test('docs/guides/connect-an-mcp-client.md leads to clients that act within a co
   let decisionUrl = '';
 
   /** What the client gets for a call is what the guide shows. */
-  async function called(name: string, given: object, { port }: Reader): Promise<string> {
+  async function called(name: string, given: object, { port, note }: Reader): Promise<string> {
     const { text = '' } = (await agent?.call(name, { ...given })) ?? {};
+    note(text);
     for (const line of text.split('\n')) {
       const shown = line.replace(/apr_\w+\.?/g, 'apr_…').replace(`${port}`, '8420');
       assert.ok(guide.includes(`\n${shown}\n`), `the guide lacks "${shown}"`);

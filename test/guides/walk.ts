@@ -4,10 +4,12 @@
  *
  * What the fences of a guide mean:
  *
- * - `sh`: commands for the first terminal, each of which succeeds. Where the word `refused` follows, the last one fails.
+ * - `sh`: commands for the first terminal, each of which succeeds. Where the word `refused` follows, the last one fails,
+ *   and no other.
  *   The word `serve` marks one command that runs in a terminal of its own until the guide ends or says `<!-- stop -->`;
  *   `<!-- stop: 8420 -->` stops the one that listens there, not the one that was started last.
  * - `text` directly after `sh`: every line of it is in the output. `…` in a line stands for any text within a line.
+ * - Any other `text`: every line of it is in what the terminals showed when the guide ends, or in what the test noted.
  * - A language and a path, such as `ts src/service.ts`: the file as the reader saves it. With the language `diff` it is
  *   the change of a file that is there, whose other lines the file has in this order. An empty line parts two places.
  * - `text serve`: a line that the terminal of `sh serve` shows next. The reader waits for it.
@@ -57,8 +59,10 @@ export interface Reader {
   /** The port that stands for 8421, for a guide with two services. */
   readonly secondPort: number;
   readonly env: Readonly<Record<string, string>>;
-  /** All that the terminals showed so far. */
+  /** All that the terminals showed so far, and what was noted. */
   output(): string;
+  /** Adds what a person or a program elsewhere saw, such as the answer that a client got. */
+  note(text: string): void;
 }
 
 export interface WalkOptions {
@@ -115,10 +119,17 @@ export function missingTool(...tools: readonly string[]): string | undefined {
 
 /** Rejects where a command ends otherwise than the guide says, or its output lacks a line. */
 export async function walk(path: string, options: WalkOptions = {}): Promise<void> {
-  const blocks = blocksOf(sectionOf(readFileSync(path, 'utf8'), options.section));
+  const section = sectionOf(readFileSync(path, 'utf8'), options.section);
+  const blocks = blocksOf(section);
   assert.ok(
     blocks.some(({ language }) => language === 'sh'),
     `${path} has no commands`,
+  );
+  assert.doesNotMatch(section.replaceAll(BLOCKS, ''), /^\s*(```|~~~)/m, 'a fence means nothing');
+  const isFile = ({ kind }: Block) => kind === 'file' || kind === 'change';
+  assert.ok(
+    !blocks.some((block) => isFile(block) && block.expected.length > 0),
+    'output of a file',
   );
   const place = await placeFor(options);
   const onPorts = (text: string) =>
@@ -134,6 +145,9 @@ export async function walk(path: string, options: WalkOptions = {}): Promise<voi
     await STEPS[kind](place, step, index).catch((error: Error) => {
       throw new Error(`${path}, block ${index + 1}: ${error.message}`);
     });
+  }
+  for (const { text } of blocks.filter(({ kind, language }) => kind + language === 'showntext')) {
+    expectLines(onPorts(text).split('\n'), place.output());
   }
 }
 
@@ -157,8 +171,11 @@ async function placeFor(options: WalkOptions): Promise<Place> {
   const shell = launchProgram([shellName, ...SHELLS[shellName]], folder, env);
   await typed(shell, { script: 'exec 2>&1\nset -o pipefail', mark: 'ready' });
   const served: Place['served'] = [];
-  const output = () => [shell, ...served].map((each) => each.output.out + each.output.err).join('');
-  const reader = { folder, port, secondPort, env, output };
+  const noted: string[] = [];
+  const output = () =>
+    [...[shell, ...served].map((each) => each.output.out + each.output.err), ...noted].join('\n');
+  const note = (text: string) => void noted.push(text);
+  const reader = { folder, port, secondPort, env, output, note };
   return { ...reader, shell, shellName, served, acts, awaited: [], answer: undefined };
 }
 
@@ -169,12 +186,18 @@ const runBlock: Step = async (place, { kind, text, expected }, index) => {
   const { shell, answer } = place;
   place.answer = undefined;
   const script = withIds(text, shell.output.out);
-  const { output, status } = await typed(shell, { script, mark: `${index}`, mayFail, answer });
+  const typing = { script, mark: `${index}`, mayFail, answer };
+  const { output, status, failures } = await typed(shell, typing);
   assert.equal(status !== 0, mayFail, `ended with ${status}:\n${output}`);
-  for (const line of expected) {
+  assert.equal(failures, mayFail ? 1 : 0, `${failures} commands failed:\n${output}`);
+  expectLines(expected, output);
+};
+
+function expectLines(lines: readonly string[], output: string): void {
+  for (const line of lines) {
     assert.match(output, patternOf(line), `lacks "${line}":\n${output}`);
   }
-};
+}
 
 const STEPS: Readonly<Record<Block['kind'], Step>> = {
   run: runBlock,
@@ -287,26 +310,37 @@ interface Typed {
   readonly answer?: string | undefined;
 }
 
+interface Ran {
+  readonly output: string;
+  readonly status: number;
+  /** How many commands failed. */
+  readonly failures: number;
+}
+
 /** What the shell prints for these lines. It runs them itself, because later lines use the variables of earlier ones. */
 async function typed(
   shell: Launched,
   { script, mark, mayFail = false, answer }: Typed,
-): Promise<{ readonly output: string; readonly status: number }> {
+): Promise<Ran> {
   const { length } = shell.output.out;
   const file = join(temporaryFolder(), 'lines');
-  writeFileSync(file, script);
+  // Where a command may fail, the shell goes on after it, and counts.
+  const counted = `trap 'walk_failures=$((walk_failures + 1))' ERR\n${script}\nwalk_status=$?\ntrap - ERR\nreturn $walk_status\n`;
+  writeFileSync(file, mayFail ? counted : script);
   const run =
     answer === undefined
       ? `. ${file} < /dev/null`
       : `echo ${answer} | script -qec 'stty cols 100; sh -e ${file}' /dev/null`;
   shell.child.stdin.write(
-    `set ${mayFail ? '+e' : '-e'}\n${run}\nprintf '\\n=== ${mark} %s\\n' "$?"\n`,
+    `walk_failures=0\nset ${mayFail ? '+e' : '-e'}\n${run}\nprintf '\\n=== ${mark} %s\\n' "$? $walk_failures"\n`,
   );
-  const status = await seen(shell, new RegExp(`\\n=== ${mark} (\\d+)\\n`)).catch((error: Error) => {
+  const ended = seen(shell, new RegExp(`\\n=== ${mark} (\\d+ \\d+)\\n`));
+  const numbers = await ended.catch((error: Error) => {
     throw new Error(`${error.message}\n${shell.output.out.slice(length)}`);
   });
   const output = shell.output.out.slice(length).split(`\n=== ${mark} `)[0] ?? '';
-  return { output, status: Number(status) };
+  const [status = 1, failures = 0] = numbers.split(' ').map(Number);
+  return { output, status, failures };
 }
 
 /** Rejects with what the program wrote instead. */
@@ -325,7 +359,9 @@ function patternOf(line: string): RegExp {
     .trim()
     .split('…')
     .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
-  return new RegExp(parts.join('.*'));
+  // A number is whole: 80 is not the beginning of 800.
+  const [before, after] = [/^\d/.test(line) ? '(?<!\\d)' : '', /\d$/.test(line) ? '(?!\\d)' : ''];
+  return new RegExp(before + parts.join('.*') + after);
 }
 
 async function freePort(): Promise<number> {
