@@ -5,8 +5,17 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { cpus, release, totalmem } from 'node:os';
+import {
+  closeSync,
+  fdatasyncSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { cpus, release, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
 import type { Growth } from './growth.ts';
 import { CONNECTIONS, type Row } from './measure.ts';
 
@@ -16,6 +25,8 @@ export interface Machine {
   readonly memory: string;
   readonly system: string;
   readonly node: string;
+  /** In milliseconds. The median of a small write that is flushed to the disk of the stores. */
+  readonly fsync: number;
 }
 
 export function machine(): Machine {
@@ -25,7 +36,29 @@ export function machine(): Machine {
     memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
     system: `${process.platform} ${release()}`,
     node: process.version,
+    fsync: medianFsync(),
   };
+}
+
+const FLUSHES = 101;
+/** Bytes. As much as SQLite appends for one page. */
+const PAGE = 4_096;
+
+function medianFsync(): number {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-fsync-'));
+  const file = openSync(join(folder, 'pages'), 'w');
+  try {
+    const times = Array.from({ length: FLUSHES }, () => {
+      const began = performance.now();
+      writeSync(file, Buffer.alloc(PAGE, 1));
+      fdatasyncSync(file);
+      return performance.now() - began;
+    });
+    return times.sort((a, b) => a - b)[Math.floor(FLUSHES / 2)] as number;
+  } finally {
+    closeSync(file);
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const HEAD = ['', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'reach', 'aim'];
@@ -49,12 +82,12 @@ function cellsOf(row: Row): string[] {
 
 /** The page of a full run. What bounds a figure that is not reached is told in the notes. */
 export function pageOf(rows: readonly Row[], growth: Growth, seconds: number): string {
-  const { cores, cpu, memory, system, node } = machine();
+  const { cores, cpu, memory, system, node, fsync } = machine();
   return `# Results of the last full run
 
 Made by \`npm run bench\`; do not edit. ${new Date().toISOString().slice(0, 10)}, commit ${commit()},
-${cores} x ${cpu}, ${memory}, ${system}, Node ${node}. ${CONNECTIONS} connections from one process,
-all processes on the same cores. Medians of interleaved rounds of ${seconds} s. The ratio is of requests in a
+${cores} x ${cpu}, ${memory}, ${system}, Node ${node},
+fsync ${fsync.toFixed(2)} ms. ${CONNECTIONS} connections from one process, all processes on the same cores. Medians of interleaved rounds of ${seconds} s. The ratio is of requests in a
 second to the baseline just before and just after: \`fastify POST echo\`, for documents a bare GET of as many
 bytes, for two processes the same work of one. "unsure" stands where the rounds differ too much for a ratio.
 

@@ -19,6 +19,7 @@ import { pageFile, pageParts } from './api-page.ts';
 import { cliPage } from './cli-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
+import { readmeWithFigures } from './readme-figures.ts';
 import { examplesFile, recordedExamples } from './recorded-examples.ts';
 import { starterModule } from './starter-files.ts';
 
@@ -31,6 +32,7 @@ const gated = openApiDocument(every, { gated: every }, examples);
 
 /** By path from the root of the repository. */
 const documents: Readonly<Record<string, string>> = {
+  'README.md': readmeWithFigures(textOf('README.md'), textOf('bench/RESULTS.md')),
   'docs/cli.md': cliPage(await commandTree()),
   'docs/configuration.md': configurationPage(),
   'docs/failures.md': failuresPage(),
@@ -42,12 +44,15 @@ const documents: Readonly<Record<string, string>> = {
 };
 
 const stale = Object.entries(documents).filter(([path, content]) => {
-  const file = join(ROOT, path);
-  return !existsSync(file) || readFileSync(file, 'utf8') !== content;
+  return !existsSync(join(ROOT, path)) || textOf(path) !== content;
 });
 
 if (process.argv.includes('--check')) check();
 else write();
+
+function textOf(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
 
 function check(): void {
   for (const [path] of stale) console.error(`${path} differs from the code it is made from`);
