@@ -32,6 +32,7 @@ export interface MarkdownIt {
     };
   };
   readonly renderer: { readonly rules: Record<string, Render | undefined> };
+  readonly linkify: { set(options: { readonly fuzzyEmail: boolean }): void };
   disable(rules: string[], ignoreInvalid: boolean): void;
 }
 
@@ -54,6 +55,8 @@ const ELEMENTS = new Set(
 export function readAsGitHub(md: MarkdownIt, rules: PageRules): void {
   // Each would turn text of ours into something else: `:name:`, and lines that begin with `<<<`.
   md.disable(['emoji', 'snippet'], true);
+  // A principal such as human:ann@example.com is no address of mail.
+  md.linkify.set({ fuzzyEmail: false });
   md.core.ruler.push('writ-links', ({ tokens, env }) => {
     const source = sourceIn(env, rules);
     for (const token of tokens) rewriteLinks(token, (href) => siteLink(href, source, rules), rules);

@@ -184,7 +184,7 @@ function ownFault(
 /** Other hosts are not asked. */
 function foreignFault(link: string, { repository }: Site): string | undefined {
   const isSource = link.startsWith(repository);
-  return isSource || /^(https?|mailto):/.test(link) ? undefined : 'no browser follows';
+  return isSource || /^https?:/.test(link) ? undefined : 'no browser follows';
 }
 
 function builtPages(folder: string): string[] {
