@@ -129,7 +129,7 @@ const RULES = {
   },
 
   'the pages for a newcomer name only paths that exist': (files) =>
-    matches(files, /^(ARCHITECTURE|README|CONTRIBUTING)\.md$/, QUOTED).filter((text) => {
+    matches(files, /^(ARCHITECTURE|README|CONTRIBUTING|SECURITY)\.md$/, QUOTED).filter((text) => {
       const [, name = ''] = /contains `([^`\n]+)`$/.exec(text) ?? [];
       return isPath(name) && !isThere(files, name);
     }),
