@@ -9,10 +9,10 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, test } from 'vitest';
+import { freePort } from './free-ports.ts';
 
 const ROOT = process.cwd();
 const COOKIE = 'session=session-of-ann';
@@ -114,12 +114,4 @@ async function started(name: string): Promise<{ url: string; child: ChildProcess
   undo.unshift(() => void child.kill('SIGKILL'));
   const [line] = await once(child.stdout, 'data');
   return { url: `http://127.0.0.1:${port}`, child, line: String(line) };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
 }

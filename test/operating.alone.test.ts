@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { test } from 'vitest';
 import { temporaryFolder } from './ends.ts';
+import { freePort } from './free-ports.ts';
 
 /** In milliseconds: several services are started and stopped one after the other. */
 const SLOW = 180_000;
@@ -56,11 +56,3 @@ test.skipIf(!hasTools)(name, { timeout: SLOW }, async () => {
 const SHELL = `set -euo pipefail
 service=
 trap 'test -z "$service" || kill "$service" 2>/dev/null || true' EXIT`;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
-}

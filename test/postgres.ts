@@ -26,13 +26,13 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { inject } from 'vitest';
 import { atEnd } from './ends.ts';
+import { freePort } from './free-ports.ts';
 
 /** PostgreSQL refuses to run as root; this is "nobody" on every Linux and macOS. */
 const NO_INSTANCE = 65_534;
@@ -298,16 +298,6 @@ function settingsOf(folder: string, port: number): string[] {
     max_connections: '200',
   };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  if (address === null || typeof address === 'string') throw new Error('Cannot find a free port');
-  return address.port;
 }
 
 async function untilReady(url: string, server: ChildProcess): Promise<void> {

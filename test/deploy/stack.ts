@@ -19,12 +19,13 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { daemonProgram, isRoot } from '../debian.ts';
+import { freePorts } from '../free-ports.ts';
 import { type TestProvider, testProvider, WEB_SECRET } from '../oidc/provider.ts';
 import { runSql, startPostgres } from '../postgres.ts';
 import {
@@ -382,12 +383,4 @@ async function untilOpen(port: number, child: ChildProcess, log: () => string): 
     if (isOver) throw new Error(`Cannot start ${child.spawnfile}: it wrote "${log()}"`);
     await pause(50);
   }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const probes = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(probes.map((probe) => once(probe, 'listening')));
-  const ports = probes.map((probe) => (probe.address() as { port: number }).port);
-  await Promise.all(probes.map((probe) => once(probe.close(), 'close')));
-  return ports;
 }

@@ -22,12 +22,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { temporaryFolder } from '../ends.ts';
+import { freePorts } from '../free-ports.ts';
 import { type Launched, launchGroup, launchProgram, seen } from '../launch.ts';
 
 export interface Block {
@@ -146,8 +145,10 @@ export async function walk(path: string, options: WalkOptions = {}): Promise<voi
       throw new Error(`${path}, block ${index + 1}: ${error.message}`);
     });
   }
-  for (const { text } of blocks.filter(({ kind, language }) => kind + language === 'showntext')) {
-    expectLines(onPorts(text).split('\n'), place.output());
+  for (const { kind, language, text } of blocks) {
+    if (kind === 'shown' && language === 'text') {
+      expectLines(onPorts(text).split('\n'), place.output());
+    }
   }
 }
 
@@ -165,8 +166,8 @@ interface Place extends Reader {
 async function placeFor(options: WalkOptions): Promise<Place> {
   const { shell: shellName = 'bash', acts = {} } = options;
   const folder = temporaryFolder();
-  const port = options.port ?? (await freePort());
-  const secondPort = await freePort();
+  const [free = 0, secondPort = 0] = await freePorts(2);
+  const port = options.port ?? free;
   const env = { ...environmentIn(folder, port), ...options.env };
   const shell = launchProgram([shellName, ...SHELLS[shellName]], folder, env);
   await typed(shell, { script: 'exec 2>&1\nset -o pipefail', mark: 'ready' });
@@ -362,12 +363,4 @@ function patternOf(line: string): RegExp {
   // A number is whole: 80 is not the beginning of 800.
   const [before, after] = [/^\d/.test(line) ? '(?<!\\d)' : '', /\d$/.test(line) ? '(?!\\d)' : ''];
   return new RegExp(before + parts.join('.*') + after);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address ? address.port : 0;
 }
