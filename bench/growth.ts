@@ -55,7 +55,7 @@ export async function growth(extent: Extent): Promise<Growth> {
     const revoked = await revocation(service, extent.descendants);
     const log = await logCurves(service, extent, alice);
     const grown = await besideSmall(service, extent, alice);
-    const start = await startTime(service);
+    const start = await turns(() => startTime(service));
     const { seal, proof } = log;
     const [invoked, queried] = log.curves;
     return {

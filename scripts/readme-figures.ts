@@ -47,12 +47,9 @@ function cellsOf(results: string, name: string): string[] {
 
 function runOf(results: string): string {
   const [, date, machine, fsync] =
-    /(\d{4}-\d\d-\d\d), commit \w+,\n([\s\S]*?)(?:,\s+fsync ([\d.]+) ms)?\. \d+ connections/.exec(
+    /(\d{4}-\d\d-\d\d), commit \w+,\n([\s\S]*?),\s+fsync ([\d.]+) ms\. \d+ connections/.exec(
       results,
     ) ?? [];
   if (!date || !machine) throw new Error('bench/RESULTS.md does not name its machine');
-  const flush = fsync
-    ? ` One fsync takes ${fsync} ms on its disk, and every answer to a write waits for one, which calls of the same moment share.`
-    : '';
-  return `Measured on ${date}: ${machine.replaceAll('\n', ' ')}. The load generator and the database run on the same cores.${flush}`;
+  return `Measured on ${date}: ${machine.replaceAll('\n', ' ')}. The load generator and the database run on the same cores. One fsync takes ${fsync} ms on its disk, and every answer to a write waits for one, which calls of the same moment share.`;
 }

@@ -23,7 +23,8 @@ import { type Death, mortal } from './mortal.ts';
 
 const wholes = [
   whole('trip', ['hold_one', 'hold_two', 'hold_three']),
-  whole('slow', ['hold_one', 'hold_two'], { deadline: '60ms' }),
+  // Long enough that the second step always begins.
+  whole('slow', ['hold_one', 'hold_two'], { deadline: '1s' }),
 ];
 
 /** Where the first process dies: a step ended, another began, and while the first is undone. */
@@ -175,11 +176,13 @@ for (const place of STORES) {
 
     test('a call that ends unknown after its deadline is still to be reconciled', async () => {
       world.reset();
+      const desk = await openDesk(world, { store: url, ...SHARED });
+      const isClosed = async () =>
+        (await desk.store.indeterminate(10)).some(({ capability }) => capability === 'slow');
       world.script('hold_two', async () => {
-        await new Promise((resolve) => setTimeout(resolve, 150));
+        await eventually(isClosed);
         throw new HandlerFailure('Cannot tell', 'outcome_unknown');
       });
-      const desk = await openDesk(world, { store: url, ...SHARED });
       const token = await desk.token();
 
       const { body } = await desk.invoke(token.token, 'slow', { item: 'x' });
