@@ -178,7 +178,7 @@ for (const place of STORES) {
       world.reset();
       const desk = await openDesk(world, { store: url, ...SHARED });
       const isClosed = async () =>
-        (await desk.store.indeterminate(10)).some(({ capability }) => capability === 'slow');
+        (await desk.store.indeterminate(1_000)).some(({ capability }) => capability === 'slow');
       world.script('hold_two', async () => {
         await eventually(isClosed);
         throw new HandlerFailure('Cannot tell', 'outcome_unknown');
