@@ -7,7 +7,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { approved } from '../../examples/travel/charter.ts';
 import { extras } from '../../examples/travel/extras.ts';
@@ -141,16 +140,6 @@ export async function visit(
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   await page.waitForURL(`${at}${path}`);
   return { page, complaints };
-}
-
-/** One line for each rule of accessibility that is broken, of all or of these. */
-export async function faultsOf(page: Page, rules?: readonly string[]): Promise<string[]> {
-  if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe.source);
-  const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) };
-  const { violations } = await page.evaluate<axe.AxeResults>(
-    `axe.run(document, ${JSON.stringify(options)})`,
-  );
-  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)}`);
 }
 
 /** A server on a loopback port, under the name that the pages of the console have. */
