@@ -28,7 +28,10 @@ export function admit(database: MemoryDatabase, admission: Admission): Admitted 
 
   take(database, admission, lineage);
   const after = lineageOf(database, admission.intent.token_id);
-  return { admitted: true, budgets: after.flatMap(({ budget }) => (budget ? [{ ...budget }] : [])) };
+  return {
+    admitted: true,
+    budgets: after.flatMap(({ budget }) => (budget ? [{ ...budget }] : [])),
+  };
 }
 
 /** The stored freezes for a capability and a root principal, the widest first. */
@@ -91,10 +94,7 @@ function heldKey(
   return { admitted: false, reason: 'key', record: copyOf(held.record) };
 }
 
-function tightBudget(
-  { charge }: Admission,
-  lineage: readonly TokenRow[],
-): Refused | undefined {
+function tightBudget({ charge }: Admission, lineage: readonly TokenRow[]): Refused | undefined {
   if (!charge) return undefined;
   for (const { budget } of lineage) {
     if (!budget) continue;
@@ -155,11 +155,7 @@ function exclusiveIn(lineage: readonly TokenRow[]): string[] {
     .map(({ token }) => token.token_id);
 }
 
-function take(
-  database: MemoryDatabase,
-  admission: Admission,
-  lineage: readonly TokenRow[],
-): void {
+function take(database: MemoryDatabase, admission: Admission, lineage: readonly TokenRow[]): void {
   const { intent, charge = intent.charge, grant, idempotency, leaseUntil } = admission;
   const { operation_id } = intent;
   if (charge && charge.amount < 0n) {

@@ -11,7 +11,11 @@ import type {
   PermitRequest,
   Permits,
 } from '../../../src/storage/port/invocation-store.ts';
-import type { IdempotencyRecord, IntentRecord, TokenRecord } from '../../../src/storage/port/records.ts';
+import type {
+  IdempotencyRecord,
+  IntentRecord,
+  TokenRecord,
+} from '../../../src/storage/port/records.ts';
 import { freezesFor } from './admission.ts';
 import { copiesOf, copyOf } from './copy.ts';
 import type { CallRow, MemoryDatabase } from './database.ts';

@@ -10,10 +10,7 @@ import { copiesOf, copyOf } from './copy.ts';
 import type { MemoryDatabase } from './database.ts';
 import { textOrder } from './table.ts';
 
-export function insertCheckpoint(
-  database: MemoryDatabase,
-  checkpoint: CheckpointRecord,
-): boolean {
+export function insertCheckpoint(database: MemoryDatabase, checkpoint: CheckpointRecord): boolean {
   const { first } = database.log.origins.at(-1) ?? { first: 0 };
   const [last] = newestFirst(database);
   // The numbers of an ended log are below the first place of the current one.

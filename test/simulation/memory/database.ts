@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { JsonObject } from '../../../src/protocol/primitives.ts';
 import type { StepRecord } from '../../../src/storage/port/composition-store.ts';
 import type { ConnectedRecord } from '../../../src/storage/port/connected-store.ts';
 import type { DeclarationRecord } from '../../../src/storage/port/declaration-store.ts';
@@ -31,7 +32,6 @@ import type {
   ConsentRecord,
   StoredSession,
 } from '../../../src/storage/port/sign-in-store.ts';
-import type { JsonObject } from '../../../src/protocol/primitives.ts';
 import { createLog, type Log } from './log.ts';
 import { createJournal, createTable, type Journal, type Table } from './table.ts';
 

@@ -52,7 +52,13 @@ function readCalls(database: MemoryDatabase, see: LedgerSight): void {
   for (const { intent, closed } of unknownCalls(database)) {
     const { operation_id, invocation_id, token_id, charge } = intent;
     const money = { amount: charge?.amount ?? 0n, consumed: closed?.consumed ?? 0n };
-    see.unknownCall({ operation_id, invocation_id, token_id, currency: charge?.currency, ...money });
+    see.unknownCall({
+      operation_id,
+      invocation_id,
+      token_id,
+      currency: charge?.currency,
+      ...money,
+    });
   }
   for (const { record } of database.keys.values()) {
     if (isOfEndedLog(database, record.operation_id)) see.oldKey(record.operation_id);

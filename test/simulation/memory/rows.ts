@@ -104,29 +104,39 @@ export function sealRows(
 }
 
 function setMac(database: MemoryDatabase, stored: StoredRow, mac: string): void {
-  const { tokens, freezes, bindings, requests, grants } = database;
-  if (stored.kind === 'token' || stored.kind === 'revocation') {
-    const row = tokens.get(stored.id);
-    if (!row) return;
-    const isToken = stored.kind === 'token';
-    const token = isToken ? frozenCopy({ ...row.token, mac }) : row.token;
-    tokens.put(stored.id, { ...row, token, revoked_mac: isToken ? row.revoked_mac : mac });
-  } else if (stored.kind === 'freeze') {
-    freezes.put(freezeKeyText(stored.row), { ...stored.row, mac });
-  } else if (stored.kind === 'binding') {
-    bindings.put(stored.id, { ...stored.row, mac });
-  } else if (stored.kind === 'grant') {
-    grants.put(stored.id, { ...stored.row, mac });
-  } else if (stored.kind === 'approval') {
-    const row = requests.get(stored.id);
-    if (row) requests.put(stored.id, { ...row, mac });
-  } else if (stored.kind === 'vote') {
-    const { approval_request_id, approver } = stored.row;
-    const row = requests.get(approval_request_id);
-    if (!row) return;
-    const approvals = row.approvals.map((vote) =>
+  SETTERS[stored.kind]?.(database, stored as never, mac);
+}
+
+type Setters = {
+  readonly [Kind in StoredRow['kind']]?: (
+    database: MemoryDatabase,
+    stored: Extract<StoredRow, { kind: Kind }>,
+    mac: string,
+  ) => void;
+};
+
+/** The kinds of rows in the adopted tables. */
+const SETTERS: Setters = {
+  token({ tokens }, { id }, mac) {
+    const row = tokens.get(id);
+    if (row) tokens.put(id, { ...row, token: frozenCopy({ ...row.token, mac }) });
+  },
+  revocation({ tokens }, { id }, mac) {
+    const row = tokens.get(id);
+    if (row) tokens.put(id, { ...row, revoked_mac: mac });
+  },
+  freeze: ({ freezes }, { row }, mac) => freezes.put(freezeKeyText(row), { ...row, mac }),
+  binding: ({ bindings }, { row }, mac) => bindings.put(row.binding_id, { ...row, mac }),
+  grant: ({ grants }, { row }, mac) => grants.put(row.grant_id, { ...row, mac }),
+  approval({ requests }, { id }, mac) {
+    const row = requests.get(id);
+    if (row) requests.put(id, { ...row, mac });
+  },
+  vote({ requests }, { row: { approval_request_id: id, approver } }, mac) {
+    const row = requests.get(id);
+    const approvals = row?.approvals.map((vote) =>
       vote.approver === approver ? { ...vote, mac } : vote,
     );
-    requests.put(approval_request_id, { ...row, approvals });
-  }
-}
+    if (row && approvals) requests.put(id, { ...row, approvals });
+  },
+};

@@ -25,10 +25,7 @@ import type { CallRow, MemoryDatabase } from './database.ts';
 import { keyText, timeOrder } from './table.ts';
 import { endedActor, lineageOf } from './tokens.ts';
 
-export function settle(
-  database: MemoryDatabase,
-  settlement: Settlement,
-): 'settled' | 'superseded' {
+export function settle(database: MemoryDatabase, settlement: Settlement): 'settled' | 'superseded' {
   const { operation_id, outcome, entry } = settlement;
   const call = database.calls.get(operation_id);
   if (!call) throw new Error(`Cannot settle operation "${operation_id}": it was never admitted`);

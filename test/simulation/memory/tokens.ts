@@ -199,7 +199,8 @@ export function rootsOf(
     .filter(({ token }) => token.parent_token_id === undefined)
     .filter(({ token }) => token.root_principal === rootPrincipal)
     .sort(newerFirst);
-  const place = before === undefined ? -1 : roots.findIndex(({ token }) => token.token_id === before);
+  const place =
+    before === undefined ? -1 : roots.findIndex(({ token }) => token.token_id === before);
   if (before !== undefined && place < 0) return [];
   return roots.slice(place + 1, place + 1 + limit).map(stateOf);
 }
@@ -239,4 +240,3 @@ function stateOf({ token, revoked_at }: TokenRow): TokenState {
   const { token_id, expires_at } = token;
   return { token_id, expires_at: copyOf(expires_at), revoked_at: copyOf(revoked_at) };
 }
-

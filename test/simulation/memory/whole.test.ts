@@ -311,7 +311,7 @@ describe('simulated store', () => {
     const asked = await service.invoke(child.token, 'charter_jet', {
       ...{ route: 'SEA-SFO', date: '2030-01-01' },
     });
-    const revoked = await service.ask('POST', '/svc/revoke', {
+    const revoked = await service.ask('POST', '/svc/tokens/revoke', {
       ...{ bearer: ALICE, body: { token_id: token.token_id } },
     });
     const late = await service.invoke(child.token, 'search_flights', route);
