@@ -26,12 +26,7 @@ export function admit(database: MemoryDatabase, admission: Admission): Admitted 
   const refused = refusal(database, admission, lineage);
   if (refused) return refused;
 
-  take(database, admission, lineage);
-  const after = lineageOf(database, admission.intent.token_id);
-  return {
-    admitted: true,
-    budgets: after.flatMap(({ budget }) => (budget ? [{ ...budget }] : [])),
-  };
+  return { admitted: true, budgets: take(database, admission, lineage) };
 }
 
 /** The stored freezes for a capability and a root principal, the widest first. */
@@ -155,7 +150,12 @@ function exclusiveIn(lineage: readonly TokenRow[]): string[] {
     .map(({ token }) => token.token_id);
 }
 
-function take(database: MemoryDatabase, admission: Admission, lineage: readonly TokenRow[]): void {
+/** Takes everything. Returns the budgets after it, root first. */
+function take(
+  database: MemoryDatabase,
+  admission: Admission,
+  lineage: readonly TokenRow[],
+): BudgetState[] {
   const { intent, charge = intent.charge, grant, idempotency, leaseUntil } = admission;
   const { operation_id } = intent;
   if (charge && charge.amount < 0n) {
@@ -176,19 +176,24 @@ function take(database: MemoryDatabase, admission: Admission, lineage: readonly 
     const { keepUntil, ...record } = idempotency;
     database.keys.put(key, { record: { ...record, operation_id }, keepUntil: copyOf(keepUntil) });
   }
-  if (admission.charge) reserve(database, lineage, admission.charge.amount);
   if (grant) useGrant(database, grant);
   for (const token of leased) {
     database.leases.put(token, { operation_id, until: copyOf(leaseUntil) });
   }
+  return reserve(database, lineage, admission.charge?.amount ?? 0n);
 }
 
-function reserve({ tokens }: MemoryDatabase, lineage: readonly TokenRow[], amount: bigint): void {
-  for (const row of lineage) {
-    if (!row.budget || amount === 0n) continue;
+function reserve(
+  { tokens }: MemoryDatabase,
+  lineage: readonly TokenRow[],
+  amount: bigint,
+): BudgetState[] {
+  return lineage.flatMap((row) => {
+    if (!row.budget) return [];
     const budget: BudgetState = { ...row.budget, reserved: row.budget.reserved + amount };
-    tokens.put(row.token.token_id, { ...row, budget });
-  }
+    if (amount !== 0n) tokens.put(row.token.token_id, { ...row, budget });
+    return [{ ...budget }];
+  });
 }
 
 function useGrant({ grants }: MemoryDatabase, { grant_id }: GrantUse): void {

@@ -20,12 +20,12 @@ export function copiesOf<Value>(values: Iterable<Value>): Value[] {
 }
 
 function copied(value: object): object {
+  if (Array.isArray(value)) return value.map((item) => copyOf(item));
   if (value instanceof Date) return new Date(value.getTime());
   if (value instanceof Uint8Array) return new Uint8Array(value);
-  if (Array.isArray(value)) return value.map((item) => copyOf(item));
   // The spread makes an own property of every name, also of "__proto__", and the loop only replaces those.
   const copy: Record<string, unknown> = { ...value };
-  for (const name of Object.keys(copy)) {
+  for (const name in copy) {
     const item = copy[name];
     if (typeof item === 'object' && item !== null) copy[name] = copied(item);
   }

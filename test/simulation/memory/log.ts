@@ -64,7 +64,7 @@ export function createLog(journal: Journal): Log {
       entries.length = index;
       indexes.delete(entry.entry_id);
     });
-    entries.push({ ...copyOf(entry), sequence });
+    entries.push(Object.assign(copyOf(entry), { sequence }));
     indexes.set(entry.entry_id, index);
   }
 
