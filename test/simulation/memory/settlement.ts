@@ -89,13 +89,19 @@ export function append(
   database: MemoryDatabase,
   ...[entries, bindings = [], overrun]: Parameters<InvocationStore['append']>
 ): void {
-  const added = entries.filter((entry) => !isStored(database, entry));
-  const isRepeated = entries.length > 0 && added.length === 0;
   for (const binding of bindings) {
     if (!database.bindings.get(binding.binding_id)) insertBinding(database, binding);
   }
-  for (const entry of added) database.log.append(entry);
+  const added = entries.filter((entry) => appendOnce(database, entry));
+  const isRepeated = entries.length > 0 && added.length === 0;
   if (overrun && !isRepeated) addOverrun(database, overrun);
+}
+
+/** Whether the entry is new. */
+function appendOnce(database: MemoryDatabase, entry: EntryRecord): boolean {
+  if (isStored(database, entry)) return false;
+  database.log.append(entry);
+  return true;
 }
 
 /** Whether this very entry is in the log. Another entry with its id is a defect. */
