@@ -107,10 +107,12 @@ export function latestApproval(
   { requests }: MemoryDatabase,
   question: Question,
 ): LatestApproval | undefined {
+  // Of two requests of one instant the one that was asked later is the newest.
   const [latest] = Array.from(requests.values())
     .filter((request) => isAnswerTo(request, question))
     .filter(({ session_id }) => session_id === question.session_id)
-    .sort(newerFirst);
+    .reverse()
+    .sort((one, other) => other.created_at.getTime() - one.created_at.getTime());
   if (!latest) return undefined;
   const { approval_request_id, status, expires_at, reason } = latest;
   return { approval_request_id, status, expires_at: copyOf(expires_at), reason };

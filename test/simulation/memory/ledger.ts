@@ -9,6 +9,7 @@ import type { ErasedCalls, LedgerSight } from '../../../src/storage/port/ledger-
 import { copyOf } from './copy.ts';
 import type { MemoryDatabase } from './database.ts';
 import { unknownCalls } from './settlement.ts';
+import { textOrder } from './table.ts';
 
 /** No row is unreadable here: only transitions write rows. */
 export function readLedger(database: MemoryDatabase, from: number, see: LedgerSight): void {
@@ -37,7 +38,9 @@ function erasedCalls({ log, calls }: MemoryDatabase): ErasedCalls {
   }
   return {
     entries: erased.size,
-    spent: Array.from(spent, ([token_id, amount]) => ({ token_id, amount })),
+    spent: Array.from(spent, ([token_id, amount]) => ({ token_id, amount })).sort((one, other) =>
+      textOrder(one.token_id, other.token_id),
+    ),
   };
 }
 
@@ -56,7 +59,7 @@ function readCalls(database: MemoryDatabase, see: LedgerSight): void {
       operation_id,
       invocation_id,
       token_id,
-      currency: charge?.currency,
+      currency: charge?.currency ?? null,
       ...money,
     });
   }
