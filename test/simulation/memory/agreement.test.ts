@@ -18,6 +18,7 @@ import { closedAtEnd } from '../../ends.ts';
 import { seededPlatform } from '../../seeded.ts';
 import { CALL_ACTS, STEP_ACTS, TOKEN_ACTS } from './agreement/calls.ts';
 import { APPROVAL_ACTS, OPERATOR_ACTS } from './agreement/decisions.ts';
+import { PEOPLE_ACTS } from './agreement/people.ts';
 import type { Act, Random, World } from './agreement/world.ts';
 import { createMemoryDatabase } from './database.ts';
 import { openMemoryStore } from './store.ts';
@@ -37,6 +38,7 @@ const ACTS: readonly (readonly [name: string, act: Act])[] = [
   ...Object.entries(STEP_ACTS),
   ...Object.entries(APPROVAL_ACTS),
   ...Object.entries(OPERATOR_ACTS),
+  ...Object.entries(PEOPLE_ACTS),
 ];
 
 for (let seed = 1; seed <= SEEDS; seed++) {
