@@ -35,6 +35,7 @@ const ACTS: readonly (readonly [name: string, act: Act])[] = [
   ...Object.entries(TOKEN_ACTS),
   ...Object.entries(CALL_ACTS),
   ...Object.entries(CALL_ACTS),
+  ...Object.entries(CALL_ACTS),
   ...Object.entries(STEP_ACTS),
   ...Object.entries(APPROVAL_ACTS),
   ...Object.entries(OPERATOR_ACTS),

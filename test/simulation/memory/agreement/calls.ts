@@ -34,8 +34,12 @@ import {
   type World,
 } from './world.ts';
 
+/** Few, so that many calls meet under one token. */
+const TOKENS_MAX = 10;
+
 export const TOKEN_ACTS: Readonly<Record<string, Act>> = {
   insertRoot(world) {
+    if (world.tokens.length > TOKENS_MAX) return undefined;
     const token = rootToken({ ...limits(world), root_principal: world.random.pick(PEOPLE) });
     world.tokens.push(token);
     const made = logged(world, { entry_type: 'issuance' });
@@ -44,7 +48,7 @@ export const TOKEN_ACTS: Readonly<Record<string, Act>> = {
 
   insertChild(world) {
     const parent = pickOf(world, world.tokens);
-    if (!parent || parent.depth > 3) return undefined;
+    if (!parent || parent.depth > 3 || world.tokens.length > TOKENS_MAX) return undefined;
     const token = childToken(parent, limits(world));
     const isJudged = world.random.chance(30);
     const made = logged(world, { entry_type: 'issuance' });
@@ -62,7 +66,7 @@ export const TOKEN_ACTS: Readonly<Record<string, Act>> = {
 
   revokeToken(world) {
     const token = pickOf(world, world.tokens);
-    if (!token || world.random.chance(60)) return undefined;
+    if (!token || world.random.chance(85)) return undefined;
     const made = logged(world, { entry_type: 'revocation' });
     const { now } = world;
     const by = { ...actorOf(world), mac: 'kid.revoked' };
@@ -111,7 +115,7 @@ export const CALL_ACTS: Readonly<Record<string, Act>> = {
 
   settle(world) {
     const { random, now } = world;
-    const call = pickOf(world, world.calls.slice(-12));
+    const call = pickOf(world, world.calls.slice(-4));
     if (!call) return undefined;
     const repeated = random.chance(15) ? pickOf(world, world.settlements) : undefined;
     const outcome = random.pick(['completed', 'failed', 'no_effect', 'indeterminate'] as const);
@@ -123,7 +127,7 @@ export const CALL_ACTS: Readonly<Record<string, Act>> = {
     const rollback = { capability: 'undo', root_principal, digest: 'd', until: later(world, 9) };
     const made = settlement(call, {
       ...{ outcome, now, bindings: issued, entry: logged(world) },
-      ...(random.chance(40) && { actual: BigInt(random.below(60)) }),
+      ...(random.chance(40) && { actual: BigInt(25 * random.below(3)) }),
       ...(random.chance(50) && isLeased && { stillRuns: true }),
       ...(random.chance(20) && { rollback }),
       ...(random.chance(20) && { overrun: overrunOf(world, call.intent.token_id) }),
@@ -242,7 +246,7 @@ function callUnder(world: World, token: TokenRecord): Admission {
       leaseUntil: later(world, 10),
       intent: { capability, instance_id: random.pick(INSTANCES) },
     },
-    ...(random.chance(60) && { charge: usd(BigInt(random.below(120))) }),
+    ...(random.chance(60) && { charge: usd(BigInt(50 * random.below(4))) }),
     ...(grant && { grant: useOf(grant, random.chance(80) ? {} : { chain: 'other' }) }),
     ...(random.chance(60) && { idempotency: claim }),
     ...(random.chance(30) && { composed: { to: ['東京', null, { a: 1 }] } }),

@@ -125,7 +125,7 @@ export const OPERATOR_ACTS: Readonly<Record<string, Act>> = {
     const targets = { service: [''], capability: CAPABILITIES, root_principal: PEOPLE };
     const freeze: FreezeRecord = freezeOf({
       ...{ what, target: random.pick(targets[what]), frozen_at: now },
-      ...(random.chance(95) && { until: later(world, 3) }),
+      ...(random.chance(95) && { until: later(world, 2) }),
     });
     const made = logged(world, { entry_type: 'operator' });
     const { actor } = actorOf(world);

@@ -65,7 +65,7 @@ export function limits(world: World): Partial<TokenRecord> {
   const { random } = world;
   const budget = { currency: random.chance(90) ? 'USD' : 'EUR', max_amount: 1 + random.below(3) };
   return {
-    ...{ issued_at: world.now, expires_at: later(world, 60 + random.below(400)) },
+    ...{ issued_at: world.now, expires_at: later(world, 150 + random.below(400)) },
     ...(random.chance(50) && { budget }),
     ...(random.chance(20) && { concurrent_branches: 'exclusive' }),
     ...(random.chance(50) && { mac: `kid.${random.below(100)}` }),
