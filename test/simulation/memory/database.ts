@@ -61,7 +61,7 @@ export interface CallRow {
   readonly key?: string | undefined;
 }
 
-export interface ClosedCall {
+interface ClosedCall {
   readonly outcome: Settlement['outcome'];
   readonly consumed: bigint;
   readonly entry_id: string;
