@@ -9,6 +9,7 @@
  */
 
 import { keepsLeases, refundOf, spentBy } from '../../../domain/invocation/settlement.ts';
+import type { EntryRecord } from '../../../domain/log/entry.ts';
 import type { InvocationStore, Settlement } from '../../port/invocation-store.ts';
 import type { ActorEnded, IntentRecord, RollbackRecord } from '../../port/records.ts';
 import type { Connection } from '../connection.ts';
@@ -65,9 +66,28 @@ export function append(
   log: LogWriter,
   ...[entries, bindings = [], overrun]: Parameters<InvocationStore['append']>
 ): void {
+  const added = entries.filter((entry) => isAdded(connection, log, entry));
+  // A repetition: the bindings and the overrun are stored with the entries.
+  if (added.length === 0 && entries.length > 0) return;
   for (const binding of bindings) insert(connection, BINDINGS, binding);
-  for (const entry of entries) log.append(entry);
   if (overrun) insertOverrun(connection, log, overrun);
+}
+
+/** False where the entry is stored already. Looked up only after a refusal: entries are seldom repeated. */
+function isAdded(connection: Connection, log: LogWriter, entry: EntryRecord): boolean {
+  try {
+    log.append(entry);
+    return true;
+  } catch (error) {
+    const { entry_id, leaf_hash } = entry;
+    const isStored = connection.get(
+      'SELECT 1 FROM log WHERE entry_id = ? AND leaf_hash = ?',
+      entry_id,
+      leaf_hash,
+    );
+    if (!isStored) throw error;
+    return false;
+  }
 }
 
 function keepAnswer(connection: Connection, operationId: string, answer: Uint8Array): void {
