@@ -14,6 +14,7 @@ interface LockedPackage {
   readonly resolved?: string;
   readonly integrity?: string;
   readonly link?: boolean;
+  readonly inBundle?: boolean;
   readonly hasInstallScript?: boolean;
   readonly os?: readonly string[];
   readonly cpu?: readonly string[];
@@ -23,6 +24,8 @@ interface LockedPackage {
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
+  readonly overrides?: Readonly<Record<string, string>>;
+  readonly bundleDependencies?: readonly string[];
   readonly allowScripts: Readonly<Record<string, boolean>>;
 }
 
@@ -41,9 +44,10 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   site: ['esbuild', 'rollup'],
 };
 
-/** One version of the registry: no range, no tag, no address. */
 /** A package under another name: one of two versions that stand side by side. */
 const ALIAS = /^npm:[@\w/.-]+@/;
+const SHA512 = /^sha512-[\w+/]{86}==$/;
+/** One version of the registry: no range, no tag, no address. */
 const PINNED = /^\d+\.\d+\.\d+(-[\w.]+)?$/;
 
 /** Where this repository is developed and tested. */
@@ -70,7 +74,11 @@ function tryLock(folder: string, perPlatform: readonly string[]): void {
   });
 
   test('every direct dependency is pinned to one version', () => {
-    const direct = { ...manifest.dependencies, ...manifest.devDependencies };
+    const direct = {
+      ...manifest.dependencies,
+      ...manifest.devDependencies,
+      ...manifest.overrides,
+    };
     const loose = Object.entries(direct).filter(
       ([, version]) => !PINNED.test(version.replace(ALIAS, '')),
     );
@@ -80,8 +88,9 @@ function tryLock(folder: string, perPlatform: readonly string[]): void {
   });
 
   test('every locked package has an integrity hash, and no address', () => {
-    const addressed = packages.filter(([, { integrity, resolved, link }]) => {
-      return !integrity?.startsWith('sha512-') || resolved !== undefined || link === true;
+    const addressed = packages.filter(([, { integrity, resolved, link, inBundle }]) => {
+      const isOutside = resolved !== undefined || link === true || inBundle === true;
+      return !SHA512.test(integrity ?? '') || isOutside;
     });
 
     assert.deepEqual(addressed, []);
@@ -91,6 +100,16 @@ function tryLock(folder: string, perPlatform: readonly string[]): void {
     const foreign = packages.filter(([, { version }]) => !PINNED.test(version ?? ''));
 
     assert.deepEqual(foreign, []);
+  });
+
+  test('npm is set to no registry, and to no script', () => {
+    const settings = readFileSync(`${folder}/.npmrc`, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith(';'))
+      .map((line) => line.split('=')[0]);
+
+    assert.deepEqual(settings, ['omit-lockfile-registry-resolved', 'fund', 'audit']);
+    assert.equal(manifest.bundleDependencies, undefined);
   });
 
   test('every install script is listed and denied', () => {
