@@ -75,6 +75,8 @@ const TOOLS = {
   'try-site': [...SOURCES, 'scripts/try-site.ts'],
   'fast-tests': [...SOURCES, 'scripts/fast-tests.ts'],
   demo: [...SOURCES, 'scripts/demo/main.ts'],
+  sbom: [...SOURCES, 'scripts/sbom.ts'],
+  vectors: [...SOURCES, 'scripts/vectors.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -99,6 +101,8 @@ const VERBS = {
   'site:try': async (args) =>
     (await install(SITE)) || (await run('tsc', ['--project', 'site'])) || run('try-site', args),
   demo: async (args) => (await build()) || run('demo', args),
+  sbom: (args) => run('sbom', args),
+  vectors: (args) => run('vectors', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

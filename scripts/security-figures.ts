@@ -25,7 +25,9 @@ export const FIGURE_NAMES = [
   'kills-postgresql',
   'kills-sqlite',
   'mutants',
+  'narrowing',
   'outgoing',
+  'proofs',
   'rolling',
   'rotation',
   'simulation-memory',
@@ -37,7 +39,7 @@ export const FIGURE_NAMES = [
 export type FigureName = (typeof FIGURE_NAMES)[number];
 
 /** One run. */
-export interface Recorded {
+interface Recorded {
   /** In UTC, YYYY-MM-DD. */
   readonly date: string;
   /** Twelve digits; `+` after them where files differed from the commit. */
@@ -49,7 +51,7 @@ export interface Recorded {
 export type SecurityFigures = Readonly<Partial<Record<FigureName, Recorded>>>;
 
 /** Where figures are kept, and which commit they belong to. */
-export interface FiguresPlace {
+interface FiguresPlace {
   readonly file: string;
   readonly commit: () => string;
   readonly now: () => Date;

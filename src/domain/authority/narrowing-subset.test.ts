@@ -5,47 +5,23 @@ import {
   anyAuthority,
   anyPlan,
   disclosure,
-  ignored,
   NOW,
   requestOf,
   widened,
 } from '../../../test/authorities.ts';
+import { ask, tryNarrowings } from '../../../test/narrowings.ts';
 import { IssueRequest } from '../../protocol/token.ts';
-import { type Authority, type Narrowed, narrow } from './narrowing.ts';
+import { type Authority, narrow } from './narrowing.ts';
 
 const RUNS = 2_000;
 
 /** Milliseconds. Generous for a busy machine; the test asserts no times. */
 const PATIENCE = 60_000;
 
-/** As in the service: text is read as JSON, the schema parses it, the rules narrow it. */
-function ask(raw: object, parent: Authority): Narrowed | undefined {
-  const parsed = IssueRequest.safeParse(JSON.parse(JSON.stringify(raw)));
-  if (!parsed.success) return undefined;
-  const { subject = 'agent:x', ...rest } = parsed.data;
-  return narrow(parent, { ...rest, subject }, { now: NOW, disclosure });
-}
-
 test(
   'narrow() gives a subset of the parent in every dimension, or a failure',
   () => {
-    const outcomes = new Map<string, number>();
-    const levels = fc.constantFrom(0, 1, 2, 3, 4, 5);
-
-    void fc.assert(
-      fc.property(anyAuthority(levels), anyPlan, (parent, plan) => {
-        const raw = requestOf(plan, parent);
-        const narrowed = ask(raw, parent);
-
-        const outcome = outcomeOf(narrowed);
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-        if (!narrowed || 'failure' in narrowed) return;
-        assert.deepEqual(widened(parent, narrowed.authority), []);
-        assert.deepEqual(ignored(raw, narrowed.authority), []);
-        assert.equal(narrowed.authority.depth, parent.depth + 1);
-      }),
-      { numRuns: RUNS },
-    );
+    const outcomes = tryNarrowings(RUNS);
 
     // Otherwise a rule that refuses everything, or requests that are never wide, would pass this property.
     assert.ok((outcomes.get('accepted') ?? 0) > RUNS / 5, JSON.stringify([...outcomes]));
@@ -109,8 +85,3 @@ test('narrow() changes neither the parent nor the request', () => {
     }),
   );
 });
-
-function outcomeOf(narrowed: Narrowed | undefined): string {
-  if (!narrowed) return 'malformed';
-  return 'failure' in narrowed ? narrowed.failure.type : 'accepted';
-}
