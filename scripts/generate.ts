@@ -21,6 +21,8 @@ import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
 import { readmeWithFigures } from './readme-figures.ts';
 import { examplesFile, recordedExamples } from './recorded-examples.ts';
+import { figuresIn } from './security-figures.ts';
+import { securityWithTable } from './security-table.ts';
 import { starterModule } from './starter-files.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -33,6 +35,7 @@ const gated = openApiDocument(every, { gated: every }, examples);
 /** By path from the root of the repository. */
 const documents: Readonly<Record<string, string>> = {
   'README.md': readmeWithFigures(textOf('README.md'), textOf('bench/RESULTS.md')),
+  'SECURITY.md': securityWithTable(textOf('SECURITY.md'), figuresIn()),
   'docs/cli.md': cliPage(await commandTree()),
   'docs/configuration.md': configurationPage(),
   'docs/failures.md': failuresPage(),

@@ -1,0 +1,77 @@
+/**
+ * The table of promises in SECURITY.md: each promise, its tests, the figures of its last long runs, and what is open.
+ *
+ * @module
+ */
+
+import { PROMISES, type Promised, RUNS } from './promises.ts';
+import { FIGURE_NAMES, type FigureName, type SecurityFigures } from './security-figures.ts';
+
+const MARKS = /(<!-- promises -->\n)[\s\S]*?(<!-- end of promises -->)/;
+
+/** A row shows so many figures of a run; the table of runs has all of them. */
+const FIGURES_IN_A_ROW = 2;
+
+const NONE = '–';
+
+/** SECURITY.md with both tables between its marks. */
+export function securityWithTable(page: string, figures: SecurityFigures): string {
+  if (!MARKS.test(page)) throw new Error('Cannot find the marks of the promises in SECURITY.md');
+  const tables = [promiseTable(figures), ...runsTable(figures)].join('\n\n');
+  return page.replace(MARKS, (_, begin, end) => `${begin}\n${tables}\n\n${end}`);
+}
+
+function promiseTable(figures: SecurityFigures): string {
+  return [
+    '| promise | tests | last figures | open |',
+    '|---|---|---|---|',
+    ...PROMISES.map((promised) => rowOf(promised, figures)),
+  ].join('\n');
+}
+
+function rowOf({ promise, tests, runs, measured, open }: Promised, figures: SecurityFigures) {
+  const cells = [
+    promise,
+    tests.map((path) => `\`${path}\``).join(', '),
+    [...runs.flatMap((name) => shortFigures(name, figures)), ...measuredIn(measured)].join('; '),
+    open ?? '',
+  ];
+  return `| ${cells.map((cell) => cell || NONE).join(' | ')} |`;
+}
+
+function shortFigures(name: FigureName, figures: SecurityFigures): string[] {
+  const recorded = figures[name];
+  if (!recorded) return [];
+  const { date, commit } = recorded;
+  const counted = listed(Object.entries(recorded.figures).slice(0, FIGURES_IN_A_ROW));
+  return [`${RUNS[name].what}: ${counted} (${date}, \`${commit}\`)`];
+}
+
+function measuredIn(page: string | undefined): string[] {
+  return page ? [`[measured](${page})`] : [];
+}
+
+/** None before the first run is recorded. */
+function runsTable(figures: SecurityFigures): string[] {
+  const rows = FIGURE_NAMES.flatMap((name) => runRow(name, figures));
+  if (rows.length === 0) return [];
+  const head = [
+    '| run | command | in the suite | date | commit | figures |',
+    '|---|---|---|---|---|---|',
+  ];
+  return [[...head, ...rows].join('\n')];
+}
+
+/** Only runs that were recorded: a command is shown when it has shown something. */
+function runRow(name: FigureName, figures: SecurityFigures): string[] {
+  const recorded = figures[name];
+  if (!recorded) return [];
+  const { what, command, suite } = RUNS[name];
+  const { date, commit } = recorded;
+  const counted = listed(Object.entries(recorded.figures));
+  return [`| ${what} | \`${command}\` | \`${suite}\` | ${date} | \`${commit}\` | ${counted} |`];
+}
+
+function listed(figures: readonly (readonly [string, number])[]): string {
+  return figures.map(([label, value]) => `${value.toLocaleString('en-US')} ${label}`).join(', ');
+}
