@@ -147,11 +147,12 @@ export const PROMISES: readonly Promised[] = [
     promise: 'A changed byte of the log, in its tables or in an export, is found.',
     tests: [
       'src/storage/fsck/tampering.test.ts',
+      'src/storage/fsck/tampering-postgres.test.ts',
       'src/verify/export/export.test.ts',
       'src/storage/fsck/ledger.test.ts',
     ],
     runs: [],
-    open: 'SQLite: each byte of one row of each kind. PostgreSQL: ten forgeries. Export: every byte. `writ fsck` finds it when it runs, not before.',
+    open: 'Every byte of an export; every byte of some rows on SQLite; one byte of each column of each row on PostgreSQL. `writ fsck` finds it when it runs, not before.',
   },
   {
     promise: 'A checkpoint covers an entry within the cadence and a second.',

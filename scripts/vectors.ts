@@ -108,12 +108,14 @@ function main(): void {
       record: { type: 'boolean', default: false },
     },
   });
+  const [proofs, narrowings] = [numberOf(values.proofs), numberOf(values.narrowings)];
+  const seed = numberOf(values.seed);
   const folder = mkdtempSync(join(tmpdir(), 'writ-vectors-'));
   try {
     const found = {
       vectors: runVectors(folder),
-      proofs: runProofs(folder, numberOf(values.proofs), numberOf(values.seed)),
-      narrowing: runNarrowings(numberOf(values.narrowings)),
+      proofs: runProofs(folder, proofs, seed),
+      narrowing: runNarrowings(narrowings),
     } as const;
     for (const [name, figures] of Object.entries(found)) {
       for (const [label, count] of Object.entries(figures)) {
@@ -135,4 +137,11 @@ function numberOf(text: string): number {
   return Number(text);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main();
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  try {
+    main();
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exitCode = 1;
+  }
+}
