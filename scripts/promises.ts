@@ -9,18 +9,24 @@
 
 import type { FigureName } from './security-figures.ts';
 
+/** A run, and which of its figures belong to the promise; the first of them where no label is given. */
+export type Tried = FigureName | readonly [name: FigureName, ...labels: string[]];
+
 export interface Promised {
   readonly promise: string;
   /** Files from the root of the repository. */
   readonly tests: readonly string[];
-  readonly runs: readonly FigureName[];
+  readonly runs: readonly Tried[];
   /** A page of measurements, where the promise is about speed. */
   readonly measured?: string;
   readonly open?: string;
 }
 
 const SIMULATION = ['simulation-memory', 'simulation-sqlite'] as const;
-const KILLS = ['kills-sqlite', 'kills-postgresql'] as const;
+const KILLS = [
+  ['kills-sqlite', 'kills', 'acknowledged'],
+  ['kills-postgresql', 'kills', 'acknowledged'],
+] as const;
 
 export const PROMISES: readonly Promised[] = [
   {
@@ -140,7 +146,7 @@ export const PROMISES: readonly Promised[] = [
       'src/domain/log/merkle-vectors.test.ts',
       'test/verify/service.test.ts',
     ],
-    runs: ['vectors', 'proofs'],
+    runs: [['vectors', 'inclusion proofs', 'consistency proofs'], 'proofs'],
     open: 'The second program is the Python client of a guide, which we wrote ourselves from the text of the standards.',
   },
   {
@@ -188,7 +194,11 @@ export const PROMISES: readonly Promised[] = [
       'src/keyring/wire.test.ts',
       'test/authority/verify.test.ts',
     ],
-    runs: ['vectors', 'fuzz', 'attack'],
+    runs: [
+      ['vectors', 'ECDSA signatures'],
+      ['fuzz', 'edited tokens', 'edited tokens accepted'],
+      'attack',
+    ],
     open: 'The published vectors are those of ECDSA; the form of tokens has tests and mutations of our own.',
   },
   {
@@ -200,7 +210,7 @@ export const PROMISES: readonly Promised[] = [
       'test/http/long-queries.test.ts',
       'src/domain/wire/json.test.ts',
     ],
-    runs: ['hostile', 'fuzz'],
+    runs: ['hostile', ['fuzz', 'hostile requests', 'answers of 500']],
     open: 'Bounds on the work of one turn are tested. How many milliseconds a turn takes is not asserted.',
   },
   {
@@ -222,7 +232,7 @@ export const PROMISES: readonly Promised[] = [
       'test/authority/forest.test.ts',
       'test/authority/only-capabilities.test.ts',
     ],
-    runs: ['narrowing', 'attack'],
+    runs: [['narrowing', 'delegations asked for', 'wider than their parent'], 'attack'],
   },
   {
     promise: 'Keys rotate without a refused request, and what old keys signed still verifies.',
@@ -275,7 +285,10 @@ export const PROMISES: readonly Promised[] = [
       'test/guides/protocol.process.test.ts',
       'test/verify/browser.test.ts',
     ],
-    runs: ['vectors', 'fuzz'],
+    runs: [
+      ['vectors', 'canonical texts'],
+      ['fuzz', 'digests compared'],
+    ],
     open: 'Tried with Node and V8 on Linux, and with Python.',
   },
   {
@@ -341,7 +354,7 @@ export const RUNS: Readonly<Record<FigureName, Run>> = {
   },
   hostile: {
     what: 'hostile clients',
-    command: 'npm run fuzz -- --record',
+    command: 'npm run suites -- hostile --record',
     suite: 'test/hostile',
   },
   fuzz: {
@@ -351,12 +364,12 @@ export const RUNS: Readonly<Record<FigureName, Run>> = {
   },
   outgoing: {
     what: 'requests to hostile peers',
-    command: 'npm run fuzz -- --record',
+    command: 'npm run suites -- outgoing --record',
     suite: 'test/hostile',
   },
   attack: {
-    what: '`writ attack` at the showcase',
-    command: 'npm run attack -- --record',
+    what: '`writ attack` at the showcase and at weakened services',
+    command: 'npm run suites -- attack --record',
     suite: 'test/attack',
   },
   vectors: {

@@ -76,6 +76,7 @@ const TOOLS = {
   'fast-tests': [...SOURCES, 'scripts/fast-tests.ts'],
   demo: [...SOURCES, 'scripts/demo/main.ts'],
   sbom: [...SOURCES, 'scripts/sbom.ts'],
+  suites: [...SOURCES, 'scripts/suites.ts'],
   vectors: [...SOURCES, 'scripts/vectors.ts'],
 };
 
@@ -102,6 +103,7 @@ const VERBS = {
     (await install(SITE)) || (await run('tsc', ['--project', 'site'])) || run('try-site', args),
   demo: async (args) => (await build()) || run('demo', args),
   sbom: (args) => run('sbom', args),
+  suites: async (args) => (await build()) || run('suites', args),
   vectors: (args) => run('vectors', args),
 };
 

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { PROMISES, type Promised, RUNS } from './promises.ts';
+import { PROMISES, type Promised, RUNS, type Tried } from './promises.ts';
 import { FIGURE_NAMES, type FigureName, type SecurityFigures } from './security-figures.ts';
 
 const MARKS = /(<!-- promises -->\n)[\s\S]*?(<!-- end of promises -->)/;
 
-/** A row shows so many figures of a run; the table of runs has all of them. */
+/** At most so many figures of a run are in a row; the table of runs has all of them. */
 const FIGURES_IN_A_ROW = 2;
 
 const NONE = '–';
@@ -33,17 +33,20 @@ function rowOf({ promise, tests, runs, measured, open }: Promised, figures: Secu
   const cells = [
     promise,
     tests.map((path) => `\`${path}\``).join(', '),
-    [...runs.flatMap((name) => shortFigures(name, figures)), ...measuredIn(measured)].join('; '),
+    [...runs.flatMap((tried) => shortFigures(tried, figures)), ...measuredIn(measured)].join('; '),
     open ?? '',
   ];
   return `| ${cells.map((cell) => cell || NONE).join(' | ')} |`;
 }
 
-function shortFigures(name: FigureName, figures: SecurityFigures): string[] {
+function shortFigures(tried: Tried, figures: SecurityFigures): string[] {
+  const [name, ...labels] = typeof tried === 'string' ? [tried] : tried;
   const recorded = figures[name];
   if (!recorded) return [];
   const { date, commit } = recorded;
-  const counted = listed(Object.entries(recorded.figures).slice(0, FIGURES_IN_A_ROW));
+  const all = Object.entries(recorded.figures);
+  const chosen = labels.length > 0 ? all.filter(([label]) => labels.includes(label)) : all;
+  const counted = listed(chosen.slice(0, FIGURES_IN_A_ROW));
   return [`${RUNS[name].what}: ${counted} (${date}, \`${commit}\`)`];
 }
 

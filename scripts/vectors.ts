@@ -10,8 +10,7 @@
  * @module
  */
 
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -19,6 +18,7 @@ import { parseArgs } from 'node:util';
 import { PYTHON, tryProofs } from '../test/guides/clients.ts';
 import { tryNarrowings } from '../test/narrowings.ts';
 import { vectors } from '../test/vectors.ts';
+import { runTests, type Tested } from './counted-tests.ts';
 import { recordFigures } from './security-figures.ts';
 
 /** The tests that read published vectors. */
@@ -45,12 +45,6 @@ const BY_VERIFIER = 'again by the offline verifier';
 const OTHERWISE = 'additional/sizes-are-equal-one-and-proof-is-empty.json';
 const ANSWERED_OTHERWISE = 'answered otherwise on purpose';
 
-/** One test of the report of vitest. */
-interface Tested {
-  readonly title: string;
-  readonly status: string;
-}
-
 /** How many vectors passed, by kind. Throws where one did not, or none of a kind was there. */
 export function vectorCounts(tests: readonly Tested[]): Record<string, number> {
   const notPassed = tests.filter(({ status }) => status !== 'passed');
@@ -69,23 +63,12 @@ export function vectorCounts(tests: readonly Tested[]): Record<string, number> {
   return { ...counts, [ANSWERED_OTHERWISE]: titles.length - own.length };
 }
 
-function runVectors(folder: string): Record<string, number> {
+function runVectors(): Record<string, number> {
   const missing = ['wycheproof', 'merkle', 'jcs'].filter((kind) => !vectors(kind));
   if (missing.length > 0) {
     throw new Error(`Cannot run published vectors: shared/vectors/${missing[0]} is absent`);
   }
-  const report = join(folder, 'report.json');
-  const args = ['--project', 'unit', '--reporter=json', `--outputFile=${report}`, ...TESTS];
-  const { status } = spawnSync(
-    process.execPath,
-    ['node_modules/vitest/vitest.mjs', 'run', ...args],
-    { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, NODE_ENV: 'test' } },
-  );
-  if (status !== 0) throw new Error(`Cannot count vectors: vitest ended with exit code ${status}`);
-  const { testResults } = JSON.parse(readFileSync(report, 'utf8'));
-  return vectorCounts(
-    testResults.flatMap((file: { assertionResults: Tested[] }) => file.assertionResults),
-  );
+  return vectorCounts(runTests(TESTS));
 }
 
 function runProofs(folder: string, count: number, seed: number): Record<string, number> {
@@ -113,7 +96,7 @@ function main(): void {
   const folder = mkdtempSync(join(tmpdir(), 'writ-vectors-'));
   try {
     const found = {
-      vectors: runVectors(folder),
+      vectors: runVectors(),
       proofs: runProofs(folder, proofs, seed),
       narrowing: runNarrowings(narrowings),
     } as const;

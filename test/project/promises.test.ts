@@ -91,6 +91,18 @@ test('every run that was recorded has its command, and its short form in the sui
   );
 });
 
+test('every figure that a promise shows was counted by its run', () => {
+  const tried = PROMISES.flatMap(({ runs }) => runs);
+  const labelled = tried.flatMap((each) => (typeof each === 'string' ? [] : [each]));
+  const uncounted = labelled.filter(([name, ...labels]) => {
+    const { figures } = recorded[name] ?? {};
+    return figures && labels.some((label) => !Object.hasOwn(figures, label));
+  });
+
+  assert.ok(labelled.length > 3);
+  assert.deepEqual(uncounted, []);
+});
+
 test('docs/threat-model.md names tests that exist, at every boundary', () => {
   const text = readFileSync('docs/threat-model.md', 'utf8');
   const [, boundaries = ''] = /^## Boundaries\n([\s\S]*?)^## /m.exec(text) ?? [];
@@ -129,6 +141,11 @@ test('securityWithTable() shows a dash before a run, and its figures with date a
     /^\| stops under load \| `npm run rolling .* \| 50 stops, 12,345 requests, 0 cut \|$/m,
   );
   assert.equal(securityWithTable(some, {}), none);
+  const fuzz = { 'hostile requests': 5, 'answers of 500': 0, 'digests compared': 7 };
+  const chosen = securityWithTable(page, {
+    fuzz: { date: '2026-11-17', commit: '0123456789ab', figures: fuzz },
+  });
+  assert.match(chosen, /^\| Equal parameters .* digests: 7 digests compared \(2026/m);
   assert.equal(none.match(/^\| run \|/m), null);
 });
 
