@@ -35,7 +35,7 @@ const gated = openApiDocument(every, { gated: every }, examples);
 /** By path from the root of the repository. */
 const documents: Readonly<Record<string, string>> = {
   'README.md': readmeWithFigures(textOf('README.md'), textOf('bench/RESULTS.md')),
-  'SECURITY.md': securityWithTable(textOf('SECURITY.md'), figuresIn()),
+  'SECURITY.md': securityWithTable(textOf('SECURITY.md'), figuresIn(), textOf('bench/RESULTS.md')),
   'docs/cli.md': cliPage(await commandTree()),
   'docs/configuration.md': configurationPage(),
   'docs/failures.md': failuresPage(),

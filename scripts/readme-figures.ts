@@ -25,7 +25,7 @@ export function readmeWithFigures(readme: string, results: string): string {
 
 function tableOf(results: string): string {
   const lines = Object.entries(ROWS).map(([name, shown]) => {
-    const [rate, p50, p99] = cellsOf(results, name);
+    const [rate, p50, p99] = rowCells(results, name);
     return `| ${shown} | ${rate} | ${p50} ms | ${p99} ms |`;
   });
   return [
@@ -36,7 +36,8 @@ function tableOf(results: string): string {
   ].join('\n');
 }
 
-function cellsOf(results: string, name: string): string[] {
+/** The figures of a row of bench/RESULTS.md. */
+export function rowCells(results: string, name: string): string[] {
   const line = results.split('\n').find((each) => each.startsWith(`| ${name} |`));
   if (line === undefined) throw new Error(`bench/RESULTS.md has no row "${name}"`);
   return line

@@ -5,6 +5,7 @@
  */
 
 import { PROMISES, type Promised, RUNS, type Tried } from './promises.ts';
+import { rowCells } from './readme-figures.ts';
 import { FIGURE_NAMES, type FigureName, type SecurityFigures } from './security-figures.ts';
 
 const MARKS = /(<!-- promises -->\n)[\s\S]*?(<!-- end of promises -->)/;
@@ -14,26 +15,30 @@ const FIGURES_IN_A_ROW = 2;
 
 const NONE = '–';
 
-/** SECURITY.md with both tables between its marks. */
-export function securityWithTable(page: string, figures: SecurityFigures): string {
+/** SECURITY.md with both tables between its marks. `results` is the page of the benchmark. */
+export function securityWithTable(page: string, figures: SecurityFigures, results: string): string {
   if (!MARKS.test(page)) throw new Error('Cannot find the marks of the promises in SECURITY.md');
-  const tables = [promiseTable(figures), ...runsTable(figures)].join('\n\n');
+  const tables = [promiseTable(figures, results), ...runsTable(figures)].join('\n\n');
   return page.replace(MARKS, (_, begin, end) => `${begin}\n${tables}\n\n${end}`);
 }
 
-function promiseTable(figures: SecurityFigures): string {
+function promiseTable(figures: SecurityFigures, results: string): string {
   return [
     '| promise | tests | last figures | open |',
     '|---|---|---|---|',
-    ...PROMISES.map((promised) => rowOf(promised, figures)),
+    ...PROMISES.map((promised) => rowOf(promised, figures, results)),
   ].join('\n');
 }
 
-function rowOf({ promise, tests, runs, measured, open }: Promised, figures: SecurityFigures) {
+function rowOf(promised: Promised, figures: SecurityFigures, results: string): string {
+  const { promise, tests, runs, measured, open } = promised;
   const cells = [
     promise,
     tests.map((path) => `\`${path}\``).join(', '),
-    [...runs.flatMap((tried) => shortFigures(tried, figures)), ...measuredIn(measured)].join('; '),
+    [
+      ...runs.flatMap((tried) => shortFigures(tried, figures)),
+      ...measuredIn(results, measured),
+    ].join('; '),
     open ?? '',
   ];
   return `| ${cells.map((cell) => cell || NONE).join(' | ')} |`;
@@ -50,8 +55,12 @@ function shortFigures(tried: Tried, figures: SecurityFigures): string[] {
   return [`${RUNS[name].what}: ${counted} (${date}, \`${commit}\`)`];
 }
 
-function measuredIn(page: string | undefined): string[] {
-  return page ? [`[measured](${page})`] : [];
+function measuredIn(results: string, rows: Promised['measured'] = {}): string[] {
+  const [, date, commit] = /(\d{4}-\d\d-\d\d), commit (\w+),/.exec(results) ?? [];
+  return Object.entries(rows).map(([name, unit]) => {
+    const [figure] = rowCells(results, name);
+    return `[${name}](bench/RESULTS.md): ${figure}${unit} (${date}, \`${commit}\`)`;
+  });
 }
 
 /** None before the first run is recorded. */

@@ -20,13 +20,13 @@ import { securityWithTable } from '../../scripts/security-table.ts';
 import { temporaryFolder } from '../ends.ts';
 
 const page = readFileSync('SECURITY.md', 'utf8');
+const results = readFileSync('bench/RESULTS.md', 'utf8');
 const recorded = figuresIn();
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
 
-test('every promise names tests that exist, or a page of measurements', () => {
+test('every promise names tests that exist, or figures of the benchmark', () => {
   const named = PROMISES.flatMap(({ tests }) => tests);
   const bare = PROMISES.filter(({ tests, measured }) => tests.length === 0 && !measured);
-  const pages = PROMISES.flatMap(({ measured }) => measured ?? []);
 
   assert.deepEqual(
     named.filter((path) => !path.endsWith('.test.ts') || !existsSync(path)),
@@ -34,10 +34,6 @@ test('every promise names tests that exist, or a page of measurements', () => {
   );
   assert.deepEqual(
     bare.map(({ promise }) => promise),
-    [],
-  );
-  assert.deepEqual(
-    pages.filter((path) => !existsSync(path)),
     [],
   );
 });
@@ -120,14 +116,10 @@ test('docs/threat-model.md names tests that exist, at every boundary', () => {
 });
 
 test('securityWithTable() shows a dash before a run, and its figures with date and commit after it', () => {
-  const none = securityWithTable(page, {});
-  const some = securityWithTable(page, {
-    rolling: {
-      date: '2026-11-17',
-      commit: '0123456789ab',
-      figures: { stops: 50, requests: 12_345, cut: 0 },
-    },
-  });
+  const none = securityWithTable(page, {}, results);
+  const common = { date: '2026-11-17', commit: '0123456789ab' };
+  const stops = { stops: 50, requests: 12_345, cut: 0 };
+  const some = securityWithTable(page, { rolling: { ...common, figures: stops } }, results);
   const rowIn = (text: string) =>
     text.split('\n').find((line) => /\| .*cuts no request/.test(line));
 
@@ -140,17 +132,26 @@ test('securityWithTable() shows a dash before a run, and its figures with date a
     some,
     /^\| stops under load \| `npm run rolling .* \| 50 stops, 12,345 requests, 0 cut \|$/m,
   );
-  assert.equal(securityWithTable(some, {}), none);
+  assert.equal(securityWithTable(some, {}, results), none);
   const fuzz = { 'hostile requests': 5, 'answers of 500': 0, 'digests compared': 7 };
-  const chosen = securityWithTable(page, {
-    fuzz: { date: '2026-11-17', commit: '0123456789ab', figures: fuzz },
-  });
+  const chosen = securityWithTable(page, { fuzz: { ...common, figures: fuzz } }, results);
   assert.match(chosen, /^\| Equal parameters .* digests: 7 digests compared \(2026/m);
   assert.equal(none.match(/^\| run \|/m), null);
 });
 
+test('securityWithTable() shows what the benchmark measured, and refuses a row that it lacks', () => {
+  const revoked =
+    /^\| An acknowledged .* 10000 descendants\]\(bench\/RESULTS\.md\): [\d.]+ ms \(\d/m;
+
+  assert.match(page, revoked);
+  assert.throws(
+    () => securityWithTable(page, {}, results.replace('| revoking 10000', '| revoking 9')),
+    /bench\/RESULTS\.md has no row "revoking 10000 descendants"/,
+  );
+});
+
 test('securityWithTable() refuses a page without marks', () => {
-  assert.throws(() => securityWithTable('# Security\n', {}), /Cannot find the marks/);
+  assert.throws(() => securityWithTable('# Security\n', {}, results), /Cannot find the marks/);
 });
 
 test('recordFigures() replaces the figures of one run and keeps those of others', () => {
