@@ -85,7 +85,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     pace: [],
     outbound: [],
     author: ['outbound'],
-    core: ['pace', 'author'],
+    core: ['pace', 'outbound', 'author'],
     authority: ['core', 'pace', 'outbound', 'author'],
     'sign-in': ['core', 'pace', 'outbound', 'author', 'authority'],
     accounts: ['core', 'pace', 'outbound', 'author', 'authority', 'sign-in'],

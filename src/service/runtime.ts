@@ -53,6 +53,7 @@ import { type RetentionOptions, startRetention } from './log/retention.ts';
 import { type Sealer, type SealingState, startSealer } from './log/sealer.ts';
 import { createWitnesses, witnessGuard } from './log/witness.ts';
 import { approvalMethods, authorityMethods } from './methods.ts';
+import { type CallOut, callOutBy } from './outbound/outbound.ts';
 import { createLane } from './pace/lane.ts';
 import { createSlicer, type Slicer } from './pace/slices.ts';
 import { createWaits } from './pace/waits.ts';
@@ -84,6 +85,7 @@ export interface RuntimeOptions
     | 'overran'
     | 'alarms'
     | 'relyingParty'
+    | 'callOut'
   > {
   /** Where callers reach the service. */
   baseUrl(): string;
@@ -103,6 +105,8 @@ export interface RuntimeOptions
   readonly recovery?: Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
   readonly leaseMs?: number | undefined;
   readonly retention?: Pick<RetentionOptions, 'intervalMs'>;
+  /** Sends requests to other services; by default over the network. */
+  readonly callOut?: CallOut | undefined;
   /** How often expired requests are closed and unused accounts end, and how notices are sent. */
   readonly upkeep?: WebhookTiming & { readonly expiryMs?: number; readonly accountsMs?: number };
 }
@@ -171,9 +175,10 @@ export async function createRuntime({
   slicer,
   mark,
   pacer,
-  ...given
+  ...options
 }: RuntimeOptions): Promise<Runtime> {
-  const { definition, config, keyring, log, platform } = given;
+  const { definition, config, keyring, log, platform } = options;
+  const given = { ...options, callOut: options.callOut ?? callOutBy(platform) };
   const { external, providers } = await openIdentityProviders(given);
   const instanceId = newUuid(platform);
   // Compared before anything is written: the store may hold another log than the signed one.
@@ -319,7 +324,14 @@ function recovering(parts: ServiceParts, timing: RuntimeOptions['recovery']) {
 async function anchored(
   parts: Pick<
     ServiceParts,
-    'definition' | 'config' | 'store' | 'keyring' | 'log' | 'platform' | 'instanceId'
+    | 'definition'
+    | 'config'
+    | 'store'
+    | 'keyring'
+    | 'log'
+    | 'platform'
+    | 'callOut'
+    | 'instanceId'
   > & {
     readonly logs: RowLogs;
   },
@@ -327,9 +339,9 @@ async function anchored(
 ): Promise<Sealer | undefined> {
   const { level, anchoring } = parts.definition.trust;
   if (level !== 'anchored' || !anchoring) return undefined;
-  const { store, keyring, log, platform, instanceId } = parts;
+  const { store, keyring, log, platform, callOut, instanceId } = parts;
   const serviceId = parts.definition.id;
-  const witnesses = createWitnesses({ store, platform, log, witnesses: parts.config.witnesses });
+  const witnesses = createWitnesses({ store, callOut, log, witnesses: parts.config.witnesses });
   if (parts.config.witnesses.length > 0) {
     const { logId } = await currentOrigin(store);
     const keys = keyring.noteKeys(originOf(serviceId, logId));

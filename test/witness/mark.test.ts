@@ -13,6 +13,7 @@ import { type NoteKey, readVkey, vkeyText } from '../../src/domain/log/note-key.
 import { system } from '../../src/platform.ts';
 import { acceptLoss as accept } from '../../src/service/log/recover-log.ts';
 import { witnessGuard } from '../../src/service/log/witness.ts';
+import { callOutBy } from '../../src/service/outbound/outbound.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { openWitnessKey } from '../../src/witness/key.ts';
 import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
@@ -89,7 +90,7 @@ test('a witness that serves as the mark sees every checkpoint first, and refuses
 /** Accepts the loss on the store as it lies there, and says which log begins. */
 async function acceptLoss(): Promise<string> {
   const store = await openStore(`sqlite:${join(home, 'writ.db')}`, { create: false });
-  const parts = { store, platform: system };
+  const parts = { store, platform: system, callOut: callOutBy(system) };
   const { noteKey } = openWitnessKey(join(home, 'witness'), NAME);
   const guard = witnessGuard(parts, { url: witness.url, vkey: vkeyText(noteKey) });
   try {

@@ -13,6 +13,7 @@ import {
   seenElsewhere,
 } from '../../service/log/compare-log.ts';
 import { witnessGuard } from '../../service/log/witness.ts';
+import { callOutBy } from '../../service/outbound/outbound.ts';
 import { openMark } from '../../storage/open.ts';
 import { MarkDamaged, type MarkStore } from '../../storage/port/mark.ts';
 import type { CheckpointRecord } from '../../storage/port/records.ts';
@@ -98,7 +99,8 @@ export async function withAnchor<Result>(
 ): Promise<Result> {
   const [witness] = config.witnesses;
   const isWitnessed = config.mark === 'witness' && witness !== undefined;
-  const guard = isWitnessed ? witnessGuard({ store, platform: system }, witness) : undefined;
+  const asking = { store, callOut: callOutBy(system) };
+  const guard = isWitnessed ? witnessGuard(asking, witness) : undefined;
   return withMark(config, create, (mark) => work({ mark, guard }));
 }
 

@@ -12,7 +12,6 @@ import { isObject, type JsonLimits, readJson } from '../../domain/wire/json.ts';
 import type { AccountOptions } from '../author/accounts.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { clientProof } from '../outbound/client-proof.ts';
-import { callOut } from '../outbound/outbound.ts';
 import type { Tokens } from './parts.ts';
 
 /** In milliseconds: how long the other service may take for one answer. */
@@ -44,7 +43,7 @@ export type TokenAnswer =
   /** It was not reached, or its answer cannot be used. */
   | { readonly unusable: string };
 
-type Asking = Pick<ServiceParts, 'platform'>;
+type Asking = Pick<ServiceParts, 'callOut'>;
 
 interface AuthorizeParameters {
   readonly redirectUri: string;
@@ -176,13 +175,13 @@ function scopesOf(scope: unknown): readonly string[] | undefined {
 
 /** Rejects, with a message that contains nothing of the answer, when no whole answer comes back. */
 function post(
-  { platform }: Asking,
+  { callOut }: Asking,
   account: AccountOptions,
   url: string,
   form: Readonly<Record<string, string>>,
 ) {
   const proof = clientProof(account, account.client_authentication ?? 'basic');
-  return callOut(platform, {
+  return callOut({
     url,
     method: 'POST',
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...proof.headers },

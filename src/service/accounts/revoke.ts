@@ -15,7 +15,7 @@ import { type AccountParts, accountOf, openTokens, type Tokens } from './parts.t
 /** In milliseconds: the waits before the second and the third attempt. */
 const WAITS_MS = [500, 2_000];
 
-type Revoking = Pick<AccountParts, 'definition' | 'keyring' | 'platform' | 'log'>;
+type Revoking = Pick<AccountParts, 'definition' | 'keyring' | 'platform' | 'callOut' | 'log'>;
 
 /** Never rejects. `isStopping` ends the attempts early. */
 export async function revokeRow(

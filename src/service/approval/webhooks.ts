@@ -18,7 +18,7 @@ import type { DeliveryResult } from '../../storage/port/store.ts';
 import { operatorList } from '../authority/freeze.ts';
 import type { Answer, Ask } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
-import { callOut, type OutboundRequest } from '../outbound/outbound.ts';
+import type { OutboundRequest } from '../outbound/outbound.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 
 /**
@@ -58,7 +58,7 @@ export interface WebhookTiming {
   readonly resolve?: OutboundRequest['resolve'];
 }
 
-type SenderParts = Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform'>;
+type SenderParts = Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform' | 'callOut'>;
 type Target = ServiceParts['config']['webhooks'][number];
 
 /** Starts sending. Without a target nothing runs and the store is not asked. */
@@ -145,7 +145,7 @@ interface Missed {
 
 /** `undefined` when the receiver accepted the notice. */
 async function attempt(
-  { store, platform }: SenderParts,
+  { store, callOut }: SenderParts,
   target: Target,
   { delivery_id, payload }: DeliveryRecord,
   { timeoutMs = SEND_TIMEOUT_MS, resolve }: WebhookTiming,
@@ -155,7 +155,7 @@ async function attempt(
   const body = JSON.stringify(payload);
   const timestamp = String(Math.floor(store.now().getTime() / 1_000));
   try {
-    const { status, headers } = await callOut(platform, {
+    const { status, headers } = await callOut({
       url,
       method: 'POST',
       headers: {

@@ -30,6 +30,7 @@ import type { Platform } from '../../platform.ts';
 import type { Settlement } from '../../storage/port/invocation-store.ts';
 import type { Store } from '../../storage/port/store.ts';
 import type { ServiceDefinition } from '../author/definition.ts';
+import type { CallOut } from '../outbound/outbound.ts';
 import type { Lane } from '../pace/lane.ts';
 import type { Repeated } from '../pace/repeated.ts';
 import type { Waits } from '../pace/waits.ts';
@@ -62,6 +63,8 @@ export interface ServiceParts {
   readonly config: Config;
   /** Clock, timers, turns and random bytes. A service has no other source of them. */
   readonly platform: Platform;
+  /** Sends requests to other services: webhooks, witnesses, identity providers. */
+  readonly callOut: CallOut;
   readonly store: Store;
   readonly keyring: Keyring;
   readonly identities: Identities;

@@ -17,9 +17,8 @@ import { bareHost } from '../../domain/values/host.ts';
 import { toBase64 } from '../../domain/wire/base64.ts';
 import { isNoteClaim } from '../../keyring/note-signing.ts';
 import type { Logger } from '../../log.ts';
-import type { Platform } from '../../platform.ts';
 import { type Store, StoreUnavailable } from '../../storage/port/store.ts';
-import { callOut } from '../outbound/outbound.ts';
+import type { CallOut } from '../outbound/outbound.ts';
 import { type SealGuard, SealingRefused } from './compare-log.ts';
 import { consistencyHashes } from './proofs.ts';
 
@@ -33,7 +32,7 @@ const ANSWER_BYTES_MAX = 16 * 1024;
 
 interface Asking {
   readonly store: Store;
-  readonly platform: Platform;
+  readonly callOut: CallOut;
 }
 
 /** A witness that serves as the mark: it sees each checkpoint before the store inserts it. */
@@ -171,7 +170,7 @@ async function askOne(
 }
 
 async function addCheckpoint(
-  { store, platform }: Asking,
+  { store, callOut }: Asking,
   { url }: Witness,
   { sequence, size, note }: CheckpointRecord,
   old: number,
@@ -179,7 +178,7 @@ async function addCheckpoint(
   const first = firstPlaceOf(sequence);
   const proof = await consistencyHashes(store, { first, from: old, to: size });
   const lines = [`old ${old}`, ...proof.map(toBase64), '', note];
-  const { status, body } = await callOut(platform, {
+  const { status, body } = await callOut({
     url: `${url.replace(/\/+$/, '')}/add-checkpoint`,
     method: 'POST',
     headers: { 'content-type': 'text/plain; charset=utf-8', accept: 'text/plain' },

@@ -67,6 +67,14 @@ export class OutboundFault extends Error {
   }
 }
 
+/** How a service sends a request. Rejects with a message that never contains what the other side sent. */
+export type CallOut = (call: OutboundRequest) => Promise<OutboundAnswer>;
+
+/** The network, with the timers of the platform. */
+export function callOutBy(platform: Pick<Platform, 'after' | 'cancel'>): CallOut {
+  return (call) => callOut(platform, call);
+}
+
 /** Rejects with a message about the fault, which never contains what the other side sent. */
 export async function callOut(
   { after, cancel }: Pick<Platform, 'after' | 'cancel'>,

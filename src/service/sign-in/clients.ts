@@ -21,7 +21,6 @@ import {
 import { bareHost } from '../../domain/values/host.ts';
 import { createRecent } from '../../domain/values/recent.ts';
 import { readJson } from '../../domain/wire/json.ts';
-import { callOut } from '../outbound/outbound.ts';
 import { OAuthError } from './oauth.ts';
 import type { SignInParts } from './parts.ts';
 
@@ -159,7 +158,7 @@ async function fetchDocument(parts: SignInParts, clientId: string): Promise<Foun
   const foreign = foreignHost(parts, clientId);
   if (foreign !== undefined) return { fault: foreign };
   try {
-    const { status, body } = await callOut(parts.platform, {
+    const { status, body } = await parts.callOut({
       url: clientId,
       timeoutMs: DOCUMENT_TIMEOUT_MS,
       bytesMax: DOCUMENT_BYTES_MAX,

@@ -9,7 +9,6 @@
 import { pagesUrl } from '../../domain/values/host.ts';
 import type { ExternalIdentities } from '../authority/oidc.ts';
 import type { ServiceParts } from '../core/parts.ts';
-import { callOut } from '../outbound/outbound.ts';
 import type { SignInParts } from './parts.ts';
 import type { Providers } from './provider.ts';
 import { hasSignIn } from './sessions.ts';
@@ -31,7 +30,8 @@ export async function openIdentityProviders({
   store,
   log,
   platform,
-}: Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform'>): Promise<IdentityProviders> {
+  callOut: call,
+}: Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform' | 'callOut'>): Promise<IdentityProviders> {
   if (oidc.length === 0) return { providers: NO_PROVIDERS };
   const [{ createExternalIdentities }, { openIssuers }, { createProviders }] = await Promise.all([
     import('../authority/oidc.ts'),
@@ -39,7 +39,7 @@ export async function openIdentityProviders({
     import('./provider.ts'),
   ]);
   const now = () => store.now();
-  const issuers = openIssuers(oidc, { now, log, call: (request) => callOut(platform, request) });
+  const issuers = openIssuers(oidc, { now, log, call });
   return {
     external: createExternalIdentities(issuers, now),
     providers: createProviders(issuers, { now, log, platform }),
