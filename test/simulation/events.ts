@@ -22,12 +22,14 @@ export type SimEvent =
   /** From now on nothing fails, and everything that waits must end. */
   | { readonly kind: 'faults-stop' };
 
-/** Exactly one of `result` and `error` is there. An error of the store itself says that nothing happened. */
+/** Either `error` or `result` is there. With an error nothing happened in the store. */
 export interface StoreEvent {
   readonly kind: 'store';
   readonly replica: number;
   readonly method: keyof Store;
   readonly args: readonly unknown[];
+  /** What the functions among the arguments returned, such as the entry of a revocation, in order. */
+  readonly made?: readonly unknown[] | undefined;
   readonly result?: unknown;
   readonly error?: unknown;
 }
