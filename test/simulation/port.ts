@@ -1,0 +1,198 @@
+/**
+ * The store as a replica reaches it: each call waits before it is executed and before its answer, and may fail at
+ * either place.
+ *
+ * A call that left its replica may be executed after the replica died. A failure says `StoreUnavailable` where
+ * nothing happened, and `OutcomeUnknown` where the change may have happened, as the port of the store promises.
+ *
+ * @module
+ */
+
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
+import type { Chance } from './chance.ts';
+import type { StoreEvent } from './events.ts';
+import { CHANGES, type Faults } from './faults.ts';
+import type { Owner, World } from './world.ts';
+
+/** One life of a replica: from its start to its crash. */
+export interface Life {
+  readonly replica: number;
+  /** Names the replica and the number of its life. */
+  readonly label: string;
+  readonly owner: Owner;
+  /** Its event loop: turns, and timers that are due, in their order. */
+  readonly loop: (run: () => void) => void;
+}
+
+export interface PortParts {
+  readonly world: World;
+  readonly faults: Faults;
+  readonly life: Life;
+  /** Work of no replica: what the network and the database do. */
+  readonly outside: Owner;
+  readonly clock: () => Date;
+  /** The disk of the database is full. */
+  isFull(): boolean;
+  emit(event: StoreEvent): void;
+}
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+
+/** In milliseconds: when a driver gives up a call that gets no answer. */
+const GIVEN_UP_MS = 20_000;
+
+/** In milliseconds: how slow a slow answer is at most. */
+const SLOW_MS = 8_000;
+
+/** A store in another process, over a network. */
+export function remoteStore(inner: Store, parts: PortParts): Store {
+  return portOver(inner, parts, (method, name, args) => {
+    const { world, life, outside } = parts;
+    const plan = planOf(parts, name);
+    return new Promise((resolve, reject) => {
+      const answer = (run: () => void) => {
+        if (plan.slowMs === 0) world.park(life.owner, run);
+        else world.after(plan.slowMs, life.loop, run);
+      };
+      const lose = () =>
+        void world.after(GIVEN_UP_MS, life.loop, () => reject(lost(name, 'no answer came')));
+      const execute = () => {
+        if (!life.owner.isAlive && !plan.hasLeft) return;
+        if (plan.failsBefore) return answer(() => reject(refused('it is out of reach')));
+        if (CHANGES.has(name) && parts.isFull()) return answer(() => reject(refused('it is full')));
+        if (plan.isNever && !plan.happens) return lose();
+        executed(parts, { method, name, args }).then(
+          (result) => {
+            if (plan.isNever) lose();
+            else if (plan.failsAfter) answer(() => reject(lost(name, 'the connection broke')));
+            else answer(() => resolve(result));
+          },
+          (error: unknown) => answer(() => reject(error)),
+        );
+      };
+      world.park(outside, execute);
+    });
+  });
+}
+
+/**
+ * A store in the process of the replica. It waits by itself for the next turn, and its connection fails where it
+ * does; only a change that happened may get an error here.
+ */
+export function embeddedStore(inner: Store, parts: PortParts & { batch(): number }): Store {
+  return portOver(inner, parts, async (method, name, args) => {
+    const { failsAfter } = planOf(parts, name);
+    const result = await executed(parts, { method, name, args, batch: parts.batch });
+    if (failsAfter && CHANGES.has(name)) throw lost(name, 'the commit was not confirmed');
+    return result;
+  });
+}
+
+function portOver(
+  inner: Store,
+  { life, clock }: PortParts,
+  call: (method: Method, name: keyof Store, args: unknown[]) => Promise<unknown>,
+): Store {
+  const methods = Object.entries(inner).flatMap(([key, value]) => {
+    if (typeof value !== 'function' || OWN.has(key)) return [];
+    const method = value as Method;
+    const ask = (...args: unknown[]) =>
+      life.owner.isAlive ? call(method, key as keyof Store, args) : NEVER;
+    return [[key, ask] as const];
+  });
+  return {
+    ...(Object.fromEntries(methods) as unknown as Store),
+    logId: inner.logId,
+    now: clock,
+    backlog: () => inner.backlog(),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Members that no call of the network is. */
+const OWN: ReadonlySet<string> = new Set(['now', 'backlog', 'close']);
+
+/** Nothing that a dead replica asks is ever answered. */
+const NEVER = new Promise<never>(() => undefined);
+
+interface Plan {
+  readonly failsBefore: boolean;
+  readonly failsAfter: boolean;
+  readonly isNever: boolean;
+  /** Where no answer comes: whether it happened. */
+  readonly happens: boolean;
+  /** Whether it is executed although its replica died before. */
+  readonly hasLeft: boolean;
+  readonly slowMs: number;
+}
+
+const counts = new WeakMap<Life, Map<string, number>>();
+
+/** Draws everything each time, so that one kind of fault never shifts another. */
+function planOf({ faults, life }: PortParts, name: keyof Store): Plan {
+  let counted = counts.get(life);
+  if (!counted) {
+    counted = new Map();
+    counts.set(life, counted);
+  }
+  const count = (counted.get(name) ?? 0) + 1;
+  counted.set(name, count);
+  const strike: Chance = faults.at(`${life.label} ${name} ${count}`);
+  return {
+    failsBefore: strike.is(faults.rate('store-before')),
+    failsAfter: strike.is(faults.rate('store-after')),
+    isNever: strike.is(faults.rate('store-never')),
+    happens: strike.is(0.5),
+    hasLeft: strike.is(0.5),
+    slowMs: strike.is(faults.rate('store-slow')) ? 1 + strike.below(SLOW_MS) : 0,
+  };
+}
+
+interface Execution {
+  readonly method: Method;
+  readonly name: keyof Store;
+  readonly args: unknown[];
+  /** Counts transactions: what a rolled back one made does not count. */
+  readonly batch?: () => number;
+}
+
+function executed(
+  { life, emit }: PortParts,
+  { method, name, args, batch = () => 0 }: Execution,
+): Promise<unknown> {
+  const { replica } = life;
+  let made: unknown[] | undefined;
+  let madeIn = -1;
+  const watched = args.map((arg) => {
+    if (typeof arg !== 'function') return arg;
+    return (...given: unknown[]) => {
+      const result: unknown = arg(...given);
+      if (madeIn !== batch() || !made) made = [];
+      madeIn = batch();
+      made.push(result);
+      return result;
+    };
+  });
+  const event = { kind: 'store', replica, method: name, args } as const;
+  return method(...watched).then(
+    (result) => {
+      emit({ ...event, made, result });
+      return result;
+    },
+    (error: unknown) => {
+      // A replica that died in its transaction gets no error.
+      if (life.owner.isAlive) emit({ ...event, error });
+      throw error;
+    },
+  );
+}
+
+function refused(why: string): StoreUnavailable {
+  return new StoreUnavailable(`Cannot use the store: ${why}`);
+}
+
+/** A question changes nothing, so its failure leaves nothing unknown. */
+function lost(name: keyof Store, why: string): Error {
+  if (!CHANGES.has(name)) return refused(why);
+  return new OutcomeUnknown(`Cannot tell the outcome: ${why}`);
+}
