@@ -7,7 +7,9 @@
  * @module
  */
 
+import type { EntryRecord } from '../../src/domain/log/entry.ts';
 import type { OperationName } from '../../src/protocol/operations.ts';
+import type { CheckpointRecord, DeliveryRecord } from '../../src/storage/port/records.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 
 export type SimEvent =
@@ -17,8 +19,10 @@ export type SimEvent =
   | ReplicaEvent
   /** A receiver got this notice. */
   | { readonly kind: 'delivery'; readonly id: string }
-  /** A witness cosigned a checkpoint of this size. */
-  | { readonly kind: 'witness'; readonly size: number }
+  /** The mark of the log moved to this checkpoint. */
+  | { readonly kind: 'mark'; readonly replica: number; readonly checkpoint: CheckpointRecord }
+  /** A witness saw the note of a checkpoint and remembers it. */
+  | { readonly kind: 'witness'; readonly size: number; readonly root: Uint8Array }
   /** From now on nothing fails, and everything that waits must end. */
   | { readonly kind: 'faults-stop' };
 
@@ -28,13 +32,15 @@ export interface StoreEvent {
   readonly replica: number;
   readonly method: keyof Store;
   readonly args: readonly unknown[];
-  /** What the functions among the arguments returned, such as the entry of a revocation, in order. */
-  readonly made?: readonly unknown[] | undefined;
+  /** The entries that functions among the arguments made, such as that of a revocation, in order. */
+  readonly entries?: readonly EntryRecord[] | undefined;
+  /** The notices that such functions made. */
+  readonly deliveries?: readonly DeliveryRecord[] | undefined;
   readonly result?: unknown;
   readonly error?: unknown;
 }
 
-/** A handler at its effect. */
+/** A handler at its effect. Handlers that only read have none. */
 export interface EffectEvent {
   readonly kind: 'effect';
   readonly replica: number;
@@ -42,8 +48,9 @@ export interface EffectEvent {
   readonly operation: string;
   readonly capability: string;
   readonly token: string;
-  /** In minor units. */
+  /** The cost that the handler reported, in minor units. */
   readonly amount?: bigint | undefined;
+  /** The idempotency key that the client sent. */
   readonly key?: string | undefined;
   /** `begin`: the handler runs. `done`: the effect happened. `none`: the handler ended without an effect. */
   readonly phase: 'begin' | 'done' | 'none';
@@ -56,6 +63,8 @@ export interface ClientEvent {
   readonly id: number;
   readonly operation: OperationName;
   readonly replica: number;
+  /** The id of the token that the client presented; absent for a bootstrap credential. */
+  readonly token?: string | undefined;
   readonly request: unknown;
   /** The body that the service answered. */
   readonly answer?: unknown;

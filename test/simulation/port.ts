@@ -8,6 +8,8 @@
  * @module
  */
 
+import type { EntryRecord } from '../../src/domain/log/entry.ts';
+import type { DeliveryRecord } from '../../src/storage/port/records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import type { Chance } from './chance.ts';
 import type { StoreEvent } from './events.ts';
@@ -161,13 +163,13 @@ function executed(
   { method, name, args, batch = () => 0 }: Execution,
 ): Promise<unknown> {
   const { replica } = life;
-  let made: unknown[] | undefined;
+  const made: Made[] = [];
   let madeIn = -1;
   const watched = args.map((arg) => {
     if (typeof arg !== 'function') return arg;
     return (...given: unknown[]) => {
-      const result: unknown = arg(...given);
-      if (madeIn !== batch() || !made) made = [];
+      const result: Made = arg(...given);
+      if (madeIn !== batch()) made.length = 0;
       madeIn = batch();
       made.push(result);
       return result;
@@ -176,7 +178,7 @@ function executed(
   const event = { kind: 'store', replica, method: name, args } as const;
   return method(...watched).then(
     (result) => {
-      emit({ ...event, made, result });
+      emit({ ...event, ...(made.length > 0 && madeBy(made)), result });
       return result;
     },
     (error: unknown) => {
@@ -185,6 +187,16 @@ function executed(
       throw error;
     },
   );
+}
+
+/** What a function among the arguments makes: an entry, or an entry with notices. */
+type Made = EntryRecord | { entry: EntryRecord; deliveries: readonly DeliveryRecord[] };
+
+function madeBy(made: readonly Made[]): Pick<StoreEvent, 'entries' | 'deliveries'> {
+  return {
+    entries: made.map((each) => ('entry' in each ? each.entry : each)),
+    deliveries: made.flatMap((each) => ('entry' in each ? each.deliveries : [])),
+  };
 }
 
 function refused(why: string): StoreUnavailable {
