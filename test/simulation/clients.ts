@@ -1,0 +1,377 @@
+/**
+ * Clients of a simulation: they perform the acts, each hand one after the other, through the methods that a
+ * transport calls.
+ *
+ * @module
+ */
+
+import type { OperationName } from '../../src/protocol/operations.ts';
+import { type Ask, isDocument, perform } from '../../src/service/core/operations.ts';
+import type { Act, Approver, Invoke, Root, TokenTerms, Use } from './acts.ts';
+import { CURRENCY } from './catalog.ts';
+import type { Replica, Scene } from './replica.ts';
+
+export const ROOTS: Readonly<Record<Root, string>> = { alice: 'human:alice', ann: 'human:ann' };
+
+/** The credentials of people; also their keys in the configuration. */
+export const keyOf = (name: Root | Approver | 'operator') => `simulated-${name}-key`;
+
+/** What an act made, for the acts that name it. */
+interface Made {
+  readonly token?: { readonly id: string; readonly jwt: string };
+  /** The request for approval that the call asked. */
+  readonly asked?: string | undefined;
+  readonly grant?: string | undefined;
+  readonly quote?: string | undefined;
+  /** What was sent, so that it can be sent again. */
+  readonly sent?: Sent;
+}
+
+interface Sent {
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly token: NonNullable<Made['token']>;
+}
+
+interface Question {
+  readonly operation: OperationName;
+  readonly client: string;
+  readonly bearer: string;
+  readonly token?: string | undefined;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a client reads whatever came back.
+type Body = any;
+
+export interface Clients {
+  /** Whether every act was performed, skipped or given up. */
+  areDone(): boolean;
+  /** Questions without an answer. */
+  open(): number;
+}
+
+export interface Stage extends Scene {
+  readonly replicas: readonly Replica[];
+  stepStoreClock(ms: number): void;
+  fillDisk(ms: number): void;
+}
+
+export function startClients(stage: Stage, acts: readonly Act[]): Clients {
+  const { world, outside } = stage;
+  const made = new Map<number, Made>();
+  const isThere = new Set(acts.map(({ place }) => place));
+  const done = new Set<number>();
+  const performing = createPerformer(stage, made);
+  const hands = new Map<number, Act[]>();
+  for (const act of acts) hands.set(act.hand, [...(hands.get(act.hand) ?? []), act]);
+  const idle = new Set<() => void>();
+  let running = hands.size;
+
+  const isReady = (act: Act) =>
+    refsOf(act).every((place) => done.has(place) || !isThere.has(place));
+  const finish = (act: Act, result: Made) => {
+    made.set(act.place, result);
+    done.add(act.place);
+    for (const wake of [...idle]) wake();
+  };
+  for (const queue of hands.values()) {
+    const outsideQueue = world.queue(outside);
+    const next = () => {
+      const act = queue.shift();
+      if (!act) {
+        running -= 1;
+        return;
+      }
+      const begin = () => {
+        performing.perform(act).then((result) => {
+          finish(act, result);
+          world.park(outside, next);
+        });
+      };
+      const whenReady = () => {
+        if (!isReady(act)) return;
+        idle.delete(whenReady);
+        if (act.waitMs === 0) world.park(outside, begin);
+        else world.after(act.waitMs, outsideQueue, begin);
+      };
+      idle.add(whenReady);
+      whenReady();
+    };
+    world.park(outside, next);
+  }
+  return { areDone: () => running === 0, open: performing.open };
+}
+
+function refsOf(act: Act): number[] {
+  const named = [
+    'token' in act ? act.token : undefined,
+    'parent' in act ? act.parent : undefined,
+    'approval' in act ? act.approval : undefined,
+    'asked' in act ? act.asked : undefined,
+    'quote' in act ? act.quote : undefined,
+    'of' in act ? act.of : undefined,
+  ];
+  return named.filter((place) => place !== undefined);
+}
+
+/** In milliseconds: no client waits longer for an answer. */
+const PATIENCE_MS = 90_000;
+
+function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
+  const { world, faults, outside, emit } = stage;
+  let ids = 0;
+  let open = 0;
+
+  /** Resolves with the body of the answer; with `undefined` when the client gets none. */
+  function ask(question: Question, replica: Replica, place: string): Promise<Body> {
+    const runtime = replica.runtime();
+    const method = runtime?.methods[question.operation];
+    if (!runtime || !method) return Promise.resolve(undefined);
+    const drawn = faults.at(`client ${place}`);
+    const isLost = drawn.is(faults.rate('lost'));
+    const isTwice = drawn.is(faults.rate('duplicate'));
+    const send = (lost: boolean): Promise<Body> => {
+      ids += 1;
+      const event = { ...eventOf(question), id: ids, replica: replica.id };
+      emit({ kind: 'ask', ...event });
+      open += 1;
+      return new Promise((resolve) => {
+        let isOver = false;
+        const end = (body?: Body) => {
+          if (isOver) return;
+          isOver = true;
+          open -= 1;
+          forget();
+          late.cancel();
+          resolve(body);
+        };
+        const forget = replica.atDeath(() => {
+          emit({ kind: 'answer', ...event, lost: true });
+          end();
+        });
+        const queue = world.queue(outside);
+        const late = world.after(PATIENCE_MS, queue, () => end());
+        world.park(replica.owner(), () => {
+          perform(question.operation, method, asking(question), runtime).then((answer) => {
+            if (isDocument(answer)) return end();
+            const { body, failure } = answer;
+            if (replica.runtime() === runtime || !isOver) {
+              emit({ kind: 'answer', ...event, answer: body, failure, lost });
+            }
+            world.park(outside, () => end(lost ? undefined : body));
+          });
+        });
+      });
+    };
+    if (isTwice) void send(true);
+    return send(isLost);
+  }
+
+  function atReplica(act: Act): Replica | undefined {
+    const { replicas } = stage;
+    const there = replicas.filter((each) => each.runtime());
+    const wanted = replicas[act.replica % replicas.length];
+    return wanted?.runtime() ? wanted : there[act.place % Math.max(1, there.length)];
+  }
+
+  const tokenOf = (place: number) => made.get(place)?.token;
+
+  async function asked(act: Act, question: Question | undefined, nth = 0): Promise<Body> {
+    const replica = atReplica(act);
+    if (!question || !replica) return undefined;
+    return ask(question, replica, `${act.place} ${nth}`);
+  }
+
+  /** Sends a call as often as its act says, to several replicas. */
+  async function call(act: Act, sent: Sent | undefined, times: number): Promise<Made> {
+    if (!sent) return {};
+    const { token, input } = sent;
+    const question: Question = {
+      ...{ operation: 'invoke', client: 'agent', bearer: token.jwt, token: token.id, input },
+    };
+    const sends = Array.from({ length: times }, (_, nth) =>
+      asked({ ...act, replica: act.replica + nth }, question, nth),
+    );
+    const bodies = await Promise.all(sends);
+    const best = bodies.find((body) => body?.success) ?? bodies.find((body) => body);
+    return {
+      sent,
+      asked: best?.failure?.approval_request_id,
+      quote: best?.result?.quote,
+    };
+  }
+
+  async function decide(act: Act & { kind: 'approve' | 'deny' }): Promise<Made> {
+    const { asked: id, sent } = made.get(act.asked) ?? {};
+    if (id === undefined) return {};
+    const by = { client: act.who, bearer: keyOf(act.who) };
+    if (act.kind === 'deny') {
+      const input = { approval_request_id: id, reason: 'not now' };
+      await asked(act, { operation: 'approval_requests.deny', ...by, input });
+      return {};
+    }
+    const bound = { grant_type: 'session_bound', session_id: 'session-1', max_uses: act.uses };
+    const terms = act.uses > 1 ? bound : { grant_type: 'one_time' };
+    const input = { approval_request_id: id, expires_in_seconds: act.seconds, ...terms };
+    const body = await asked(act, { operation: 'approval_grants.issue', ...by, input });
+    return { sent, grant: body?.grant_id };
+  }
+
+  async function reconcile(act: Act & { kind: 'reconcile' }): Promise<Made> {
+    const by = { client: 'operator', bearer: keyOf('operator') };
+    const list = await asked(act, { operation: 'operator.indeterminate', ...by, input: {} });
+    const found = list?.indeterminate?.[act.nth];
+    if (!found) return {};
+    const input = {
+      invocation_id: found.invocation_id,
+      outcome: act.outcome,
+      reason: 'looked it up',
+    };
+    await asked(act, { operation: 'operator.reconcile', ...by, input }, 1);
+    return {};
+  }
+
+  async function performed(act: Act): Promise<Made> {
+    const { replicas } = stage;
+    const replica = replicas[act.replica % replicas.length];
+    switch (act.kind) {
+      case 'issue': {
+        const by = { client: act.root, bearer: keyOf(act.root) };
+        const input = termsInput(act);
+        return issued(await asked(act, { operation: 'tokens.issue', ...by, input }));
+      }
+      case 'delegate': {
+        const parent = tokenOf(act.parent);
+        if (!parent) return {};
+        const input = { ...termsInput(act), parent_token: parent.id };
+        const by = { client: 'agent', bearer: parent.jwt, token: parent.id };
+        return issued(await asked(act, { operation: 'tokens.issue', ...by, input }));
+      }
+      case 'invoke':
+        return call(act, sentBy(act, made), act.times);
+      case 'use':
+        return call(act, usedBy(act, made), act.times);
+      case 'retry':
+        return call(act, made.get(act.of)?.sent, 1);
+      case 'approve':
+      case 'deny':
+        return decide(act);
+      case 'reconcile':
+        return reconcile(act);
+      case 'crash':
+        replica?.crash(act.ms);
+        return {};
+      case 'pause':
+        replica?.pause(act.ms);
+        return {};
+      case 'clock':
+        replica?.stepClock(act.ms);
+        return {};
+      case 'store-clock':
+        stage.stepStoreClock(act.ms);
+        return {};
+      case 'disk-full':
+        stage.fillDisk(act.ms);
+        return {};
+      default:
+        await asked(act, plainQuestion(act, tokenOf, world.now()));
+        return {};
+    }
+  }
+
+  return { perform: performed, open: () => open };
+}
+
+function eventOf({ operation, client, token, input }: Question) {
+  return { operation, client, token, request: input };
+}
+
+function asking({ bearer, input }: Question): Ask {
+  return { bearer: () => bearer, input: () => structuredClone(input) };
+}
+
+function issued(body: Body): Made {
+  return body?.token ? { token: { id: body.token_id, jwt: body.token } } : {};
+}
+
+function termsInput({ subject, budget, isExclusive, ttlHours, session }: TokenTerms) {
+  return {
+    scope: ['s.use'],
+    subject,
+    ...(budget !== undefined && { budget: { currency: CURRENCY, max_amount: budget } }),
+    ...(isExclusive && { concurrent_branches: 'exclusive' }),
+    ...(ttlHours !== undefined && { ttl_hours: ttlHours }),
+    ...(session !== undefined && { session_id: session }),
+  };
+}
+
+function sentBy(act: Act & Invoke, made: ReadonlyMap<number, Made>): Sent | undefined {
+  const token = made.get(act.token)?.token;
+  if (!token) return undefined;
+  const quote = act.quote === undefined ? undefined : made.get(act.quote)?.quote;
+  if (act.capability === 'book' && quote === undefined) return undefined;
+  const { capability, item, key, place } = act;
+  const input = {
+    capability,
+    client_reference_id: `act-${place}`,
+    parameters: { item, ...(key !== undefined && { key }), ...(quote !== undefined && { quote }) },
+    ...(key !== undefined && { idempotency_key: key }),
+  };
+  return { token, input };
+}
+
+function usedBy(act: Act & Use, made: ReadonlyMap<number, Made>): Sent | undefined {
+  const approval = made.get(act.approval);
+  if (!approval?.sent) return undefined;
+  if (act.by === 'grant' && approval.grant === undefined) return undefined;
+  const token = act.token === undefined ? approval.sent.token : made.get(act.token)?.token;
+  if (!token) return undefined;
+  const { idempotency_key: _, ...asked } = approval.sent.input;
+  const input = {
+    ...asked,
+    client_reference_id: `act-${act.place}`,
+    ...(act.key !== undefined && { idempotency_key: act.key }),
+    ...(act.by === 'grant' ? { approval_grant: approval.grant } : { continue_approved: true }),
+  };
+  return { token, input };
+}
+
+/** The question of an act that needs nothing but its own facts. */
+function plainQuestion(
+  act: Act,
+  tokenOf: (place: number) => Made['token'],
+  now: number,
+): Question | undefined {
+  const operator = { client: 'operator', bearer: keyOf('operator') };
+  switch (act.kind) {
+    case 'revoke': {
+      const token = tokenOf(act.token);
+      const by = token && { client: 'agent', bearer: token.jwt, token: token.id };
+      return by && { operation: 'tokens.revoke', ...by, input: { token_id: token.id } };
+    }
+    case 'freeze':
+    case 'unfreeze': {
+      const target = act.what === 'capability' ? act.capability : ROOTS[act.root];
+      const isNarrow = act.what === 'capability' && act.isNarrow;
+      const narrow = isNarrow ? { root_principal: ROOTS[act.root] } : {};
+      const named = { what: act.what, target, ...narrow, reason: 'to be safe' };
+      const until = new Date(now + act.lastsMs).toISOString();
+      if (act.kind === 'unfreeze') {
+        return { operation: 'operator.unfreeze', ...operator, input: named };
+      }
+      const input = act.lastsMs > 0 ? { ...named, until } : named;
+      return { operation: 'operator.freeze', ...operator, input };
+    }
+    case 'audit':
+    case 'permissions': {
+      const token = tokenOf(act.token);
+      const by = token && { client: 'agent', bearer: token.jwt, token: token.id };
+      const operation = act.kind === 'audit' ? 'audit.query' : 'permissions';
+      return by && { operation, ...by, input: {} };
+    }
+    case 'seal':
+      return { operation: 'operator.checkpoints', ...operator, input: {} };
+    default:
+      return undefined;
+  }
+}
