@@ -50,7 +50,7 @@ const POLICY = {
 };
 
 /** What a step with a compensation is undone by. */
-export const COMPENSATIONS: ReadonlyMap<string, string> = new Map([
+const COMPENSATIONS: ReadonlyMap<string, string> = new Map([
   ['hold', 'release'],
   ['reserve', 'release'],
 ]);

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { Failure } from '../../src/protocol/failure.ts';
 import type { OperationName } from '../../src/protocol/operations.ts';
 import { type Ask, isDocument, perform } from '../../src/service/core/operations.ts';
 import type { Act, Approver, Invoke, Root, TokenTerms, Use } from './acts.ts';
@@ -136,29 +137,24 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
       emit({ kind: 'ask', ...event });
       open += 1;
       return new Promise((resolve) => {
-        let isOver = false;
-        const end = (body?: Body) => {
-          if (isOver) return;
-          isOver = true;
-          open -= 1;
+        let isPatient = true;
+        const late = world.after(PATIENCE_MS, world.queue(outside), () => {
+          isPatient = false;
+          resolve(undefined);
+        });
+        /** The service has answered, or its process has died. */
+        const end = (answer?: object, failure?: Failure) => {
           forget();
           late.cancel();
-          resolve(body);
+          open -= 1;
+          const isGone = lost || !isPatient || answer === undefined;
+          emit({ kind: 'answer', ...event, answer, failure, lost: isGone });
+          world.park(outside, () => resolve(isGone ? undefined : answer));
         };
-        const forget = replica.atDeath(() => {
-          emit({ kind: 'answer', ...event, lost: true });
-          end();
-        });
-        const queue = world.queue(outside);
-        const late = world.after(PATIENCE_MS, queue, () => end());
+        const forget = replica.atDeath(() => end());
         world.park(replica.owner(), () => {
           perform(question.operation, method, asking(question), runtime).then((answer) => {
-            if (isDocument(answer)) return end();
-            const { body, failure } = answer;
-            if (replica.runtime() === runtime || !isOver) {
-              emit({ kind: 'answer', ...event, answer: body, failure, lost });
-            }
-            world.park(outside, () => end(lost ? undefined : body));
+            end(isDocument(answer) ? {} : answer.body, isDocument(answer) ? undefined : answer.failure);
           });
         });
       });

@@ -77,16 +77,25 @@ export function remoteStore(inner: Store, parts: PortParts): Store {
   });
 }
 
+interface EmbeddedParts extends PortParts {
+  /** Counts the transactions of the connection. */
+  batch(): number;
+  /** Ends the life of the replica now. */
+  crash(): void;
+}
+
 /**
  * A store in the process of the replica. It waits by itself for the next turn, and its connection fails where it
- * does; only a change that happened may get an error here.
+ * does. Here a replica may die with a change that is committed and was not confirmed: a living process always
+ * knows what its own commit did.
  */
-export function embeddedStore(inner: Store, parts: PortParts & { batch(): number }): Store {
+export function embeddedStore(inner: Store, parts: EmbeddedParts): Store {
   return portOver(inner, parts, async (method, name, args) => {
     const { failsAfter } = planOf(parts, name);
     const result = await executed(parts, { method, name, args, batch: parts.batch });
-    if (failsAfter && CHANGES.has(name)) throw lost(name, 'the commit was not confirmed');
-    return result;
+    if (!failsAfter || !CHANGES.has(name) || !parts.life.owner.isAlive) return result;
+    parts.crash();
+    return NEVER;
   });
 }
 
