@@ -78,6 +78,7 @@ const TOOLS = {
   sbom: [...SOURCES, 'scripts/sbom.ts'],
   suites: [...SOURCES, 'scripts/suites.ts'],
   vectors: [...SOURCES, 'scripts/vectors.ts'],
+  simulate: [...SOURCES, 'scripts/simulate.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -105,6 +106,7 @@ const VERBS = {
   sbom: (args) => run('sbom', args),
   suites: async (args) => (await build()) || run('suites', args),
   vectors: (args) => run('vectors', args),
+  simulate: (args) => run('simulate', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

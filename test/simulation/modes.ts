@@ -8,7 +8,10 @@ import { type Platform, system } from '../../src/platform.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { IN_MEMORY, openConnection } from '../../src/storage/sqlite/connection.ts';
 import { createSqliteStore } from '../../src/storage/sqlite/store.ts';
-import { embeddedStore, type PortParts } from './port.ts';
+import type { Chance } from './chance.ts';
+import { createMemoryDatabase } from './memory/database.ts';
+import { openMemoryStore } from './memory/store.ts';
+import { embeddedStore, type PortParts, remoteStore } from './port.ts';
 import { replicaConnection } from './statements.ts';
 
 export type StoreMode = 'memory' | 'sqlite';
@@ -27,9 +30,20 @@ export interface Place {
   close(): void;
 }
 
-export function openPlace(mode: StoreMode, clock: () => Date): Place {
-  if (mode === 'memory') throw new Error('Cannot simulate in memory yet');
-  return openSqlitePlace(clock);
+export function openPlace(mode: StoreMode, chance: Chance, clock: () => Date): Place {
+  return mode === 'memory' ? openMemoryPlace(chance, clock) : openSqlitePlace(clock);
+}
+
+/** One simulated database that the replicas reach over a network. */
+function openMemoryPlace(chance: Chance, clock: () => Date): Place {
+  const database = createMemoryDatabase();
+  const random = chance.fork('database').bytes;
+  const inner = openMemoryStore(database, { platform: { random }, clock });
+  return {
+    open: (parts) => remoteStore(inner, parts),
+    observe: () => inner,
+    close: () => undefined,
+  };
 }
 
 /** Turns that end with the current promise jobs: the observer waits for no replica. */

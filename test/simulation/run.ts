@@ -142,7 +142,7 @@ function prepare(chance: Chance, options: RunOptions) {
   };
   const events = createEvents(options, { ms: () => world.now() - BEGIN, latest: () => latest });
   const { emit } = events;
-  const place = openPlace(options.mode, clock);
+  const place = openPlace(options.mode, chance, clock);
   const hasWitness = chance.fork('witness').is(0.3);
   const scene: Scene = {
     ...{ world, faults, outside, emit, chance, runs: new Map(), keyring: keysOf() },

@@ -1,0 +1,67 @@
+/**
+ * The simulation in the suite: a bounded number of seeds. `npm run simulate` runs more (docs/simulation.md).
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'vitest';
+import { chanceOf } from './chance.ts';
+import { FAULT_KINDS } from './faults.ts';
+import type { StoreMode } from './modes.ts';
+import { runSeed } from './run.ts';
+import { commandOf, failureText, shrink } from './shrink.ts';
+
+/** Seeds of each mode. More take longer than the rest of the suite. */
+const SEEDS: Readonly<Record<StoreMode, number>> = { memory: 200, sqlite: 60 };
+
+for (const mode of ['memory', 'sqlite'] as const) {
+  describe(mode, () => {
+    test(`runSeed() keeps every invariant for ${SEEDS[mode]} seeds`, async () => {
+      const seen = new Set<string>();
+      let [effects, crashes] = [0, 0];
+      for (let seed = 1; seed <= SEEDS[mode]; seed++) {
+        const report = await runSeed(seed, { mode });
+        if (report.broken) {
+          assert.fail(failureText(await shrink(report, { mode }), report));
+        }
+        for (const kind of report.kinds) seen.add(kind);
+        effects += report.effects;
+        crashes += report.crashes;
+      }
+
+      // A simulation in which nothing happens keeps every invariant too.
+      assert.deepEqual([...seen].sort(), [...FAULT_KINDS].sort());
+      assert.ok(effects > SEEDS[mode], `${effects} effects`);
+      assert.ok(crashes > SEEDS[mode] / 10, `${crashes} crashes`);
+    });
+
+    test('runSeed() repeats a seed, event by event', async () => {
+      for (const seed of [3, 17, 58]) {
+        const first = await runSeed(seed, { mode, trace: true });
+        const second = await runSeed(seed, { mode, trace: true });
+
+        assert.ok(first.trace.length > 100);
+        assert.deepEqual(second.trace, first.trace);
+      }
+    });
+  });
+}
+
+test('chanceOf() gives a fork the same stream, whatever was drawn before', () => {
+  const [one, other] = [chanceOf(7), chanceOf(7)];
+  one.below(100);
+  one.fork('first').bytes(10);
+
+  assert.deepEqual(one.fork('second').bytes(32), other.fork('second').bytes(32));
+  assert.notDeepEqual(chanceOf(8).fork('second').bytes(32), other.fork('second').bytes(32));
+});
+
+test('commandOf() names everything that was left out', () => {
+  const options = { mode: 'memory', acts: [1, 4], without: ['crash'], replicas: 2 } as const;
+
+  assert.equal(
+    commandOf(42, options),
+    'npm run simulate -- --seed 42 --mode memory --acts 1,4 --without crash --replicas 2',
+  );
+});
