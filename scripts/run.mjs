@@ -79,6 +79,7 @@ const TOOLS = {
   suites: [...SOURCES, 'scripts/suites.ts'],
   vectors: [...SOURCES, 'scripts/vectors.ts'],
   simulate: [...SOURCES, 'scripts/simulate.ts'],
+  mutants: [...SOURCES, 'scripts/mutants.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -107,6 +108,7 @@ const VERBS = {
   suites: async (args) => (await build()) || run('suites', args),
   vectors: (args) => run('vectors', args),
   simulate: (args) => run('simulate', args),
+  mutants: (args) => run('mutants', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

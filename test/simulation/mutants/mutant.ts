@@ -1,0 +1,25 @@
+/**
+ * A mutant: a deliberate bug, as a change of the sources that a test applies to a copy.
+ *
+ * @module
+ */
+
+import type { Invariant } from '../broken.ts';
+
+export interface Mutant {
+  readonly name: string;
+  /** Bugs of the service are found over the simulated store, bugs of the store over SQLite. */
+  readonly mode: 'memory' | 'sqlite';
+  /** What the bug does, as a reviewer would say it. */
+  readonly why: string;
+  /** The invariants that may show it. */
+  readonly found: readonly Invariant[];
+  readonly edits: readonly Edit[];
+}
+
+export interface Edit {
+  readonly file: string;
+  /** Text that the file has exactly once. */
+  readonly replace: string;
+  readonly by: string;
+}

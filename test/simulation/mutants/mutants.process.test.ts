@@ -1,0 +1,40 @@
+/**
+ * Tests the tester: the simulation finds each deliberate bug, by an invariant that explains it.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { MUTANTS } from './all.ts';
+import { edited, hunt, sourceOf } from './hunt.ts';
+
+/** Processes at the same time: one for each core of a small machine. */
+const PROCESSES = 2;
+
+/** In milliseconds. Only ends a hunt that hangs. */
+const HUNT_MS = 600_000;
+
+test('every mutant changes exactly one place with each of its edits', () => {
+  for (const { name, edits } of MUTANTS) {
+    for (const edit of edits) {
+      assert.notEqual(edited(name, edit, sourceOf(edit)), sourceOf(edit), name);
+    }
+  }
+  assert.equal(new Set(MUTANTS.map(({ name }) => name)).size, MUTANTS.length);
+});
+
+test(
+  'the simulation finds every mutant',
+  { timeout: HUNT_MS },
+  async () => {
+    const hunted = await hunt(MUTANTS, { seeds: 2_000, from: 1, processes: PROCESSES });
+
+    for (const { mutant, invariant = 'nothing', message } of hunted) {
+      assert.ok(
+        (mutant.found as readonly string[]).includes(invariant),
+        `"${mutant.name}" was found as ${invariant}, expected ${mutant.found.join(' or ')}: ${message}`,
+      );
+    }
+  },
+);

@@ -1,0 +1,322 @@
+/**
+ * Deliberate bugs of the service: the order of its steps, what it claims, what it retries.
+ *
+ * @module
+ */
+
+import type { Mutant } from './mutant.ts';
+
+const ADMISSION = 'src/service/invoke/admission.ts';
+const SETTLE = 'src/service/invoke/settle.ts';
+const SEAL = 'src/service/log/seal.ts';
+
+export const SERVICE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'intent-after-handler',
+    mode: 'memory',
+    why: 'the handler runs before the store has the intent of the call',
+    found: ['intent-first'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: '  const admission = admissionOf(parts, call);\n  let admitted',
+        by: `  const admission = admissionOf(parts, call);
+  if (!call.capability.composition) await handled(parts, call);
+  let admitted`,
+      },
+    ],
+  },
+  {
+    name: 'lost-admission-runs',
+    mode: 'memory',
+    why: 'a call whose admission got no answer runs as if it was admitted',
+    found: ['intent-first'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: '    if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);\n    throw error;',
+        by: `    if (!(error instanceof OutcomeUnknown)) throw error;
+    admitted = { admitted: true, budgets: [] };`,
+      },
+    ],
+  },
+  {
+    name: 'lost-admission-forgotten',
+    mode: 'memory',
+    why: 'an admission of unknown outcome counts as one that did not happen, and is never released',
+    found: ['liveness'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: '    if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);\n',
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'refund-on-timeout',
+    mode: 'memory',
+    why: 'a call that misses its deadline gets its money back while its handler still runs',
+    found: ['money-back'],
+    edits: [
+      {
+        file: 'src/service/invoke/handler.ts',
+        replace: "    outcome: 'indeterminate',\n    failure: failure('outcome_unknown', detail),\n    reported",
+        by: "    outcome: 'no_effect',\n    failure: failure('outcome_unknown', detail),\n    reported",
+      },
+    ],
+  },
+  {
+    name: 'late-failure-refunded',
+    mode: 'memory',
+    why: 'a handler that fails after its deadline is refunded, although it acted before it failed',
+    found: ['money-back'],
+    edits: [
+      {
+        file: 'src/service/invoke/late.ts',
+        replace: "  const refund = done.outcome === 'no_effect';",
+        by: "  const refund = done.outcome !== 'completed';",
+      },
+    ],
+  },
+  {
+    name: 'recovery-refunds',
+    mode: 'memory',
+    why: 'recovery closes the call of a dead process as if nothing had happened',
+    found: ['money-back', 'intent-first', 'ledger-is-log', 'one-fence'],
+    edits: [
+      {
+        file: 'src/storage/recovery.ts',
+        replace: "    outcome: 'indeterminate',",
+        by: "    outcome: 'no_effect',",
+      },
+    ],
+  },
+  {
+    name: 'recovery-closes-living-calls',
+    mode: 'memory',
+    why: 'recovery does not wait until a process is silent, and closes calls that run',
+    found: ['living'],
+    edits: [
+      {
+        file: 'src/storage/recovery.ts',
+        replace: 'new Date(store.now().getTime() - silentMs)',
+        by: 'new Date(store.now().getTime())',
+      },
+    ],
+  },
+  {
+    name: 'key-not-claimed',
+    mode: 'memory',
+    why: 'admission does not claim the idempotency key, so a repeated call acts again',
+    found: ['once-per-key'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: '      idempotencyKey === undefined\n        ? undefined',
+        by: '      idempotencyKey !== 0\n        ? undefined',
+      },
+    ],
+  },
+  {
+    name: 'key-scoped-by-name',
+    mode: 'memory',
+    why: 'an idempotency key belongs to the name of the caller, which a sibling may carry too',
+    found: ['chains', 'once-per-key'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: '            chain,\n            capability: capability.name,',
+        by: '            chain: subject,\n            capability: capability.name,',
+      },
+    ],
+  },
+  {
+    name: 'names-instead-of-chains',
+    mode: 'memory',
+    why: 'the digest of a requester covers only its own name, not the principals above it',
+    found: ['chains'],
+    edits: [
+      {
+        file: 'src/domain/authority/chain.ts',
+        replace: '  return digestOf(chainNames(rootPrincipal, subjects));',
+        by: '  return digestOf(chainNames(rootPrincipal, subjects).slice(-1));',
+      },
+    ],
+  },
+  {
+    name: 'cached-revocation',
+    mode: 'memory',
+    why: 'a replica remembers the lineage of a token, so reads go on after a revocation',
+    found: ['revoked'],
+    edits: [
+      {
+        file: 'src/service/rows/authentic-store.ts',
+        replace: `  return {
+    load: (request) => store.load(request).then((loaded) => authentic(loaded, check, store)),`,
+        by: `  const seen = new Map();
+  return {
+    load: (request) =>
+      store.load(request).then((loaded) => {
+        const lineage = seen.get(request.tokenId) ?? loaded.lineage;
+        seen.set(request.tokenId, lineage);
+        return authentic({ ...loaded, lineage }, check, store);
+      }),`,
+      },
+    ],
+  },
+  {
+    name: 'answered-before-settled',
+    mode: 'memory',
+    why: 'the caller gets the result before the store has the outcome',
+    found: ['acknowledged'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: '  const outcome = await parts.settler.settle(settlement, (later) => {',
+        by: "  const outcome = 'settled';\n  void parts.settler.settle(settlement, (later) => {",
+      },
+    ],
+  },
+  {
+    name: 'settlement-not-retried',
+    mode: 'memory',
+    why: 'an outcome that the store did not take is dropped',
+    found: ['liveness'],
+    edits: [
+      {
+        file: SETTLE,
+        replace: "      if (settled === 'unknown') void tryAgain(recording, settlement, later);\n",
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'append-skipped-on-retry',
+    mode: 'memory',
+    why: 'a call that was never admitted, as its release finds, gets no entry',
+    found: ['acknowledged'],
+    edits: [
+      {
+        file: SETTLE,
+        replace: "      await store.append([entry]);\n      return 'settled';",
+        by: "      return 'settled';",
+      },
+    ],
+  },
+  {
+    name: 'refusal-without-entry',
+    mode: 'memory',
+    why: 'a refusal names an entry that was never appended',
+    found: ['acknowledged'],
+    edits: [
+      {
+        file: SETTLE,
+        replace: `  try {
+    await parts.store.append([entry]);
+  } catch (error) {
+    return unrecordedCall(parts, call, failureOf('invoke', error, parts.log));
+  }`,
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'compensation-skipped',
+    mode: 'memory',
+    why: 'a composed call that fails leaves its completed steps standing',
+    found: ['compensated'],
+    edits: [
+      {
+        file: 'src/service/compose/compose.ts',
+        replace: "  if (composition.failure_policy === 'compensate') await compensate(parts, whole);\n",
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'compensation-repeated',
+    mode: 'memory',
+    why: 'a process that adopts a composed call begins compensations that have begun before',
+    found: ['step-once', 'liveness'],
+    edits: [
+      {
+        file: 'src/domain/composition/compensation.ts',
+        replace: 'return isDone && compensation && !begun.has(undone.step_id) ?',
+        by: 'return isDone && compensation ?',
+      },
+    ],
+  },
+  {
+    name: 'interrupted-step-completed',
+    mode: 'memory',
+    why: 'a step whose process died counts as one that did nothing',
+    found: ['money-back', 'compensated'],
+    edits: [
+      {
+        file: 'src/service/compose/resume.ts',
+        replace: "    outcome: readOnly ? 'no_effect' : 'indeterminate',",
+        by: "    outcome: 'no_effect',",
+      },
+    ],
+  },
+  {
+    name: 'delivered-before-sent',
+    mode: 'memory',
+    why: 'a notice counts as delivered before its receiver answers',
+    found: ['notices'],
+    edits: [
+      {
+        file: 'src/service/approval/webhooks.ts',
+        replace: '  const target = parts.config.webhooks.find(({ name }) => name === delivery.target);\n',
+        by: `  const target = parts.config.webhooks.find(({ name }) => name === delivery.target);
+  await parts.store.finishDelivery(resultOf(parts.store.now(), delivery, undefined));
+`,
+      },
+    ],
+  },
+  {
+    name: 'sign-before-the-mark',
+    mode: 'memory',
+    why: 'a checkpoint is stored and shown before the mark outside of the store has it',
+    found: ['checkpoints'],
+    edits: [
+      {
+        file: SEAL,
+        replace: `  if (mark && !(await mark.advance(origin.logId, from, next))) return undefined;
+  return storeNext(parts, next, seen);`,
+        by: `  const sealed = await storeNext(parts, next, seen);
+  if (mark && !(await mark.advance(origin.logId, from, next))) return undefined;
+  return sealed;`,
+      },
+    ],
+  },
+  {
+    name: 'checkpoint-of-an-uncommitted-size',
+    mode: 'memory',
+    why: 'a checkpoint counts an entry that is not in the tree yet',
+    found: ['checkpoints'],
+    edits: [
+      {
+        file: SEAL,
+        replace: '    size,\n    root,\n    // For people only.',
+        by: '    size: size + 1,\n    root,\n    // For people only.',
+      },
+    ],
+  },
+  {
+    name: 'marked-checkpoint-dropped',
+    mode: 'memory',
+    why: 'after a crash the sealer signs the number that the mark has a second time',
+    found: ['checkpoints', 'liveness'],
+    edits: [
+      {
+        file: SEAL,
+        replace: `  if (marked && marked.sequence > (last?.sequence ?? origin.first))
+    return storeMarked(parts, marked);
+`,
+        by: '',
+      },
+    ],
+  },
+];

@@ -1,0 +1,347 @@
+/**
+ * Deliberate bugs of the SQLite store: what it compares under its lock, and what it undoes.
+ *
+ * Where the schema is a second guard of the same rule, the mutant removes that guard too.
+ *
+ * @module
+ */
+
+import type { Mutant } from './mutant.ts';
+
+const ADMISSION = 'src/storage/sqlite/calls/admission.ts';
+const SETTLEMENT = 'src/storage/sqlite/calls/settlement.ts';
+const COMPOSITIONS = 'src/storage/sqlite/calls/compositions.ts';
+const APPROVALS = 'src/storage/sqlite/approvals.ts';
+const TOKENS = 'src/storage/sqlite/tokens.ts';
+const COMMIT = 'src/storage/sqlite/group-commit.ts';
+const SCHEMA = 'src/storage/sqlite/schema/schema.ts';
+const APPROVAL_TABLES = 'src/storage/sqlite/schema/approvals.ts';
+
+export const STORE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'check-then-insert',
+    mode: 'sqlite',
+    why: 'the store trusts the votes that the approver saw, so two approvers make two grants',
+    found: ['one-grant'],
+    edits: [
+      {
+        file: APPROVALS,
+        replace: `  const closed = closedAs(request, now);
+  if (closed) return closed;
+  if (isStaleVote(request, decision)) return 'stale';
+`,
+        by: '',
+      },
+      {
+        file: APPROVAL_TABLES,
+        replace: 'approval_request_id TEXT NOT NULL UNIQUE REFERENCES approval_requests,',
+        by: 'approval_request_id TEXT NOT NULL REFERENCES approval_requests,',
+      },
+    ],
+  },
+  {
+    name: 'decision-not-compared',
+    mode: 'sqlite',
+    why: 'a request that was denied or has expired can still be approved',
+    found: ['one-grant'],
+    edits: [
+      {
+        file: APPROVALS,
+        replace: `  const closed = closedAs(request, now);
+  if (closed) return closed;
+  if (isStaleVote`,
+        by: '  if (isStaleVote',
+      },
+    ],
+  },
+  {
+    name: 'missing-ancestor-charge',
+    mode: 'sqlite',
+    why: 'a charge is reserved on the token only, not on the tokens above it',
+    found: ['budget', 'ledger-is-log'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: 'for (const { budget } of lineage.map(({ link }) => link)) {',
+        by: 'for (const { budget } of lineage.slice(-1).map(({ link }) => link)) {',
+      },
+    ],
+  },
+  {
+    name: 'budget-not-compared-under-the-lock',
+    mode: 'sqlite',
+    why: 'two calls that both saw the last money both reserve it',
+    found: ['budget'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: 'WHERE token_id = ? AND max - consumed - reserved >= ?',
+        by: 'WHERE token_id = ? AND max >= ?',
+      },
+      {
+        file: SCHEMA,
+        replace: `    consumed INTEGER NOT NULL DEFAULT 0 CHECK (consumed >= 0),
+    CHECK (reserved <= max - consumed)`,
+        by: '    consumed INTEGER NOT NULL DEFAULT 0 CHECK (consumed >= 0)',
+      },
+    ],
+  },
+  {
+    name: 'grant-use-not-compared-under-the-lock',
+    mode: 'sqlite',
+    why: 'two calls that both saw the last use of a grant both take it',
+    found: ['grant-uses'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: 'AND chain = ? AND uses < max_uses AND',
+        by: 'AND chain = ? AND',
+      },
+      {
+        file: APPROVAL_TABLES,
+        replace: 'CHECK (uses BETWEEN 0 AND max_uses)',
+        by: 'CHECK (uses >= 0)',
+      },
+    ],
+  },
+  {
+    name: 'uses-not-counted',
+    mode: 'sqlite',
+    why: 'a use of a grant is allowed and not recorded',
+    found: ['grant-uses', 'ledger-is-log'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: 'UPDATE grants SET uses = uses + 1',
+        by: 'UPDATE grants SET uses = uses',
+      },
+    ],
+  },
+  {
+    name: 'grant-expiry-not-compared-under-the-lock',
+    mode: 'sqlite',
+    why: 'a grant that expires between the check and the admission is still used',
+    found: ['grant-uses'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: 'uses < max_uses AND expires_at > ? AND expires_at = ?',
+        by: 'uses < max_uses AND ? > 0 AND expires_at = ?',
+      },
+    ],
+  },
+  {
+    name: 'revocation-not-compared-under-the-lock',
+    mode: 'sqlite',
+    why: 'a token that is revoked between the check and the admission still acts',
+    found: ['revoked', 'acknowledged'],
+    edits: [
+      {
+        file: TOKENS,
+        replace: 'const revoked = lineage.find(({ link }) => link.revoked_at !== undefined);',
+        by: 'const revoked = lineage.find(({ link }) => link.revoked_at === null);',
+      },
+    ],
+  },
+  {
+    name: 'expiry-not-compared-under-the-lock',
+    mode: 'sqlite',
+    why: 'a token that expires between the check and the admission still acts',
+    found: ['expired'],
+    edits: [
+      {
+        file: TOKENS,
+        replace: 'const expired = lineage.find(({ link }) => link.expires_at <= now);',
+        by: 'const expired = lineage.find(({ link }) => link.expires_at <= new Date(0));',
+      },
+    ],
+  },
+  {
+    name: 'child-of-a-revoked-parent',
+    mode: 'sqlite',
+    why: 'a delegation that races with a revocation escapes it',
+    found: ['revoked', 'expired'],
+    edits: [
+      {
+        file: TOKENS,
+        replace: '  if (dead) return `parent_${dead.reason}`;\n',
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'freeze-ignored-at-admission',
+    mode: 'sqlite',
+    why: 'a call that was checked before a freeze is admitted after it',
+    found: ['frozen'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: "  if (freeze) return { admitted: false, reason: 'frozen', freeze };\n",
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'revocation-without-entry',
+    mode: 'sqlite',
+    why: 'a revocation leaves no trace in the log',
+    found: ['logged-once'],
+    edits: [{ file: TOKENS, replace: '  log.append(entry(wasAlive));\n', by: '' }],
+  },
+  {
+    name: 'settle-twice',
+    mode: 'sqlite',
+    why: 'a process that was only slow closes a call that recovery has closed',
+    found: ['closed-once', 'ledger-is-log'],
+    edits: [
+      {
+        file: SETTLEMENT,
+        replace: `  if (intent.state === 'settled') {
+    return intent.entry_id === entry.entry_id ? 'settled' : 'superseded';
+  }
+`,
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'late-end-overwrites',
+    mode: 'sqlite',
+    why: 'a call is reconciled again after an operator has reconciled it',
+    found: ['closed-once', 'money-back'],
+    edits: [
+      {
+        file: SETTLEMENT,
+        replace: `WHERE invocation_id = ? AND outcome = 'indeterminate' AND reconciled_at IS NULL
+     ORDER BY admitted_at`,
+        by: `WHERE invocation_id = ? AND outcome = 'indeterminate'
+     ORDER BY admitted_at`,
+      },
+    ],
+  },
+  {
+    name: 'unknown-outcome-refunded',
+    mode: 'sqlite',
+    why: 'a call of unknown outcome is not charged',
+    found: ['ledger-is-log', 'budget'],
+    edits: [
+      {
+        file: 'src/domain/invocation/settlement.ts',
+        replace: "return outcome === 'indeterminate' ? reserved : (actual ?? reserved);",
+        by: "return outcome === 'indeterminate' ? 0n : (actual ?? reserved);",
+      },
+    ],
+  },
+  {
+    name: 'lease-stolen',
+    mode: 'sqlite',
+    why: 'a call takes the lease of an exclusive token from a call that holds it',
+    found: ['one-fence'],
+    edits: [
+      {
+        file: ADMISSION,
+        replace: 'WHERE leases.operation_id IS NULL OR leases.until <= ?`',
+        by: 'WHERE leases.operation_id IS NULL OR leases.until > 0 * ?`',
+      },
+    ],
+  },
+  {
+    name: 'lease-without-fence',
+    mode: 'sqlite',
+    why: 'a call that lost its lease to another one still records a success',
+    found: ['one-fence'],
+    edits: [
+      {
+        file: SETTLEMENT,
+        replace: `  if (outcome !== 'indeterminate' && !holdsLeases(connection, operation_id, intent)) {
+    return 'superseded';
+  }
+`,
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'composition-resumed-twice',
+    mode: 'sqlite',
+    why: 'two processes continue one composed call, because an adopted call keeps its former owner',
+    found: ['step-once'],
+    edits: [
+      {
+        file: COMPOSITIONS,
+        replace: `  WHERE i.composing IS NOT NULL AND i.instance_id = ?
+    AND (i.state`,
+        by: `  WHERE i.composing IS NOT NULL AND i.instance_id <> ? || 'x'
+    AND (i.state`,
+      },
+    ],
+  },
+  {
+    name: 'living-composition-adopted',
+    mode: 'sqlite',
+    why: 'a composed call is taken from a process that is alive',
+    found: ['living', 'step-once'],
+    edits: [
+      {
+        file: COMPOSITIONS,
+        replace: 'SELECT 1 FROM instances WHERE instance_id = i.instance_id AND seen_at > ?',
+        by: 'SELECT 1 FROM instances WHERE instance_id = i.instance_id AND seen_at > 9e15 + ?',
+      },
+    ],
+  },
+  {
+    name: 'ledger-not-undone',
+    mode: 'sqlite',
+    why: 'a refused admission keeps what it had claimed before the refusal',
+    found: ['ledger-is-log', 'liveness', 'once-per-key', 'budget'],
+    edits: [
+      {
+        file: COMMIT,
+        replace: '    if (isRefusal?.(result)) undo(connection, work, mark);\n',
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'leaf-not-undone',
+    mode: 'sqlite',
+    why: 'a transition that is undone leaves its leaf in the tree',
+    found: ['log-contiguous', 'checkpoints'],
+    edits: [
+      {
+        file: 'src/storage/sqlite/log/writer.ts',
+        replace: '      leaves.length = mark;\n',
+        by: '',
+      },
+    ],
+  },
+  {
+    name: 'answered-before-commit',
+    mode: 'sqlite',
+    why: 'callers get their results before the transaction is committed',
+    found: ['log-contiguous', 'ledger-is-log', 'intent-first', 'acknowledged', 'checkpoints'],
+    edits: [
+      {
+        file: COMMIT,
+        replace: '    commit(connection);\n    for (const notify of notifications) notify();\n',
+        by: '    for (const notify of notifications) notify();\n    commit(connection);\n',
+      },
+    ],
+  },
+  {
+    name: 'failed-flush-not-rolled-back',
+    mode: 'sqlite',
+    why: 'a batch whose commit failed stays open, and the next batch commits it too',
+    found: ['log-contiguous', 'ledger-is-log', 'liveness', 'logged-once'],
+    edits: [
+      {
+        file: COMMIT,
+        replace: '    const lost = lossOf(error);\n    rollBack(connection);\n',
+        by: `    const lost = lossOf(error);
+    if (connection.inTransaction()) connection.run('COMMIT');
+`,
+      },
+    ],
+  },
+];
