@@ -26,16 +26,16 @@ export function noteSignatures(key: SigningKey, name: string, text: string): Not
   if (!text.endsWith('\n')) throw new RangeError('Cannot sign a note: it has no last line');
   const bytes = new TextEncoder().encode(text);
   const [ecdsa, ed25519] = noteKeysOf(key, name);
+  const { privateKey } = derivedKey(key);
   return [
     { name, keyId: ecdsa.id, signature: signDer(key, bytes) },
-    { name, keyId: ed25519.id, signature: new Uint8Array(sign(null, bytes, derivedKey(key))) },
+    { name, keyId: ed25519.id, signature: new Uint8Array(sign(null, bytes, privateKey)) },
   ];
 }
 
 /** The keys that verify those lines. */
 export function noteKeysOf(key: SigningKey, name: string): [ecdsa: NoteKey, ed25519: NoteKey] {
-  const jwk = createPublicKey(derivedKey(key)).export({ format: 'jwk' });
-  const bytes = new Uint8Array(Buffer.from(`${jwk.x}`, 'base64url'));
+  const { bytes } = derivedKey(key);
   return [noteKey(name, 'ecdsa', spkiOf(key)), noteKey(name, 'ed25519', bytes)];
 }
 
@@ -56,7 +56,27 @@ const SEED_BYTES = 32;
 /** RFC 8410: a private Ed25519 key, of which the seed follows. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-function derivedKey({ privateKey }: SigningKey): KeyObject {
+interface DerivedKey {
+  readonly privateKey: KeyObject;
+  /** The public key. */
+  readonly bytes: Uint8Array;
+}
+
+/** Every seal needs it, and deriving it takes longer than a signature. It lives as long as its log key. */
+const derivedKeys = new WeakMap<KeyObject, DerivedKey>();
+
+function derivedKey({ privateKey: from }: SigningKey): DerivedKey {
+  const known = derivedKeys.get(from);
+  if (known) return known;
+  const privateKey = deriveKey(from);
+  const jwk = createPublicKey(privateKey).export({ format: 'jwk' });
+  const bytes = new Uint8Array(Buffer.from(`${jwk.x}`, 'base64url'));
+  const derived = { privateKey, bytes };
+  derivedKeys.set(from, derived);
+  return derived;
+}
+
+function deriveKey(privateKey: KeyObject): KeyObject {
   const secret = Buffer.from(`${privateKey.export({ format: 'jwk' }).d}`, 'base64url');
   const seed = Buffer.from(hkdfSync('sha256', secret, '', INFO, SEED_BYTES));
   const key = Buffer.concat([PKCS8_PREFIX, seed]);
