@@ -28,16 +28,11 @@ export function trustMethods(
   documents: Documents,
   gate?: Gate,
 ): Methods {
-  const names = [...definition.catalog.capabilities.keys()];
-  const reach = gate ? 'private' : 'public';
-  const graph = documentOf(graphOf(definition.catalog), reach);
-  const around = new Map(
-    names.map((name) => [name, documentOf(graphOf(definition.catalog, name), reach)]),
-  );
+  const graphs = createGraphs(definition, gate ? 'private' : 'public');
   const catalogMethods: Record<(typeof GATED)[number], Method> = {
     manifest: () => documents.manifest(),
-    graph: () => graph,
-    'graph.get': (ask) => neighbours(around, requestOf('graph.get', ask).capability),
+    graph: () => graphs(),
+    'graph.get': (ask) => graphs(requestOf('graph.get', ask).capability),
     handshake: (ask) => ({ body: handshake(definition, requestOf('handshake', ask)) }),
   };
   const open = { discovery: () => documents.discovery(), jwks: () => documents.jwks() };
@@ -56,11 +51,24 @@ function gated(methods: Readonly<Record<string, Method>>, gate: Gate): Methods {
   );
 }
 
-function neighbours(around: ReadonlyMap<string, Document>, name: string): Document {
-  const found = around.get(name);
-  if (found) return found;
-  const detail = `Cannot show "${name}": the service has no such capability`;
-  throw new Refusal(failure('unknown_capability', detail));
+/** The whole graph, or the part around one capability. Each is made when it is first asked for. */
+function createGraphs(
+  { catalog }: ServiceDefinition,
+  reach: 'private' | 'public',
+): (name?: string) => Document {
+  // Bounded: only names of capabilities get here.
+  const made = new Map<string | undefined, Document>();
+  return (name) => {
+    if (name !== undefined && !catalog.capabilities.has(name)) {
+      const detail = `Cannot show "${name}": the service has no such capability`;
+      throw new Refusal(failure('unknown_capability', detail));
+    }
+    const known = made.get(name);
+    if (known) return known;
+    const graph = documentOf(graphOf(catalog, name), reach);
+    made.set(name, graph);
+    return graph;
+  };
 }
 
 /** A caller that requires nothing is compatible. */
