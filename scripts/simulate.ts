@@ -167,7 +167,8 @@ function narrowingArgs(): string[] {
 
 /** A child process: runs its seeds in each mode, and reports what it counts. */
 async function runSlice(): Promise<number> {
-  const end = values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000;
+  const end =
+    values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000;
   const seeds = values.seeds === undefined ? Infinity : Number(values.seeds);
   const counts = new Map(modes().map((mode) => [mode, emptyCount()]));
   let told = Date.now();

@@ -177,8 +177,8 @@ export async function createRuntime({
   pacer,
   ...options
 }: RuntimeOptions): Promise<Runtime> {
-  const { definition, config, keyring, log, platform } = options;
-  const given = { ...options, callOut: options.callOut ?? callOutBy(platform) };
+  const given = { ...options, callOut: options.callOut ?? callOutBy(options.platform) };
+  const { definition, config, keyring, log, platform } = given;
   const { external, providers } = await openIdentityProviders(given);
   const instanceId = newUuid(platform);
   // Compared before anything is written: the store may hold another log than the signed one.
@@ -227,8 +227,7 @@ export async function createRuntime({
     await sealer?.stop();
     throw error;
   });
-  const resuming = startResuming(parts, timing);
-  const expiry = startExpiry(parts, upkeep?.expiryMs);
+  const [resuming, expiry] = [startResuming(parts, timing), startExpiry(parts, upkeep?.expiryMs)];
   const ends = startEnds(upkeep?.accountsMs);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
@@ -324,14 +323,7 @@ function recovering(parts: ServiceParts, timing: RuntimeOptions['recovery']) {
 async function anchored(
   parts: Pick<
     ServiceParts,
-    | 'definition'
-    | 'config'
-    | 'store'
-    | 'keyring'
-    | 'log'
-    | 'platform'
-    | 'callOut'
-    | 'instanceId'
+    'definition' | 'config' | 'store' | 'keyring' | 'log' | 'platform' | 'callOut' | 'instanceId'
   > & {
     readonly logs: RowLogs;
   },

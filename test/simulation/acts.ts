@@ -221,7 +221,11 @@ function weighted<Item>(drawn: Chance, items: readonly [Item, number][]): Item {
   return (items[0] as [Item, number])[0];
 }
 
-type Drawn = Act extends infer Each ? (Each extends Act ? Omit<Each, keyof ActFacts> : never) : never;
+type Drawn = Act extends infer Each
+  ? Each extends Act
+    ? Omit<Each, keyof ActFacts>
+    : never
+  : never;
 
 /** An act of this kind; undefined when no earlier act is there that it could name. */
 function actOf(kind: ActKind, drawn: Chance, acts: readonly Act[]): Drawn | undefined {
@@ -244,7 +248,11 @@ function actOf(kind: ActKind, drawn: Chance, acts: readonly Act[]): Drawn | unde
     case 'use': {
       const approval = earlier('approve');
       if (approval === undefined) return undefined;
-      const [by, isOther, other] = [drawn.pick(['grant', 'continue'] as const), drawn.is(0.25), token()];
+      const [by, isOther, other] = [
+        drawn.pick(['grant', 'continue'] as const),
+        drawn.is(0.25),
+        token(),
+      ];
       const key = drawn.is(0.4) ? `k${drawn.below(2)}` : undefined;
       return { kind, approval, by, token: isOther ? other : undefined, key, times: timesOf(drawn) };
     }

@@ -31,7 +31,7 @@ const LATE_MS = 9_000;
 
 const ITEM = { name: 'item', type: 'string', required: false } as const;
 const KEY = { name: 'key', type: 'string', required: false } as const;
-const RESULT = { type: 'object', fields: ['id', 'quote'] };
+const RESULT = { type: 'object', fields: ['id'] };
 const fixed = (amount: number) =>
   ({ certainty: 'fixed', financial: { currency: CURRENCY, amount } }) as const;
 const ESTIMATED = {
@@ -99,7 +99,11 @@ export const SERVICE: ServiceDefinition = createService({
   trust: { level: 'anchored', anchoring: { cadence: 'PT4S' } },
   capabilities: [
     defineCapability({ ...plain('look'), side_effect: 'read' }),
-    defineCapability({ ...plain('quote'), side_effect: 'read' }),
+    defineCapability({
+      ...plain('quote'),
+      side_effect: 'read',
+      output: { type: 'object', fields: ['id', 'quote'] },
+    }),
     defineCapability({ ...plain('read_paid'), side_effect: 'read', cost: fixed(1) }),
     defineCapability({ ...plain('act'), side_effect: 'write' }),
     defineCapability({ ...plain('pay'), side_effect: 'irreversible', cost: fixed(10) }),
@@ -156,7 +160,10 @@ export interface HandlerHost {
 /** The service with the handlers of one life of a replica. */
 export function hostedService(host: HandlerHost): ServiceDefinition {
   const code = [...SERVICE.code].map(([name, each]) => {
-    const handler: Handler = (parameters, context) => simulated(host, name, parameters, context);
+    const handler: Handler = (parameters, context) => {
+      const done = host.world.await(host.life.owner);
+      return simulated(host, name, parameters, context).finally(done);
+    };
     return [name, each.handler ? { ...each, handler } : each] as const;
   });
   return { ...SERVICE, code: new Map(code) };

@@ -8,7 +8,7 @@
 import type { Failure } from '../../src/protocol/failure.ts';
 import type { OperationName } from '../../src/protocol/operations.ts';
 import { type Ask, isDocument, perform } from '../../src/service/core/operations.ts';
-import type { Act, Approver, Invoke, Root, TokenTerms, Use } from './acts.ts';
+import type { Act, Approver, Freeze, Invoke, Root, TokenTerms, Use } from './acts.ts';
 import { CURRENCY } from './catalog.ts';
 import type { Replica, Scene } from './replica.ts';
 
@@ -25,7 +25,7 @@ interface Made {
   readonly grant?: string | undefined;
   readonly quote?: string | undefined;
   /** What was sent, so that it can be sent again. */
-  readonly sent?: Sent;
+  readonly sent?: Sent | undefined;
 }
 
 interface Sent {
@@ -84,7 +84,7 @@ export function startClients(stage: Stage, acts: readonly Act[]): Clients {
         return;
       }
       const begin = () => {
-        performing.perform(act).then((result) => {
+        void performing.perform(act).then((result) => {
           finish(act, result);
           world.park(outside, next);
         });
@@ -114,6 +114,10 @@ function refsOf(act: Act): number[] {
   ];
   return named.filter((place) => place !== undefined);
 }
+
+/** In milliseconds, and how often: a client asks again while no replica is there. */
+const AGAIN_MS = 500;
+const TRIES_MAX = 60;
 
 /** In milliseconds: no client waits longer for an answer. */
 const PATIENCE_MS = 90_000;
@@ -153,8 +157,11 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
         };
         const forget = replica.atDeath(() => end());
         world.park(replica.owner(), () => {
-          perform(question.operation, method, asking(question), runtime).then((answer) => {
-            end(isDocument(answer) ? {} : answer.body, isDocument(answer) ? undefined : answer.failure);
+          void perform(question.operation, method, asking(question), runtime).then((answer) => {
+            end(
+              isDocument(answer) ? {} : answer.body,
+              isDocument(answer) ? undefined : answer.failure,
+            );
           });
         });
       });
@@ -163,17 +170,23 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
     return send(isLost);
   }
 
-  function atReplica(act: Act): Replica | undefined {
+  /** The wanted replica, or another one that is there; waits for one while all are down. */
+  async function atReplica(act: Act): Promise<Replica | undefined> {
     const { replicas } = stage;
-    const there = replicas.filter((each) => each.runtime());
-    const wanted = replicas[act.replica % replicas.length];
-    return wanted?.runtime() ? wanted : there[act.place % Math.max(1, there.length)];
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const there = replicas.filter((each) => each.runtime());
+      const wanted = replicas[act.replica % replicas.length];
+      if (wanted?.runtime()) return wanted;
+      if (there.length > 0) return there[act.place % there.length];
+      await new Promise<void>((go) => void world.after(AGAIN_MS, world.queue(outside), go));
+    }
+    return undefined;
   }
 
   const tokenOf = (place: number) => made.get(place)?.token;
 
   async function asked(act: Act, question: Question | undefined, nth = 0): Promise<Body> {
-    const replica = atReplica(act);
+    const replica = await atReplica(act);
     if (!question || !replica) return undefined;
     return ask(question, replica, `${act.place} ${nth}`);
   }
@@ -332,6 +345,17 @@ function usedBy(act: Act & Use, made: ReadonlyMap<number, Made>): Sent | undefin
   return { token, input };
 }
 
+function freezeInput({ kind, what, root, capability, isNarrow, lastsMs }: Freeze, now: number) {
+  const isCapability = what === 'capability';
+  return {
+    what,
+    target: isCapability ? capability : ROOTS[root],
+    ...(isCapability && isNarrow && { root_principal: ROOTS[root] }),
+    reason: 'to be safe',
+    ...(kind === 'freeze' && lastsMs > 0 && { until: new Date(now + lastsMs).toISOString() }),
+  };
+}
+
 /** The question of an act that needs nothing but its own facts. */
 function plainQuestion(
   act: Act,
@@ -346,18 +370,8 @@ function plainQuestion(
       return by && { operation: 'tokens.revoke', ...by, input: { token_id: token.id } };
     }
     case 'freeze':
-    case 'unfreeze': {
-      const target = act.what === 'capability' ? act.capability : ROOTS[act.root];
-      const isNarrow = act.what === 'capability' && act.isNarrow;
-      const narrow = isNarrow ? { root_principal: ROOTS[act.root] } : {};
-      const named = { what: act.what, target, ...narrow, reason: 'to be safe' };
-      const until = new Date(now + act.lastsMs).toISOString();
-      if (act.kind === 'unfreeze') {
-        return { operation: 'operator.unfreeze', ...operator, input: named };
-      }
-      const input = act.lastsMs > 0 ? { ...named, until } : named;
-      return { operation: 'operator.freeze', ...operator, input };
-    }
+    case 'unfreeze':
+      return { operation: `operator.${act.kind}`, ...operator, input: freezeInput(act, now) };
     case 'audit':
     case 'permissions': {
       const token = tokenOf(act.token);

@@ -14,16 +14,16 @@ import type { Chance } from './chance.ts';
 /** Each kind with its usual probability at one place. */
 const USUAL = {
   /** A store call fails before it happens. In SQLite: BEGIN, a statement or COMMIT fails. */
-  'store-before': 0.03,
+  'store-before': 0.012,
   /** A store call happens, and the replica gets an error. */
-  'store-after': 0.03,
+  'store-after': 0.012,
   /** A store call that happened, or did not, gets no answer for a long time. */
-  'store-never': 0.01,
-  'store-slow': 0.08,
+  'store-never': 0.004,
+  'store-slow': 0.05,
   /** A replica dies between two statements of a transaction. Only in SQLite. */
-  'store-crash': 0.004,
+  'store-crash': 0.003,
   /** The mark of the log fails, before or after it is written. */
-  mark: 0.03,
+  mark: 0.015,
   /** The client does not get the answer. */
   lost: 0.08,
   /** A request arrives twice. */
@@ -53,10 +53,11 @@ const SCALES = [0.4, 1, 1, 2.5];
 export interface Faults {
   /** The kinds that this run has. */
   readonly kinds: readonly FaultKind[];
-  /** The probability of a kind at one place; 0 when the run does not have it, or when the faults have stopped. */
+  /** The probability of a kind at one place; 0 before the faults begin, after they stop, and where the run has none. */
   rate(kind: FaultKind): number;
   /** What happens at a place, by its name. */
   at(place: string): Chance;
+  begin(): void;
   stop(): void;
   isOver(): boolean;
 }
@@ -69,12 +70,17 @@ export function drawFaults(chance: Chance, without: ReadonlySet<FaultKind>): Fau
     if (isThere) rates.set(kind, Math.min(0.5, USUAL[kind] * scale));
   }
   const places = chance.fork('places');
+  let isOn = false;
   let isOver = false;
   return {
     kinds: [...rates.keys()],
-    rate: (kind) => (isOver ? 0 : (rates.get(kind) ?? 0)),
+    rate: (kind) => (isOn ? (rates.get(kind) ?? 0) : 0),
     at: (place) => places.fork(place),
+    begin() {
+      isOn = true;
+    },
     stop() {
+      isOn = false;
       isOver = true;
     },
     isOver: () => isOver,

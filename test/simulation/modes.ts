@@ -8,7 +8,6 @@ import { type Platform, system } from '../../src/platform.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { IN_MEMORY, openConnection } from '../../src/storage/sqlite/connection.ts';
 import { createSqliteStore } from '../../src/storage/sqlite/store.ts';
-import type { Chance } from './chance.ts';
 import { createMemoryDatabase } from './memory/database.ts';
 import { openMemoryStore } from './memory/store.ts';
 import { embeddedStore, type PortParts, remoteStore } from './port.ts';
@@ -30,15 +29,14 @@ export interface Place {
   close(): void;
 }
 
-export function openPlace(mode: StoreMode, chance: Chance, clock: () => Date): Place {
-  return mode === 'memory' ? openMemoryPlace(chance, clock) : openSqlitePlace(clock);
+export function openPlace(mode: StoreMode, clock: () => Date): Place {
+  return mode === 'memory' ? openMemoryPlace(clock) : openSqlitePlace(clock);
 }
 
 /** One simulated database that the replicas reach over a network. */
-function openMemoryPlace(chance: Chance, clock: () => Date): Place {
+function openMemoryPlace(clock: () => Date): Place {
   const database = createMemoryDatabase();
-  const random = chance.fork('database').bytes;
-  const inner = openMemoryStore(database, { platform: { random }, clock });
+  const inner = openMemoryStore(database, { platform: { random: sameBytes }, clock });
   return {
     open: (parts) => remoteStore(inner, parts),
     observe: () => inner,
@@ -47,7 +45,16 @@ function openMemoryPlace(chance: Chance, clock: () => Date): Place {
 }
 
 /** Turns that end with the current promise jobs: the observer waits for no replica. */
-const AT_ONCE: Platform = { ...system, turn: (run) => process.nextTick(run) };
+const AT_ONCE: Platform = {
+  ...system,
+  turn: (run) => process.nextTick(run),
+  random: sameBytes,
+};
+
+/** The log has the same id in every run. */
+function sameBytes(size: number): Uint8Array {
+  return new Uint8Array(size).fill(7);
+}
 
 /** One database in memory. Each replica has a store of its own on it. */
 function openSqlitePlace(clock: () => Date): Place {

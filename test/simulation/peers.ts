@@ -81,22 +81,27 @@ function called(
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`Cannot call the peer: ${why}`));
     const late = world.after(request.timeoutMs, life.loop, () => fail('no answer in time'));
-    const end = (run: () => void) => {
+    const end = (run: () => void) => () => {
       late.cancel();
       run();
     };
+    const replies = (reply: Partial<OutboundAnswer>) => {
+      const { status = 500, headers = {}, body = Buffer.alloc(0) } = reply;
+      const run = end(() => resolve({ status, headers, body }));
+      if (does === 'slow') world.after(slowMs, life.loop, run);
+      else world.park(life.owner, run);
+    };
     world.park(outside, () => {
-      if (does === 'refuses') {
-        world.park(life.owner, () => end(() => fail('it refuses')));
-        return;
+      if (does === 'refuses')
+        world.park(
+          life.owner,
+          end(() => fail('it refuses')),
+        );
+      else if (does === 'fails') replies({});
+      else if (does !== 'never') {
+        const reply = answer(request, does === 'lies');
+        if (does !== 'lost') replies(reply);
       }
-      if (does === 'never') return;
-      const { status = 500, headers = {}, body = Buffer.alloc(0) } =
-        does === 'fails' ? {} : answer(request, does === 'lies');
-      if (does === 'lost') return;
-      const reply = () => end(() => resolve({ status, headers, body }));
-      if (does === 'slow') world.after(slowMs, life.loop, reply);
-      else world.park(life.owner, reply);
     });
   });
 }

@@ -51,30 +51,49 @@ export function remoteStore(inner: Store, parts: PortParts): Store {
   return portOver(inner, parts, (method, name, args) => {
     const { world, life, outside } = parts;
     const plan = planOf(parts, name);
+    const done = world.await(life.owner);
     return new Promise((resolve, reject) => {
-      const answer = (run: () => void) => {
-        if (plan.slowMs === 0) world.park(life.owner, run);
-        else world.after(plan.slowMs, life.loop, run);
+      const settle = ({ error, result, waitMs }: Reply) => {
+        const end = () => {
+          done();
+          if (error === undefined) resolve(result);
+          else reject(error);
+        };
+        if (waitMs === 0) world.park(life.owner, end);
+        else world.after(waitMs, life.loop, end);
       };
-      const lose = () =>
-        void world.after(GIVEN_UP_MS, life.loop, () => reject(lost(name, 'no answer came')));
-      const execute = () => {
-        if (!life.owner.isAlive && !plan.hasLeft) return;
-        if (plan.failsBefore) return answer(() => reject(refused('it is out of reach')));
-        if (CHANGES.has(name) && parts.isFull()) return answer(() => reject(refused('it is full')));
-        if (plan.isNever && !plan.happens) return lose();
-        executed(parts, { method, name, args }).then(
-          (result) => {
-            if (plan.isNever) lose();
-            else if (plan.failsAfter) answer(() => reject(lost(name, 'the connection broke')));
-            else answer(() => resolve(result));
-          },
-          (error: unknown) => answer(() => reject(error)),
-        );
-      };
-      world.park(outside, execute);
+      world.park(outside, () => {
+        if (life.owner.isAlive || plan.hasLeft) {
+          void replyTo(parts, plan, { method, name, args }).then(settle);
+        }
+      });
     });
   });
+}
+
+/** What a replica gets, and how long after the store executed the call. */
+interface Reply {
+  readonly result?: unknown;
+  readonly error?: unknown;
+  readonly waitMs: number;
+}
+
+async function replyTo(parts: PortParts, plan: Plan, call: Execution): Promise<Reply> {
+  const { name } = call;
+  const { slowMs: waitMs } = plan;
+  const silence: Reply = { error: lost(name, 'no answer came'), waitMs: GIVEN_UP_MS };
+  if (plan.failsBefore) return { error: refused('it is out of reach'), waitMs };
+  if (CHANGES.has(name) && parts.isFull()) return { error: refused('it is full'), waitMs };
+  if (plan.isNever && !plan.happens) return silence;
+  try {
+    const result = await executed(parts, call);
+    if (plan.isNever) return silence;
+    return plan.failsAfter
+      ? { error: lost(name, 'the connection broke'), waitMs }
+      : { result, waitMs };
+  } catch (error) {
+    return { error, waitMs };
+  }
 }
 
 interface EmbeddedParts extends PortParts {

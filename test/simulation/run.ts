@@ -56,6 +56,7 @@ export interface RunReport {
 const BEGIN = Date.UTC(2026, 0, 1);
 
 /** In milliseconds of the world: acts that take longer are cut, and rest that takes longer is no rest. */
+const START_MS = 20_000;
 const ACTS_MS = 300_000;
 const REST_MS = 400_000;
 
@@ -109,6 +110,9 @@ export async function runSeed(seed: number, options: RunOptions): Promise<RunRep
   const run = prepare(chance, options);
   const { world, stage, events } = run;
   for (const replica of stage.replicas) replica.start();
+  const isUp = () => stage.replicas.every((replica) => replica.runtime());
+  await world.run(() => events.isBroken() || isUp() || world.now() > BEGIN + START_MS);
+  stage.faults.begin();
   const acts = performedActs(chance, options, stage.replicas.length);
   const clients = startClients(stage, acts);
   await world.run(() => events.isBroken() || clients.areDone() || world.now() > BEGIN + ACTS_MS);
@@ -142,7 +146,7 @@ function prepare(chance: Chance, options: RunOptions) {
   };
   const events = createEvents(options, { ms: () => world.now() - BEGIN, latest: () => latest });
   const { emit } = events;
-  const place = openPlace(options.mode, chance, clock);
+  const place = openPlace(options.mode, clock);
   const hasWitness = chance.fork('witness').is(0.3);
   const scene: Scene = {
     ...{ world, faults, outside, emit, chance, runs: new Map(), keyring: keysOf() },
@@ -156,7 +160,10 @@ function prepare(chance: Chance, options: RunOptions) {
     untilCalm: (run) => void (faults.isOver() ? run() : stuck.push(run)),
     log: events.log,
   };
-  const count = Math.min(options.replicas ?? REPLICAS_MAX, 1 + chance.fork('replicas').below(REPLICAS_MAX));
+  const count = Math.min(
+    options.replicas ?? REPLICAS_MAX,
+    1 + chance.fork('replicas').below(REPLICAS_MAX),
+  );
   const replicas: Replica[] = Array.from({ length: count }, (_, id) => createReplica(scene, id));
   const stage: Stage = {
     ...scene,
@@ -179,8 +186,14 @@ function prepare(chance: Chance, options: RunOptions) {
 const REPLICAS_MAX = 3;
 
 /** Acts of a kind of fault that the run leaves out do not happen; all others are the same. */
-function performedActs(chance: Chance, { acts, without = [] }: RunOptions, replicas: number): Act[] {
-  const all = drawActs(chance.fork('acts'), drawFaults(chance.fork('faults'), new Set()), replicas);
+function performedActs(
+  chance: Chance,
+  { acts, without = [] }: RunOptions,
+  replicas: number,
+): Act[] {
+  const natural = drawFaults(chance.fork('faults'), new Set());
+  natural.begin();
+  const all = drawActs(chance.fork('acts'), natural, replicas);
   const left = new Set<string>(without);
   if (left.has('clock')) left.add('store-clock');
   const kept = acts && new Set(acts);
@@ -193,7 +206,7 @@ async function rest({ world, stage, events, place }: Run, clients: Clients): Pro
   const end = world.now() + REST_MS;
   for (;;) {
     const until = world.now() + LOOK_MS;
-    await world.run(() => events.isBroken() || world.now() >= until);
+    await world.run(() => events.isBroken() || (world.now() >= until && !world.isBusy()));
     if (events.isBroken()) return;
     if (world.now() >= end || (await isAtRest(observer, stage, clients))) break;
   }
@@ -203,8 +216,9 @@ async function rest({ world, stage, events, place }: Run, clients: Clients): Pro
 /** The rows that one look reads. A run has fewer. */
 const ROWS_MAX = 1_000;
 
-async function isAtRest(store: Store, { replicas }: Stage, clients: Clients): Promise<boolean> {
-  if (!clients.areDone() || clients.open() > 0) return false;
+async function isAtRest(store: Store, stage: Stage, clients: Clients): Promise<boolean> {
+  const { replicas, world } = stage;
+  if (!clients.areDone() || clients.open() > 0 || world.isAwaiting()) return false;
   if (replicas.some((replica) => !replica.runtime())) return false;
   for (const root of Object.values(ROOTS)) {
     if ((await store.openIntents(root, 1)).length > 0) return false;
@@ -249,8 +263,10 @@ function createEvents({ trace: isTraced = false }: RunOptions, { ms, latest }: T
   return {
     emit,
     isBroken: () => broken !== undefined,
-    log(replica: number, level: string, _facts: unknown, message: string) {
-      if (isTraced && level !== 'debug') trace.push(`         r${replica} log ${level}: ${message}`);
+    log(replica: number, level: string, facts: unknown, message: string) {
+      if (!isTraced || level === 'debug') return;
+      const { err } = facts as { err?: Error };
+      trace.push(`         r${replica} log ${level}: ${message}${err ? ` (${err.message})` : ''}`);
     },
     atRest: (store: Store) => checker.atRest(store).catch(found),
     report: () => ({ counts, trace, broken }),

@@ -46,9 +46,15 @@ export async function shrink(found: RunReport, options: RunOptions): Promise<Shr
     if (await tried({ replicas })) break;
   }
   await dropKinds();
-  await dropActs(() => best.acts ?? [], (acts) => tried({ acts }));
+  await dropActs(
+    () => best.acts ?? [],
+    (acts) => tried({ acts }),
+  );
   await dropKinds();
-  await dropActs(() => best.acts ?? [], (acts) => tried({ acts }));
+  await dropActs(
+    () => best.acts ?? [],
+    (acts) => tried({ acts }),
+  );
   const report = await runSeed(found.seed, { ...best, trace: true });
   return { options: best, report, runs };
 }

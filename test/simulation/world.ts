@@ -37,6 +37,10 @@ export interface World {
   steps(): number;
   /** Whether something could run now, without time passing. */
   isBusy(): boolean;
+  /** Counts work that waits for something, until the returned function runs or its owner dies. */
+  await(owner: Owner): () => void;
+  /** Whether a living owner waits for something. */
+  isAwaiting(): boolean;
 }
 
 interface Task {
@@ -58,6 +62,7 @@ export function createWorld(chance: Chance, begin: number): World {
   const ready: Task[] = [];
   const held = new Map<Owner, Task[]>();
   const timers = new Set<Waiting>();
+  const awaiting = new Set<{ readonly owner: Owner }>();
   let now = begin;
   let places = 0;
   let steps = 0;
@@ -128,6 +133,7 @@ export function createWorld(chance: Chance, begin: number): World {
       held.delete(owner);
     },
     async run(isOver) {
+      await settled();
       while (!isOver()) {
         if (steps >= STEPS_MAX) return false;
         const task = take();
@@ -145,6 +151,12 @@ export function createWorld(chance: Chance, begin: number): World {
     },
     steps: () => steps,
     isBusy: () => ready.some(({ owner }) => owner.isAlive && !owner.isPaused),
+    await(owner) {
+      const one = { owner };
+      awaiting.add(one);
+      return () => void awaiting.delete(one);
+    },
+    isAwaiting: () => [...awaiting].some(({ owner }) => owner.isAlive),
   };
 }
 
