@@ -44,8 +44,12 @@ function tableOf(all: readonly Hunted[]): string {
     why,
   ]);
   const table = [['bug', 'mode', 'found by', 'seeds', 'what it does'], ...rows];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  return table.map((row) => `${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ')}\n`).join('');
+  const widths = [0, 1, 2, 3].map((column) =>
+    Math.max(...table.map((row) => row[column]?.length ?? 0)),
+  );
+  return table
+    .map((row) => `${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  ')}\n`)
+    .join('');
 }
 
 function figuresOf(all: readonly Hunted[]): Record<string, number> {

@@ -5,8 +5,8 @@
  */
 
 import { test } from 'vitest';
-import type { InvokeAnswer } from '../../src/protocol/invocation.ts';
 import type { Capability } from '../../src/protocol/capability.ts';
+import type { InvokeAnswer } from '../../src/protocol/invocation.ts';
 import type { BegunStep } from '../../src/storage/port/composition-store.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { entry, issuanceEntry } from '../../src/testing/entries.ts';
@@ -60,7 +60,10 @@ const CASES: readonly Case[] = [
     async run({ store, forge }) {
       await store.append([entry(), entry()]);
       const [first, second] = await store.scanEntries(0, 2);
-      const result = [{ ...second, sequence: 0 }, { ...first, sequence: 1 }];
+      const result = [
+        { ...second, sequence: 0 },
+        { ...first, sequence: 1 },
+      ];
       return () => forge('scanEntries', [0, 2], { result });
     },
   },
@@ -258,10 +261,12 @@ const CASES: readonly Case[] = [
   {
     name: 'a notice that is never delivered',
     breaks: 'liveness',
-    async run({ store, checker, forge, request }) {
+    async run({ store, checker, request }) {
       const asked = await request(await insert(store, rootToken()));
-      forge('deny', [{ ...asked, now: at(SECOND), deliveries: [delivery(asked)], entry: entry() }], {
-        result: 'denied',
+      const { approval_request_id } = asked;
+      await store.deny({
+        ...{ approval_request_id, decided_by: 'human:approver@example.com', reason: 'no' },
+        ...{ now: at(SECOND), entry: entry(), deliveries: [delivery(asked)] },
       });
       return () => checker.atRest(store);
     },

@@ -13,7 +13,6 @@ import {
   entry,
   freezeEntry,
   issuanceEntry,
-  outcomeEntry,
   reconcileEntry,
   revocationEntry,
 } from '../../src/testing/entries.ts';
@@ -23,7 +22,6 @@ import {
   at,
   cents,
   childToken,
-  delivery,
   EXCLUSIVE,
   freezeOf,
   grantFor,
@@ -107,7 +105,8 @@ const CASES: readonly Case[] = [
       const call = await admitCall(store, await insert(store, rootToken()), { charge: usd(5n) });
       effect(call, 'begin');
       effect(call, 'done');
-      return () => forge('settle', [settlement(call, { outcome: 'no_effect' })], { result: 'settled' });
+      return () =>
+        forge('settle', [settlement(call, { outcome: 'no_effect' })], { result: 'settled' });
     },
   },
   {
@@ -116,7 +115,8 @@ const CASES: readonly Case[] = [
     async run({ store, effect, forge }) {
       const call = await admitCall(store, await insert(store, rootToken()));
       effect(call, 'begin');
-      return () => forge('settle', [settlement(call, { outcome: 'no_effect' })], { result: 'settled' });
+      return () =>
+        forge('settle', [settlement(call, { outcome: 'no_effect' })], { result: 'settled' });
     },
   },
   {
@@ -179,7 +179,8 @@ const CASES: readonly Case[] = [
     async run({ store, forge, ...scene }) {
       const token = await insert(store, rootToken());
       const grant = await scene.approve(await scene.request(token));
-      return () => forge('admit', [admission(token, { grant: useOf(grant), now: at(2 * HOUR) })], ADMITTED);
+      return () =>
+        forge('admit', [admission(token, { grant: useOf(grant), now: at(2 * HOUR) })], ADMITTED);
     },
   },
   {
@@ -197,7 +198,8 @@ const CASES: readonly Case[] = [
     async run({ store, forge, ...scene }) {
       const token = await insert(store, rootToken());
       const request = await scene.request(token, { approvals_required: 2 });
-      return () => forge('approve', [decisionOf(request, grantFor(request))], { result: 'approved' });
+      return () =>
+        forge('approve', [decisionOf(request, grantFor(request))], { result: 'approved' });
     },
   },
   {

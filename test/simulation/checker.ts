@@ -23,8 +23,6 @@ import {
   type CheckerOptions,
   closing,
   createShadow,
-  type Executed,
-  type Method,
   opening,
   type Subject,
 } from './invariants/shadow.ts';
@@ -41,29 +39,13 @@ export interface Checker {
 
 export function createChecker(options: CheckerOptions = {}): Checker {
   const subjects = subjectsOf(options);
-  const methods = methodsOf(subjects);
-  const looks = <Kind extends keyof Subject>(kind: Kind) =>
-    subjects.flatMap((subject) => subject[kind] ?? []) as NonNullable<Subject[Kind]>[];
-  const byKind = {
-    effect: looks('effect'),
-    ask: looks('ask'),
-    answer: looks('answer'),
-    replica: looks('replica'),
-    other: looks('other'),
-  };
+  const looks = looksOf(subjects);
   return {
     see(event) {
-      if (event.kind === 'store') {
-        // With an error nothing happened.
-        if (event.error !== undefined) return;
-        for (const look of methods.get(event.method) ?? []) look(event as Executed<Method>);
-        return;
-      }
-      if (event.kind === 'effect') for (const look of byKind.effect) look(event);
-      else if (event.kind === 'ask' || event.kind === 'answer') {
-        for (const look of byKind[event.kind]) look(event);
-      } else if (event.kind === 'replica') for (const look of byKind.replica) look(event);
-      else for (const look of byKind.other) look(event);
+      // With an error nothing happened.
+      if (event.kind === 'store' && event.error !== undefined) return;
+      const found = looks.get(event.kind === 'store' ? event.method : event.kind);
+      if (found) for (const look of found) look(event);
     },
     async atRest(store) {
       for (const { atRest } of subjects) await atRest?.(store);
@@ -91,14 +73,15 @@ function subjectsOf(options: CheckerOptions): Subject[] {
   ];
 }
 
-type Look = (event: Executed<Method>) => void;
+type Look = (event: SimEvent) => void;
 
-function methodsOf(subjects: readonly Subject[]): Map<string, Look[]> {
-  const methods = new Map<string, Look[]>();
-  for (const { store = {} } of subjects) {
-    for (const [method, look] of Object.entries(store)) {
-      methods.set(method, [...(methods.get(method) ?? []), look as Look]);
+/** By the method of a store call, or by the kind of another event. No method has the name of a kind. */
+function looksOf(subjects: readonly Subject[]): Map<string, Look[]> {
+  const looks = new Map<string, Look[]>();
+  for (const { store, atRest: _, ...kinds } of subjects) {
+    for (const [name, look] of Object.entries({ ...store, ...kinds })) {
+      if (typeof look === 'function') looks.set(name, [...(looks.get(name) ?? []), look as Look]);
     }
   }
-  return methods;
+  return looks;
 }

@@ -8,8 +8,10 @@
  */
 
 import assert from 'node:assert/strict';
+import { originOf } from '../../src/domain/log/checkpoint.ts';
 import type { EntryRecord } from '../../src/domain/log/entry.ts';
 import { foldPeaks } from '../../src/domain/log/merkle.ts';
+import { headText, writeNote } from '../../src/domain/log/note.ts';
 import type { Admission } from '../../src/storage/port/invocation-store.ts';
 import type {
   ApprovalRecord,
@@ -70,7 +72,8 @@ export async function createScene(options: CheckerOptions = {}): Promise<Scene> 
       sequence += 1;
       const checkpoint: CheckpointRecord = {
         ...{ checkpoint_id: newId('ckpt-'), sequence, size, root: foldPeaks(peaks) },
-        ...{ created_at: at(0), signature: 'header..signature', note: `${size}` },
+        ...{ created_at: at(0), signature: 'header..signature' },
+        note: noteOf(real.logId, size, foldPeaks(peaks)),
         ...changed,
       };
       checker.see({ kind: 'mark', replica: 0, checkpoint });
@@ -88,6 +91,13 @@ export async function createScene(options: CheckerOptions = {}): Promise<Scene> 
       return grant;
     },
   };
+}
+
+/** A signed note, with bytes in place of a signature. */
+function noteOf(logId: string, size: number, root: Uint8Array): string {
+  const text = headText({ origin: originOf('simulated', logId), size, root });
+  const signature = { name: 'simulated', keyId: new Uint8Array(4), signature: new Uint8Array(64) };
+  return writeNote({ text, signatures: [signature] });
 }
 
 /** One way to break an invariant. */

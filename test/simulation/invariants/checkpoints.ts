@@ -27,7 +27,10 @@ export function checkpoints(log: Log): Subject {
     compare(log, checkpoint, what);
     const before = marked.get(sequence) ?? checkpoint_id;
     if (before !== checkpoint_id) {
-      broken('checkpoints', `checkpoint ${sequence} was marked as "${before}" and as "${checkpoint_id}"`);
+      broken(
+        'checkpoints',
+        `checkpoint ${sequence} was marked as "${before}" and as "${checkpoint_id}"`,
+      );
     }
     marked.set(sequence, checkpoint_id);
   };
@@ -50,13 +53,14 @@ export function checkpoints(log: Log): Subject {
         if (result) insert(checkpoint);
       },
     },
-    other(event) {
-      if (event.kind === 'mark') mark(event.checkpoint);
-      if (event.kind !== 'witness') return;
+    mark: ({ checkpoint }) => mark(checkpoint),
+    witness(event) {
       compare(log, event, 'a witness saw a checkpoint');
-      if (!stored.has(event.size)) {
-        broken('checkpoints', `a witness saw a checkpoint of ${event.size} entries, and none is stored`);
-      }
+      if (stored.has(event.size)) return;
+      broken(
+        'checkpoints',
+        `a witness saw a checkpoint of ${event.size} entries before it was stored`,
+      );
     },
     atRest: (store) => refuseUncovered(log, store),
   };

@@ -18,12 +18,16 @@ export function effects(shadow: Shadow): Subject {
     store: { admit: keys.claim },
     effect(event) {
       const run = shadow.runs.get(event.operation);
-      if (!run) broken('intent-first', `"${event.operation}" ran "${event.capability}" without an intent`);
+      if (!run)
+        broken('intent-first', `"${event.operation}" ran "${event.capability}" without an intent`);
       if (event.phase === 'begin') {
         refuseUnfit(run, event);
         keys.begin(run, event);
       } else if (run.phase !== 'begin') {
-        broken('intent-first', `the handler of "${run.invocation}" ended as ${event.phase} without a begin`);
+        broken(
+          'intent-first',
+          `the handler of "${run.invocation}" ended as ${event.phase} without a begin`,
+        );
       }
       if (event.phase === 'done') refuseClosed(run.call, run, event);
       run.phase = event.phase;
@@ -111,7 +115,10 @@ function createKeys(shadow: Shadow): Keys {
       const name = nameOf(call, capability, key);
       const before = succeeded.get(name);
       if (before !== undefined && before !== body.invocation_id && !isOld(shadow, before, call)) {
-        broken('once-per-key', `${name} was answered by "${before}" and by "${body.invocation_id}"`);
+        broken(
+          'once-per-key',
+          `${name} was answered by "${before}" and by "${body.invocation_id}"`,
+        );
       }
       succeeded.set(name, body.invocation_id);
     },

@@ -46,7 +46,11 @@ export function grants(shadow: Shadow): Subject {
           return;
         }
         const before = pending.get(question);
-        if (before && before.decided === undefined && before.record.expires_at > record.created_at) {
+        if (
+          before &&
+          before.decided === undefined &&
+          before.record.expires_at > record.created_at
+        ) {
           const ids = `"${before.record.approval_request_id}" and "${record.approval_request_id}"`;
           broken('one-grant', `one question has the pending requests ${ids}`);
         }
@@ -90,12 +94,15 @@ function requestIn(leaf: Uint8Array): string {
 }
 
 function chainOf(shadow: Shadow, { token_id, subject, root_principal }: ApprovalRecord): string {
-  return token_id === undefined ? `${root_principal} > ${subject}` : tokenOf(shadow, token_id).chain;
+  return token_id === undefined
+    ? `${root_principal} > ${subject}`
+    : tokenOf(shadow, token_id).chain;
 }
 
 /** What makes two requests the same question. */
 function questionOf(record: ApprovalRecord, chain: string): string {
-  const { capability, contract_version, declaration_digest, parameters_digest, session_id } = record;
+  const { capability, contract_version, declaration_digest, parameters_digest, session_id } =
+    record;
   return JSON.stringify([
     chain,
     capability,
@@ -110,10 +117,16 @@ function questionOf(record: ApprovalRecord, chain: string): string {
 function refuseOther(found: Request, asked: ApprovalRecord, question: string): void {
   const { record, chain, decided } = found;
   if (questionOf(record, chain) !== question) {
-    broken('chains', `a question of ${asked.subject} got request "${record.approval_request_id}" of ${chain}`);
+    broken(
+      'chains',
+      `a question of ${asked.subject} got request "${record.approval_request_id}" of ${chain}`,
+    );
   }
   if (decided !== undefined) {
-    broken('one-grant', `a new question got request "${record.approval_request_id}", which is ${decided}`);
+    broken(
+      'one-grant',
+      `a new question got request "${record.approval_request_id}", which is ${decided}`,
+    );
   }
 }
 
@@ -146,13 +159,15 @@ function approved(request: Request, { args: [decision], result }: Executed<'appr
 
 function refuseDecided({ record, decided, grant }: Request, now: Date, what: string): void {
   const id = record.approval_request_id;
-  if (grant) broken('one-grant', `request "${id}" has grant "${grant.grant_id}", and was ${what} again`);
+  if (grant)
+    broken('one-grant', `request "${id}" has grant "${grant.grant_id}", and was ${what} again`);
   if (decided) broken('one-grant', `request "${id}" was ${decided}, and was ${what}`);
   if (record.expires_at <= now) broken('one-grant', `request "${id}" was ${what} after its expiry`);
 }
 
 function take(grant: Grant | undefined, id: string, call: Call, now: Date): void {
-  if (!grant) broken('grant-uses', `operation "${call.id}" used grant "${id}", which does not exist`);
+  if (!grant)
+    broken('grant-uses', `operation "${call.id}" used grant "${id}", which does not exist`);
   const { record, chain } = grant;
   const { admission, token } = call;
   if (chain !== token.chain) broken('chains', `${token.chain} used grant "${id}" of ${chain}`);
@@ -174,11 +189,15 @@ function take(grant: Grant | undefined, id: string, call: Call, now: Date): void
 /** A capability that always needs approval is not admitted without a grant. */
 function refuseUnapproved({ options }: Shadow, { id, admission: { intent } }: Call): void {
   const when = options.capabilities?.get(intent.capability)?.approval?.when;
-  if (when === 'always') broken('grant-uses', `operation "${id}" of "${intent.capability}" was not approved`);
+  if (when === 'always')
+    broken('grant-uses', `operation "${id}" of "${intent.capability}" was not approved`);
 }
 
 function compareUses(kept: ReadonlyMap<string, Grant>, { grant_id, uses }: GrantRecord): void {
   const grant = kept.get(grant_id);
   if (grant?.uses === uses) return;
-  broken('ledger-is-log', `grant "${grant_id}" has ${uses} uses, its calls give ${grant?.uses ?? 'none'}`);
+  broken(
+    'ledger-is-log',
+    `grant "${grant_id}" has ${uses} uses, its calls give ${grant?.uses ?? 'none'}`,
+  );
 }

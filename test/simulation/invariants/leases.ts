@@ -6,14 +6,7 @@
 
 import type { Store } from '../../../src/storage/port/store.ts';
 import { broken } from '../broken.ts';
-import {
-  type Call,
-  callOf,
-  closedBy,
-  type Shadow,
-  type Subject,
-  type Token,
-} from './shadow.ts';
+import { type Call, callOf, closedBy, type Shadow, type Subject, type Token } from './shadow.ts';
 
 interface Lease {
   call: Call | undefined;
@@ -22,8 +15,7 @@ interface Lease {
 
 export function leases(shadow: Shadow): Subject {
   const held = new Map<string, Lease>();
-  const holds = (call: Call) =>
-    exclusiveOf(call).every(({ id }) => held.get(id)?.call === call);
+  const holds = (call: Call) => exclusiveOf(call).every(({ id }) => held.get(id)?.call === call);
   const release = (call: Call) => {
     for (const { id } of exclusiveOf(call)) {
       const lease = held.get(id);
@@ -108,7 +100,8 @@ export function heartbeats(shadow: Shadow): Subject {
         if (!last || last < now) seen.set(instance, now);
       },
       abandonedIntents({ args: [silentSince], result }) {
-        for (const { operation_id } of result) refuseLiving(callOf(shadow, operation_id), silentSince);
+        for (const { operation_id } of result)
+          refuseLiving(callOf(shadow, operation_id), silentSince);
       },
       adoptComposition({ args: [instance, silentSince], result }) {
         if (!result) return;

@@ -111,7 +111,10 @@ function count(invoked: Map<string, EntryRecord>, entry: EntryRecord): void {
 function compareHead({ entries, rootAt }: Log, { first, size, peaks }: TreeHead): void {
   const root = first === 0 ? rootAt(size) : undefined;
   if (root && equalBytes(root, foldPeaks(peaks))) return;
-  broken('log-contiguous', `the head of ${size} entries is not that of the ${entries.length} entries`);
+  broken(
+    'log-contiguous',
+    `the head of ${size} entries is not that of the ${entries.length} entries`,
+  );
 }
 
 function comparePage({ entries }: Log, page: readonly StoredEntry[], from?: number): void {
@@ -135,7 +138,8 @@ function compareReceipt({ byId }: Log, { operation, answer, id }: ClientEvent): 
     return;
   }
   const entry = byId.get(audit.entry_id);
-  if (!entry) broken('acknowledged', `answer ${id} names "${audit.entry_id}", which is not in the log`);
+  if (!entry)
+    broken('acknowledged', `answer ${id} names "${audit.entry_id}", which is not in the log`);
   if (Buffer.from(entry.leaf_hash).toString('hex') !== audit.leaf_hash) {
     broken('acknowledged', `answer ${id} names another hash than that of "${audit.entry_id}"`);
   }
@@ -151,10 +155,12 @@ const PAGE = 1_000;
 async function compareWhole(log: Log, store: Store): Promise<void> {
   for (let from = 0; from < log.entries.length; ) {
     const page = await store.scanEntries(from, PAGE);
-    if (page.length === 0) broken('log-contiguous', `the log ends at ${from} of ${log.entries.length}`);
+    if (page.length === 0)
+      broken('log-contiguous', `the log ends at ${from} of ${log.entries.length}`);
     comparePage(log, page, from);
     from += page.length;
   }
   const [beyond] = await store.scanEntries(log.entries.length, 1);
-  if (beyond) broken('log-contiguous', `"${beyond.entry_id}" is in the log, and no transition made it`);
+  if (beyond)
+    broken('log-contiguous', `"${beyond.entry_id}" is in the log, and no transition made it`);
 }

@@ -8,15 +8,16 @@
  */
 
 import { toMinor } from '../../../src/domain/values/money.ts';
-import type { BudgetState } from '../../../src/storage/port/records.ts';
+import type { BudgetState, Charge } from '../../../src/storage/port/records.ts';
 import type { Store } from '../../../src/storage/port/store.ts';
 import { broken } from '../broken.ts';
 import {
+  type Budget,
   type Call,
   closedBy,
   type Executed,
-  reconciledBy,
   type Run,
+  reconciledBy,
   type Shadow,
   type Subject,
   type Token,
@@ -48,24 +49,29 @@ export function money(shadow: Shadow): Subject {
 function reserve(shadow: Shadow, { args: [{ intent }], result }: Executed<'admit'>): void {
   if (!result.admitted) return;
   const call = shadow.calls.get(intent.operation_id) as Call;
-  const { charge, token } = call;
-  if (charge) {
-    for (const { id, budget } of token.lineage) {
-      if (!budget) continue;
-      if (budget.currency !== charge.currency) {
-        broken('budget', `"${call.id}" reserved ${charge.currency} on token "${id}" in ${budget.currency}`);
-      }
-      budget.reserved += charge.amount;
-      const used = budget.reserved + budget.consumed;
-      if (used > budget.max) {
-        broken('budget', `token "${id}" has ${budget.max}, and ${used} is spent or reserved by "${call.id}"`);
-      }
-    }
-  }
   const reported = new Map(result.budgets.map((state) => [state.token_id, state]));
-  for (const { id, budget } of token.lineage) {
-    if (budget) compare(shadow, id, reported.get(id));
+  for (const { id, budget } of call.token.lineage) {
+    if (!budget) continue;
+    if (call.charge) take(call, call.charge, { id, budget });
+    compare(shadow, id, reported.get(id));
   }
+}
+
+function take(
+  { id: operation }: Call,
+  { currency, amount }: Charge,
+  { id, budget }: { id: string; budget: Budget },
+): void {
+  if (budget.currency !== currency) {
+    broken('budget', `"${operation}" reserved ${currency} on token "${id}" in ${budget.currency}`);
+  }
+  budget.reserved += amount;
+  const used = budget.reserved + budget.consumed;
+  if (used <= budget.max) return;
+  broken(
+    'budget',
+    `"${operation}" makes ${used} spent or reserved of ${budget.max} on token "${id}"`,
+  );
 }
 
 /** The amount that a settlement takes from the reservation. */
@@ -102,7 +108,10 @@ function refuseUndeserved(shadow: Shadow, call: Call, isFree: boolean, spent: bi
     const { phase, role, invocation } = run;
     if (isFree && (phase === 'done' || phase === 'begin')) {
       const state = phase === 'done' ? 'has acted' : 'still runs';
-      broken('money-back', `operation "${call.id}" got its money back, and "${invocation}" ${state}`);
+      broken(
+        'money-back',
+        `operation "${call.id}" got its money back, and "${invocation}" ${state}`,
+      );
     }
     if (phase === 'done' && role !== 'compensation') due += costOf(shadow, run);
   }
@@ -140,7 +149,10 @@ function compare({ tokens }: Shadow, id: string, state: BudgetState | undefined)
     return;
   }
   const kept = budget ? textOf(budget) : 'no budget';
-  broken('ledger-is-log', `token "${id}" has ${state ? textOf(state) : 'no budget'}, its calls give ${kept}`);
+  broken(
+    'ledger-is-log',
+    `token "${id}" has ${state ? textOf(state) : 'no budget'}, its calls give ${kept}`,
+  );
 }
 
 function textOf({ reserved, consumed, max }: Pick<BudgetState, 'reserved' | 'consumed' | 'max'>) {

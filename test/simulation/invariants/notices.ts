@@ -24,17 +24,19 @@ export function notices(): Subject {
       ...(Object.fromEntries(adding) as Subject['store']),
       finishDelivery({ args: [{ delivery_id, state }] }) {
         if (state === 'delivered' && !received.has(delivery_id)) {
-          broken('notices', `notice "${delivery_id}" counts as delivered, and its receiver never got it`);
+          broken(
+            'notices',
+            `notice "${delivery_id}" counts as delivered, and its receiver never got it`,
+          );
         }
         if (state !== 'pending') waiting.delete(delivery_id);
       },
     },
-    other(event) {
-      if (event.kind === 'delivery') received.add(event.id);
-    },
+    delivery: ({ id }) => void received.add(id),
     atRest() {
       const [left] = waiting.values();
-      if (left) broken('liveness', `notice "${left.delivery_id}" (${left.event}) was not delivered`);
+      if (left)
+        broken('liveness', `notice "${left.delivery_id}" (${left.event}) was not delivered`);
     },
   };
 }

@@ -54,7 +54,8 @@ export function rest(shadow: Shadow, log: Log): Subject {
       const [asked] = open.values();
       if (asked) broken('liveness', `question ${asked.id} (${asked.operation}) has no answer`);
       for (const { id, outcome } of shadow.calls.values()) {
-        if (outcome === undefined) broken('liveness', `operation "${id}" is admitted and not closed`);
+        if (outcome === undefined)
+          broken('liveness', `operation "${id}" is admitted and not closed`);
       }
       for (const [invocation, { id }] of unrecorded) {
         if (!log.hasInvocation(invocation)) {
@@ -93,7 +94,8 @@ type Acknowledged = (event: ClientEvent, shadow: Shadow, known: Known) => void;
 const ACKNOWLEDGED: { readonly [Name in OperationName]?: Acknowledged } = {
   'tokens.issue'({ id, answer }, { tokens }) {
     const { token_id } = answer as { token_id: string };
-    if (!tokens.has(token_id)) broken('acknowledged', `answer ${id} issued "${token_id}", which is not stored`);
+    if (!tokens.has(token_id))
+      broken('acknowledged', `answer ${id} issued "${token_id}", which is not stored`);
   },
   'tokens.revoke'({ id, request }, { tokens }) {
     const { token_id } = request as { token_id: string };
@@ -103,8 +105,10 @@ const ACKNOWLEDGED: { readonly [Name in OperationName]?: Acknowledged } = {
   'approval_grants.issue'({ id, answer, request }, _shadow, { grants, decided }) {
     const { grant_id } = answer as { grant_id?: string };
     const { approval_request_id } = request as { approval_request_id: string };
-    const isStored = grant_id === undefined ? decided.has(approval_request_id) : grants.has(grant_id);
-    if (!isStored) broken('acknowledged', `answer ${id} approved "${approval_request_id}", which is not stored`);
+    const isStored =
+      grant_id === undefined ? decided.has(approval_request_id) : grants.has(grant_id);
+    if (!isStored)
+      broken('acknowledged', `answer ${id} approved "${approval_request_id}", which is not stored`);
   },
   'operator.reconcile'({ id, request }, { invocations }) {
     const { invocation_id } = request as { invocation_id: string };
@@ -114,7 +118,10 @@ const ACKNOWLEDGED: { readonly [Name in OperationName]?: Acknowledged } = {
   'operator.checkpoints'({ id, answer }, _shadow, { checkpoints }) {
     const { checkpoint } = answer as { checkpoint?: { checkpoint_id: string } };
     if (!checkpoint || checkpoints.has(checkpoint.checkpoint_id)) return;
-    broken('acknowledged', `answer ${id} sealed "${checkpoint.checkpoint_id}", which is not stored`);
+    broken(
+      'acknowledged',
+      `answer ${id} sealed "${checkpoint.checkpoint_id}", which is not stored`,
+    );
   },
 };
 
@@ -123,7 +130,10 @@ async function refuseUnexplained(store: Store, { entries }: Log): Promise<void> 
   const [finding] = report.findings;
   if (finding) broken('ledger-is-log', `${finding.what} ${finding.where}: ${finding.detail}`);
   if (report.entries !== entries.length) {
-    broken('ledger-is-log', `the log has ${report.entries} entries, ${entries.length} were appended`);
+    broken(
+      'ledger-is-log',
+      `the log has ${report.entries} entries, ${entries.length} were appended`,
+    );
   }
   if (report.ledger.openCalls > 0) {
     broken('liveness', `${report.ledger.openCalls} calls are open in the store`);

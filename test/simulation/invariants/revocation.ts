@@ -23,7 +23,10 @@ export function revocation(shadow: Shadow): Subject {
     if (id !== undefined) refuseRevoked(tokenOf(shadow, id), what);
   };
   const freezeOf = ({ record }: Token, capability: string, now?: Date) =>
-    [...principalFreezes(record.root_principal), ...capabilityFreezes([capability], record.root_principal)]
+    [
+      ...principalFreezes(record.root_principal),
+      ...capabilityFreezes([capability], record.root_principal),
+    ]
       .map((key) => freezes.get(freezeKey(key)))
       .find((freeze) => freeze && !(now && freeze.until && freeze.until <= now));
   const add = (freeze: FreezeRecord | undefined) => {
@@ -49,7 +52,8 @@ export function revocation(shadow: Shadow): Subject {
         if (typeof result === 'object') refuseActor(actor, 'an approval was requested');
       },
       approve({ args: [{ actor }], result }) {
-        if (result === 'approved' || result === 'counted') refuseActor(actor, 'an approval counted');
+        if (result === 'approved' || result === 'counted')
+          refuseActor(actor, 'an approval counted');
       },
       deny({ args: [{ actor }], result }) {
         if (result === 'denied') refuseActor(actor, 'a request was denied');
@@ -74,7 +78,8 @@ export function revocation(shadow: Shadow): Subject {
       },
       settle: (event) => add(overrunOf(shadow, event)?.freeze?.record),
       append: ({ args: [, , overrun] }) => add(overrun?.freeze?.record),
-      endStep: ({ args: [, , { overrun }], result }) => add(result ? overrun?.freeze?.record : undefined),
+      endStep: ({ args: [, , { overrun }], result }) =>
+        add(result ? overrun?.freeze?.record : undefined),
     },
     ask({ id, token: tokenId, operation, request }) {
       const token = tokenId === undefined ? undefined : shadow.tokens.get(tokenId);
@@ -92,7 +97,10 @@ export function revocation(shadow: Shadow): Subject {
       if (operation === 'invoke' && !body.success) return;
       if (before.revoked) {
         const token = `token "${before.revoked.id}" was revoked`;
-        broken('revoked', `question ${id} (${operation}) succeeded, and ${token} before it was asked`);
+        broken(
+          'revoked',
+          `question ${id} (${operation}) succeeded, and ${token} before it was asked`,
+        );
       }
       // An admitted call was compared at its admission; a repeated answer is given even when frozen.
       const { freeze } = before;

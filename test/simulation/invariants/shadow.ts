@@ -36,6 +36,8 @@ export interface Executed<Name extends Method> extends Omit<StoreEvent, 'args' |
   readonly result: Awaited<ReturnType<Store[Name]>>;
 }
 
+type Of<Kind extends SimEvent['kind']> = Extract<SimEvent, { kind: Kind }>;
+
 /** One subject of the checker: what each kind of event means for it. Throws `Broken`. */
 export interface Subject {
   readonly store?: { readonly [Name in Method]?: (call: Executed<Name>) => void };
@@ -43,7 +45,9 @@ export interface Subject {
   ask?(event: ClientEvent): void;
   answer?(event: ClientEvent): void;
   replica?(event: ReplicaEvent): void;
-  other?(event: Exclude<SimEvent, StoreEvent | EffectEvent | ClientEvent | ReplicaEvent>): void;
+  delivery?(event: Of<'delivery'>): void;
+  mark?(event: Of<'mark'>): void;
+  witness?(event: Of<'witness'>): void;
   atRest?(store: Store): Promise<void> | void;
 }
 
@@ -134,14 +138,14 @@ export function closedBy(
   if (call.outcome === undefined) return call;
   if (call.entryId === settlement.entry.entry_id) return undefined;
   const earlier = `it was closed before as ${call.outcome}`;
-  return broken('closed-once', `operation "${call.id}" was closed as ${settlement.outcome}, and ${earlier}`);
+  return broken(
+    'closed-once',
+    `operation "${call.id}" was closed as ${settlement.outcome}, and ${earlier}`,
+  );
 }
 
 /** The call that this transition reconciles; undefined where it changes nothing. */
-export function reconciledBy(
-  shadow: Shadow,
-  { result }: Executed<'reconcile'>,
-): Call | undefined {
+export function reconciledBy(shadow: Shadow, { result }: Executed<'reconcile'>): Call | undefined {
   return typeof result === 'object' ? callOf(shadow, result.operation_id) : undefined;
 }
 

@@ -77,5 +77,8 @@ function refuseStanding(
     !undone.has(step);
   const standing = runs.find(isDue);
   if (!standing) return;
-  broken('compensated', `operation "${id}" ended as ${outcome}, and step "${standing.step}" was not undone`);
+  broken(
+    'compensated',
+    `operation "${id}" ended as ${outcome}, and step "${standing.step}" was not undone`,
+  );
 }

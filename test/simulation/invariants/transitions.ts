@@ -10,7 +10,10 @@ import type { DeliveryRecord } from '../../../src/storage/port/records.ts';
 import { closedBy, type Executed, type Method, type Run, type Shadow } from './shadow.ts';
 
 /** The entries in the order of their places. */
-type Entries<Name extends Method> = (event: Executed<Name>, shadow: Shadow) => readonly EntryRecord[];
+type Entries<Name extends Method> = (
+  event: Executed<Name>,
+  shadow: Shadow,
+) => readonly EntryRecord[];
 
 /** Transitions that append entries. The simulation reaches no other one. */
 export const ENTRIES: { readonly [Name in Method]?: Entries<Name> } = {
@@ -60,7 +63,10 @@ export function isRequested({ args: [request], result }: Executed<'requestApprov
 }
 
 /** The run that this transition ends; undefined where it repeats that or changes nothing. */
-export function endedBy(shadow: Shadow, { args: [step], result }: Executed<'endStep'>): Run | undefined {
+export function endedBy(
+  shadow: Shadow,
+  { args: [step], result }: Executed<'endStep'>,
+): Run | undefined {
   const run = result ? shadow.runs.get(step.invocation_id) : undefined;
   return run?.outcome === undefined ? run : undefined;
 }

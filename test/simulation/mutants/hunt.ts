@@ -74,7 +74,8 @@ export async function hunt(
 
 /** What a run of the simulation imports. */
 const COPIED = ['src', 'test', 'package.json', 'tsconfig.json'];
-const LEFT_OUT = /\.test\.ts$|^src\/(?:console|cli|mcp|guard)(?:\/|$)|^test\/(?!simulation(?:\/|$))/;
+const LEFT_OUT =
+  /\.test\.ts$|^src\/(?:console|cli|mcp|guard)(?:\/|$)|^test\/(?!simulation(?:\/|$))/;
 
 function copySources(folder: string): void {
   for (const name of COPIED) {

@@ -34,7 +34,8 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ADMISSION,
-        replace: '    if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);\n    throw error;',
+        replace:
+          '    if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);\n    throw error;',
         by: `    if (!(error instanceof OutcomeUnknown)) throw error;
     admitted = { admitted: true, budgets: [] };`,
       },
@@ -48,7 +49,8 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ADMISSION,
-        replace: '    if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);\n',
+        replace:
+          '    if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);\n',
         by: '',
       },
     ],
@@ -61,7 +63,8 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/service/invoke/handler.ts',
-        replace: "    outcome: 'indeterminate',\n    failure: failure('outcome_unknown', detail),\n    reported",
+        replace:
+          "    outcome: 'indeterminate',\n    failure: failure('outcome_unknown', detail),\n    reported",
         by: "    outcome: 'no_effect',\n    failure: failure('outcome_unknown', detail),\n    reported",
       },
     ],
@@ -229,7 +232,8 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/service/compose/compose.ts',
-        replace: "  if (composition.failure_policy === 'compensate') await compensate(parts, whole);\n",
+        replace:
+          "  if (composition.failure_policy === 'compensate') await compensate(parts, whole);\n",
         by: '',
       },
     ],
@@ -268,7 +272,8 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/service/approval/webhooks.ts',
-        replace: '  const target = parts.config.webhooks.find(({ name }) => name === delivery.target);\n',
+        replace:
+          '  const target = parts.config.webhooks.find(({ name }) => name === delivery.target);\n',
         by: `  const target = parts.config.webhooks.find(({ name }) => name === delivery.target);
   await parts.store.finishDelivery(resultOf(parts.store.now(), delivery, undefined));
 `,

@@ -164,8 +164,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: TOKENS,
-        replace: '  if (dead) return `parent_${dead.reason}`;\n',
-        by: '',
+        replace: '  const dead = deadLink(lineage, bounds.now);',
+        by: '  const dead = undefined;',
       },
     ],
   },
