@@ -146,12 +146,12 @@ const CAPABILITIES: readonly [name: string, weight: number][] = [
 const NEED_APPROVAL: ReadonlySet<string> = new Set(['sign', 'pair']);
 
 const KINDS: readonly [kind: ActKind, weight: number][] = [
-  ['issue', 4],
-  ['delegate', 8],
-  ['invoke', 36],
-  ['use', 10],
-  ['retry', 7],
-  ['approve', 12],
+  ['issue', 2],
+  ['delegate', 6],
+  ['invoke', 40],
+  ['use', 14],
+  ['retry', 8],
+  ['approve', 16],
   ['deny', 2],
   ['revoke', 3],
   ['freeze', 2],
@@ -164,14 +164,21 @@ const KINDS: readonly [kind: ActKind, weight: number][] = [
 
 /** In a run each kind of act is as frequent as usual, frequent, or absent. */
 const SWARM = [0, 1, 1, 3];
-const ALWAYS: ReadonlySet<ActKind> = new Set(['issue', 'invoke']);
+/** Few capabilities in a run meet each other: calls race for one grant, one key, one budget. */
+const MENU = [0, 0, 1, 4];
+const ALWAYS: readonly ActKind[] = ['issue', 'invoke'];
+/** Also in a run in which calls ask for approval. */
+const WITH_APPROVAL: readonly ActKind[] = ['approve', 'use'];
 
 const HANDS = 4;
 const ACTS_MIN = 8;
 const ACTS_SPREAD = 26;
 
 export function drawActs(chance: Chance, faults: Faults, replicas: number): Act[] {
-  const weights = weightsOf(chance.fork('swarm'), faults);
+  const menu = menuOf(chance.fork('menu'));
+  const asks = menu.some(([name, weight]) => weight > 0 && NEED_APPROVAL.has(name));
+  const always = new Set([...ALWAYS, ...(asks ? WITH_APPROVAL : [])]);
+  const weights = weightsOf(chance.fork('swarm'), faults, always);
   const count = ACTS_MIN + chance.fork('count').below(ACTS_SPREAD);
   const acts: Act[] = [];
   for (let place = 0; place < count; place++) {
@@ -183,17 +190,30 @@ export function drawActs(chance: Chance, faults: Faults, replicas: number): Act[
       replica: drawn.below(replicas),
     };
     const kind = place < 2 ? 'issue' : weighted(drawn, weights);
-    const act = actOf(kind, drawn, acts);
-    if (act) acts.push({ ...facts, ...act } as Act);
-    else acts.push({ ...facts, ...issueOf(drawn) });
+    const act = actOf(kind, drawn, acts, menu) ?? actOf('invoke', drawn, acts, menu);
+    acts.push({ ...facts, ...act } as Act);
   }
   return acts;
 }
 
-function weightsOf(chance: Chance, faults: Faults): [ActKind, number][] {
+type Menu = readonly [name: string, weight: number][];
+
+function menuOf(chance: Chance): Menu {
+  const menu = CAPABILITIES.map(([name, weight]): [string, number] => [
+    name,
+    weight * chance.fork(name).pick(MENU),
+  ]);
+  return menu.some(([, weight]) => weight > 0) ? menu : CAPABILITIES;
+}
+
+function weightsOf(
+  chance: Chance,
+  faults: Faults,
+  always: ReadonlySet<ActKind>,
+): [ActKind, number][] {
   const usual = KINDS.map(([kind, weight]): [ActKind, number] => {
     const factor = chance.fork(kind).pick(SWARM);
-    return [kind, weight * (ALWAYS.has(kind) ? Math.max(1, factor) : factor)];
+    return [kind, weight * (always.has(kind) ? Math.max(1, factor) : factor)];
   });
   const sum = usual.reduce((total, [, weight]) => total + weight, 0);
   return [
@@ -228,7 +248,7 @@ type Drawn = Act extends infer Each
   : never;
 
 /** An act of this kind; undefined when no earlier act is there that it could name. */
-function actOf(kind: ActKind, drawn: Chance, acts: readonly Act[]): Drawn | undefined {
+function actOf(kind: ActKind, drawn: Chance, acts: readonly Act[], menu: Menu): Drawn | undefined {
   const earlier = (...kinds: ActKind[]): Ref | undefined => {
     const places = acts.flatMap((act) => (kinds.includes(act.kind) ? [act.place] : []));
     return places.length === 0 ? undefined : drawn.pick(places);
@@ -244,7 +264,7 @@ function actOf(kind: ActKind, drawn: Chance, acts: readonly Act[]): Drawn | unde
     case 'delegate':
       return { kind, parent: token(), ...termsOf(drawn, 0.4) };
     case 'invoke':
-      return invokeOf(drawn, token(), acts);
+      return invokeOf(drawn, token(), acts, menu);
     case 'use': {
       const approval = earlier('approve');
       if (approval === undefined) return undefined;
@@ -313,8 +333,8 @@ function timesOf(drawn: Chance): number {
   return roll === 0 ? times : 1;
 }
 
-function invokeOf(drawn: Chance, token: Ref, acts: readonly Act[]): Invoke {
-  const capability = weighted(drawn, CAPABILITIES);
+function invokeOf(drawn: Chance, token: Ref, acts: readonly Act[], menu: Menu): Invoke {
+  const capability = weighted(drawn, menu);
   const quotes = acts.filter((act) => act.kind === 'invoke' && act.capability === 'quote');
   const quote = drawn.below(Math.max(1, quotes.length));
   const isKeyed = drawn.is(0.5);
