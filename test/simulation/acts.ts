@@ -171,8 +171,8 @@ const ALWAYS: readonly ActKind[] = ['issue', 'invoke'];
 const WITH_APPROVAL: readonly ActKind[] = ['approve', 'use'];
 
 const HANDS = 4;
-const ACTS_MIN = 8;
-const ACTS_SPREAD = 26;
+const ACTS_MIN = 12;
+const ACTS_SPREAD = 36;
 
 export function drawActs(chance: Chance, faults: Faults, replicas: number): Act[] {
   const menu = menuOf(chance.fork('menu'));
@@ -262,7 +262,8 @@ function actOf(kind: ActKind, drawn: Chance, acts: readonly Act[], menu: Menu): 
     case 'issue':
       return issueOf(drawn);
     case 'delegate':
-      return { kind, parent: token(), ...termsOf(drawn, 0.4) };
+      // A child has the session of its parent.
+      return { kind, parent: token(), ...termsOf(drawn, 0.4), session: undefined };
     case 'invoke':
       return invokeOf(drawn, token(), acts, menu);
     case 'use': {
@@ -315,7 +316,7 @@ function issueOf(drawn: Chance): Issue {
 
 function termsOf(drawn: Chance, budgeted: number): TokenTerms {
   const hasBudget = drawn.is(budgeted);
-  const budget = 5 + drawn.below(70);
+  const budget = 8 + drawn.below(90);
   const isExclusive = drawn.is(0.2);
   const isShort = drawn.is(0.15);
   const seconds = 2 + drawn.below(12);
@@ -380,6 +381,6 @@ function weatherOf(kind: Weather['kind'], drawn: Chance): Weather {
     case 'store-clock':
       return { kind, ms: sign * part * 4 };
     case 'disk-full':
-      return { kind, ms: part * 3 };
+      return { kind, ms: part };
   }
 }

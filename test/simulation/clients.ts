@@ -119,6 +119,10 @@ function refsOf(act: Act): number[] {
 const AGAIN_MS = 500;
 const TRIES_MAX = 60;
 
+/** How often a client asks for one token, and the failures after which it asks again. */
+const ISSUES_MAX = 4;
+const PASSING: ReadonlySet<string> = new Set(['service_unavailable', 'outcome_unknown']);
+
 /** In milliseconds: no client waits longer for an answer. */
 const PATIENCE_MS = 90_000;
 
@@ -210,6 +214,17 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
     };
   }
 
+  /** Asks again where no token came, because many acts need one. */
+  async function issue(act: Act, question: Question): Promise<Made> {
+    for (let tries = 0; tries < ISSUES_MAX; tries++) {
+      const body = await asked(act, question, tries);
+      if (body?.token) return { token: { id: body.token_id, jwt: body.token } };
+      if (body && !PASSING.has(body.failure?.type)) return {};
+      await new Promise<void>((go) => void world.after(AGAIN_MS, world.queue(outside), go));
+    }
+    return {};
+  }
+
   async function decide(act: Act & { kind: 'approve' | 'deny' }): Promise<Made> {
     const { asked: id, sent } = made.get(act.asked) ?? {};
     if (id === undefined) return {};
@@ -247,14 +262,14 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
       case 'issue': {
         const by = { client: act.root, bearer: keyOf(act.root) };
         const input = termsInput(act);
-        return issued(await asked(act, { operation: 'tokens.issue', ...by, input }));
+        return issue(act, { operation: 'tokens.issue', ...by, input });
       }
       case 'delegate': {
         const parent = tokenOf(act.parent);
         if (!parent) return {};
         const input = { ...termsInput(act), parent_token: parent.id };
         const by = { client: 'agent', bearer: parent.jwt, token: parent.id };
-        return issued(await asked(act, { operation: 'tokens.issue', ...by, input }));
+        return issue(act, { operation: 'tokens.issue', ...by, input });
       }
       case 'invoke':
         return call(act, sentBy(act, made), act.times);
@@ -297,10 +312,6 @@ function eventOf({ operation, client, token, input }: Question) {
 
 function asking({ bearer, input }: Question): Ask {
   return { bearer: () => bearer, input: () => structuredClone(input) };
-}
-
-function issued(body: Body): Made {
-  return body?.token ? { token: { id: body.token_id, jwt: body.token } } : {};
 }
 
 function termsInput({ subject, budget, isExclusive, ttlHours, session }: TokenTerms) {

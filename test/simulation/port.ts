@@ -81,13 +81,13 @@ interface Reply {
 async function replyTo(parts: PortParts, plan: Plan, call: Execution): Promise<Reply> {
   const { name } = call;
   const { slowMs: waitMs } = plan;
-  const silence: Reply = { error: lost(name, 'no answer came'), waitMs: GIVEN_UP_MS };
+  const silence = () => ({ error: lost(name, 'no answer came'), waitMs: GIVEN_UP_MS });
   if (plan.failsBefore) return { error: refused('it is out of reach'), waitMs };
   if (CHANGES.has(name) && parts.isFull()) return { error: refused('it is full'), waitMs };
-  if (plan.isNever && !plan.happens) return silence;
+  if (plan.isNever && !plan.happens) return silence();
   try {
     const result = await executed(parts, call);
-    if (plan.isNever) return silence;
+    if (plan.isNever) return silence();
     return plan.failsAfter
       ? { error: lost(name, 'the connection broke'), waitMs }
       : { result, waitMs };

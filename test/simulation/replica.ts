@@ -19,12 +19,12 @@ import type { Life } from './port.ts';
 import type { Owner, World, WorldTimer } from './world.ts';
 
 /** In milliseconds: heartbeats, and how long a process may be silent. */
-export const RECOVERY = { intervalMs: 2_000, silentMs: 8_000 };
+export const RECOVERY = { intervalMs: 2_500, silentMs: 8_000 };
 
 /** In milliseconds: shorter than a pause, longer than most calls. */
 const LEASE_MS = 3_000;
 
-const UPKEEP = { lookMs: 2_000, timeoutMs: 5_000, expiryMs: 5_000, accountsMs: 600_000 };
+const UPKEEP = { lookMs: 4_000, timeoutMs: 5_000, expiryMs: 9_000, accountsMs: 600_000 };
 
 /** In milliseconds: a replica whose start failed tries again. */
 const RESTART_MS = 1_000;
