@@ -14,10 +14,11 @@ import type { Store } from '../../src/storage/port/store.ts';
 import { type Act, drawActs } from './acts.ts';
 import { SERVICE } from './catalog.ts';
 import { type Chance, chanceOf } from './chance.ts';
-import { createChecker } from './checker.ts';
+import { type Checker, createChecker } from './checker.ts';
 import { type Clients, keyOf, ROOTS, type Stage, startClients } from './clients.ts';
 import type { SimEvent } from './events.ts';
 import { drawFaults, type FaultKind } from './faults.ts';
+import type { CheckerOptions } from './invariants/shadow.ts';
 import { openPlace, type StoreMode } from './modes.ts';
 import { createPeers, HOOK_URL, WITNESS_URL, WITNESS_VKEY } from './peers.ts';
 import { createReplica, RECOVERY, type Replica, type Scene } from './replica.ts';
@@ -33,6 +34,8 @@ export interface RunOptions {
   readonly replicas?: number | undefined;
   /** Keeps a line for each event. */
   readonly trace?: boolean | undefined;
+  /** Makes the checker of the run; by default the one that knows every rule. */
+  readonly checker?: ((options: CheckerOptions) => Checker) | undefined;
 }
 
 export interface RunReport {
@@ -235,9 +238,10 @@ interface Times {
   latest(): number;
 }
 
-function createEvents({ trace: isTraced = false }: RunOptions, { ms, latest }: Times) {
+function createEvents(options: RunOptions, { ms, latest }: Times) {
+  const { trace: isTraced = false, checker: create = createChecker } = options;
   const { capabilities } = SERVICE.catalog;
-  const checker = createChecker({ capabilities, silentMs: RECOVERY.silentMs, latest });
+  const checker = create({ capabilities, silentMs: RECOVERY.silentMs, latest });
   const counts = { admitted: 0, effects: 0, crashes: 0 };
   const trace: string[] = [];
   let broken: RunReport['broken'];

@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { chanceOf } from './chance.ts';
+import { Broken, type Checker } from './checker.ts';
 import { FAULT_KINDS } from './faults.ts';
 import type { StoreMode } from './modes.ts';
 import { runSeed } from './run.ts';
@@ -15,36 +16,47 @@ import { commandOf, failureText, shrink } from './shrink.ts';
 /** Seeds of each mode. More take longer than the rest of the suite. */
 const SEEDS: Readonly<Record<StoreMode, number>> = { memory: 200, sqlite: 60 };
 
+/** In milliseconds: ends a test that hangs. A machine with much other work takes most of it. */
+const LONG_MS = 180_000;
+
 for (const mode of ['memory', 'sqlite'] as const) {
   describe(mode, () => {
-    test(`runSeed() keeps every invariant for ${SEEDS[mode]} seeds`, async () => {
-      const seen = new Set<string>();
-      let [effects, crashes] = [0, 0];
-      for (let seed = 1; seed <= SEEDS[mode]; seed++) {
-        const report = await runSeed(seed, { mode });
-        if (report.broken) {
-          assert.fail(failureText(await shrink(report, { mode }), report));
+    test(
+      `runSeed() keeps every invariant for ${SEEDS[mode]} seeds`,
+      async () => {
+        const seen = new Set<string>();
+        let [effects, crashes] = [0, 0];
+        for (let seed = 1; seed <= SEEDS[mode]; seed++) {
+          const report = await runSeed(seed, { mode });
+          if (report.broken) {
+            assert.fail(failureText(await shrink(report, { mode }), report));
+          }
+          for (const kind of report.kinds) seen.add(kind);
+          effects += report.effects;
+          crashes += report.crashes;
         }
-        for (const kind of report.kinds) seen.add(kind);
-        effects += report.effects;
-        crashes += report.crashes;
-      }
 
-      // A simulation in which nothing happens keeps every invariant too.
-      assert.deepEqual([...seen].sort(), [...FAULT_KINDS].sort());
-      assert.ok(effects > SEEDS[mode], `${effects} effects`);
-      assert.ok(crashes > SEEDS[mode] / 10, `${crashes} crashes`);
-    });
+        // A simulation in which nothing happens keeps every invariant too.
+        assert.deepEqual([...seen].sort(), [...FAULT_KINDS].sort());
+        assert.ok(effects > SEEDS[mode], `${effects} effects`);
+        assert.ok(crashes > SEEDS[mode] / 10, `${crashes} crashes`);
+      },
+      LONG_MS,
+    );
 
-    test('runSeed() repeats a seed, event by event', async () => {
-      for (const seed of [3, 17, 58]) {
-        const first = await runSeed(seed, { mode, trace: true });
-        const second = await runSeed(seed, { mode, trace: true });
+    test(
+      'runSeed() repeats a seed, event by event',
+      async () => {
+        for (const seed of [3, 17, 58]) {
+          const first = await runSeed(seed, { mode, trace: true });
+          const second = await runSeed(seed, { mode, trace: true });
 
-        assert.ok(first.trace.length > 100);
-        assert.deepEqual(second.trace, first.trace);
-      }
-    });
+          assert.ok(first.trace.length > 100);
+          assert.deepEqual(second.trace, first.trace);
+        }
+      },
+      LONG_MS,
+    );
   });
 }
 
@@ -56,6 +68,49 @@ test('chanceOf() gives a fork the same stream, whatever was drawn before', () =>
   assert.deepEqual(one.fork('second').bytes(32), other.fork('second').bytes(32));
   assert.notDeepEqual(chanceOf(8).fork('second').bytes(32), other.fork('second').bytes(32));
 });
+
+/** A rule that the service does not promise: a run that breaks it is easy to find. */
+function onePayment(): Checker {
+  let payments = 0;
+  return {
+    see(event) {
+      if (event.kind !== 'effect' || event.phase !== 'done' || event.capability !== 'pay') return;
+      payments += 1;
+      if (payments > 1) throw new Broken('budget', 'two payments happened');
+    },
+    atRest: async () => undefined,
+  };
+}
+
+test(
+  'shrink() finds a smaller run that breaks the same rule, and replays it',
+  async () => {
+    const options = { mode: 'memory', checker: onePayment } as const;
+    let found = await runSeed(1, options);
+    for (let seed = 2; !found.broken; seed++) found = await runSeed(seed, options);
+
+    const shrunk = await shrink(found, options);
+    const { acts = [], ...rest } = shrunk.options;
+    const again = await runSeed(found.seed, { ...rest, acts, trace: true });
+    const smaller = await Promise.all(
+      acts.map((left) =>
+        runSeed(found.seed, { ...rest, acts: acts.filter((act) => act !== left) }),
+      ),
+    );
+
+    assert.equal(shrunk.report.broken?.message, 'budget: two payments happened');
+    assert.ok(acts.length < found.acts.length, `${acts.length} of ${found.acts.length} acts`);
+    assert.deepEqual(again.trace, shrunk.report.trace);
+    assert.match(again.trace.at(-1) ?? '', /BROKEN budget/);
+    // Each act that is left is needed.
+    assert.deepEqual(smaller.filter(({ broken }) => broken).length, 0);
+    assert.match(
+      failureText(shrunk, found),
+      /npm run simulate -- --seed \d+ --mode memory --acts /,
+    );
+  },
+  LONG_MS,
+);
 
 test('commandOf() names everything that was left out', () => {
   const options = { mode: 'memory', acts: [1, 4], without: ['crash'], replicas: 2 } as const;
