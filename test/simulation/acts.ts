@@ -227,7 +227,7 @@ function weightsOf(
 }
 
 function waitOf(drawn: Chance): number {
-  const [roll, short, long] = [drawn.below(10), drawn.below(1_500), drawn.below(9_000)];
+  const [roll, short, long] = [drawn.below(10), drawn.below(800), drawn.below(6_000)];
   return roll < 6 ? 0 : roll < 9 ? short : long;
 }
 

@@ -24,7 +24,7 @@ export const RECOVERY = { intervalMs: 2_500, silentMs: 8_000 };
 /** In milliseconds: shorter than a pause, longer than most calls. */
 const LEASE_MS = 3_000;
 
-const UPKEEP = { lookMs: 4_000, timeoutMs: 5_000, expiryMs: 9_000, accountsMs: 600_000 };
+const UPKEEP = { lookMs: 10_000, timeoutMs: 5_000, expiryMs: 15_000, accountsMs: 600_000 };
 
 /** In milliseconds: a replica whose start failed tries again. */
 const RESTART_MS = 1_000;

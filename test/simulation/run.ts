@@ -64,7 +64,7 @@ const ACTS_MS = 300_000;
 const REST_MS = 400_000;
 
 /** In milliseconds of the world, between two looks whether everything is at rest. */
-const LOOK_MS = 4_000;
+const LOOK_MS = 1_000;
 
 const CONFIG = configOf(
   {
