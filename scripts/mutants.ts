@@ -1,21 +1,20 @@
 /**
- * Tests the tester at length: `npm run mutants -- [--seeds N] [--from N] [--only name,…] [--record]`.
+ * Tests the tester at length: `npm run mutants -- [--seeds N] [--only name,…] [--record]`.
  *
  * Prints for each deliberate bug which invariant found it, and after how many seeds. Exits with 1 when one
- * survives.
+ * survives. The seeds are kept for the suite, which begins with them.
  *
  * @module
  */
 
 import { parseArgs } from 'node:util';
 import { MUTANTS } from '../test/simulation/mutants/all.ts';
-import { type Hunted, hunt } from '../test/simulation/mutants/hunt.ts';
+import { type Hunted, hunt, keepSeeds } from '../test/simulation/mutants/hunt.ts';
 import { recordFigures } from './security-figures.ts';
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '2000' },
-    from: { type: 'string', default: '1' },
     processes: { type: 'string', default: '2' },
     only: { type: 'string' },
     record: { type: 'boolean', default: false },
@@ -25,22 +24,22 @@ const only = values.only?.split(',');
 const mutants = MUTANTS.filter(({ name }) => only?.includes(name) ?? true);
 const hunted = await hunt(mutants, {
   seeds: Number(values.seeds),
-  from: Number(values.from),
   processes: Number(values.processes),
-  onEnd: ({ mutant, seeds, invariant }) =>
-    process.stderr.write(`${mutant.name}: ${invariant ?? 'survives'} (${seeds})\n`),
+  onEnd: ({ mutant, seed, invariant = 'survives' }) =>
+    process.stderr.write(`${mutant.name}: ${invariant} (${seed ?? values.seeds})\n`),
 });
 process.stdout.write(tableOf(hunted));
+keepSeeds(hunted);
 const survivors = hunted.filter(({ invariant }) => invariant === undefined);
 if (survivors.length > 0) process.exitCode = 1;
 else if (values.record && !only) recordFigures('mutants', figuresOf(hunted));
 
 function tableOf(all: readonly Hunted[]): string {
-  const rows = all.map(({ mutant: { name, mode, why }, invariant, seeds }) => [
+  const rows = all.map(({ mutant: { name, mode, why }, invariant, seed }) => [
     name,
     mode,
     invariant ?? 'SURVIVES',
-    `${seeds}`,
+    `${seed ?? values.seeds}`,
     why,
   ]);
   const table = [['bug', 'mode', 'found by', 'seeds', 'what it does'], ...rows];
@@ -53,7 +52,7 @@ function tableOf(all: readonly Hunted[]): string {
 }
 
 function figuresOf(all: readonly Hunted[]): Record<string, number> {
-  const counts = all.map(({ seeds }) => seeds).toSorted((one, other) => one - other);
+  const counts = all.map(({ seed = 0 }) => seed).toSorted((one, other) => one - other);
   return {
     'deliberate bugs': all.length,
     'deliberate bugs found': all.filter(({ invariant }) => invariant !== undefined).length,

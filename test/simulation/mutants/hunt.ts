@@ -12,6 +12,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -28,9 +29,10 @@ import type { Edit, Mutant } from './mutant.ts';
 const ROOT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
 
 export interface HuntOptions {
-  /** Seeds after which a mutant counts as one that survives. */
+  /** The last seed. The first one is 1. */
   readonly seeds: number;
-  readonly from: number;
+  /** By the name of a mutant: the seed that found it before, which is tried first. */
+  readonly known?: Readonly<Record<string, number>> | undefined;
   /** Processes at the same time. */
   readonly processes: number;
   /** Called when a mutant was found, or survived. */
@@ -39,12 +41,10 @@ export interface HuntOptions {
 
 export interface Hunted {
   readonly mutant: Mutant;
-  /** Seeds that ran, the one that found it included. */
-  readonly seeds: number;
-  /** Absent when it survived. */
+  /** The seed that found it; absent when it survived. */
+  readonly seed?: number | undefined;
   readonly invariant?: string | undefined;
   readonly message?: string | undefined;
-  readonly seed?: number | undefined;
 }
 
 /** In the order of the mutants. */
@@ -119,14 +119,32 @@ export function sourceOf({ file }: Edit): string {
   return readFileSync(join(ROOT, file), 'utf8');
 }
 
+const KNOWN_SEEDS = join(ROOT, 'test/simulation/mutants/known-seeds.json');
+
+/** By the name of a mutant: the first seed that finds it. */
+export function knownSeeds(): Record<string, number> {
+  return existsSync(KNOWN_SEEDS) ? JSON.parse(readFileSync(KNOWN_SEEDS, 'utf8')) : {};
+}
+
+export function keepSeeds(hunted: readonly Hunted[]): void {
+  const found = hunted.flatMap(({ mutant, seed }) =>
+    seed === undefined ? [] : [[mutant.name, seed]],
+  );
+  const all = Object.entries({ ...knownSeeds(), ...Object.fromEntries(found) });
+  const sorted = Object.fromEntries(all.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  writeFileSync(KNOWN_SEEDS, `${JSON.stringify(sorted, null, 2)}\n`);
+}
+
 /** What the process of `seeds.ts` prints. */
 export type Found = Omit<Hunted, 'mutant'>;
 
 async function runSeeds(folder: string, mutant: Mutant, options: HuntOptions): Promise<Found> {
-  const { seeds, from } = options;
+  const { seeds, known = {} } = options;
+  const first = known[mutant.name];
+  const ranges = [...(first === undefined ? [] : [`${first}`]), `1-${seeds}`];
   const script = 'test/simulation/mutants/seeds.ts';
   const args = ['--conditions=writ-source', '--import', 'tsx', script];
-  const child = spawn(process.execPath, [...args, mutant.mode, `${from}`, `${seeds}`], {
+  const child = spawn(process.execPath, [...args, mutant.mode, ...ranges], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

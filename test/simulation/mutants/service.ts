@@ -30,7 +30,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     name: 'lost-admission-runs',
     mode: 'memory',
     why: 'a call whose admission got no answer runs as if it was admitted',
-    found: ['intent-first'],
+    found: ['intent-first', 'acknowledged'],
     edits: [
       {
         file: ADMISSION,
