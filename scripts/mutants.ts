@@ -25,11 +25,14 @@ const mutants = MUTANTS.filter(({ name }) => only?.includes(name) ?? true);
 const hunted = await hunt(mutants, {
   seeds: Number(values.seeds),
   processes: Number(values.processes),
-  onEnd: ({ mutant, seed, invariant = 'survives' }) =>
-    process.stderr.write(`${mutant.name}: ${invariant} (${seed ?? values.seeds})\n`),
+  onEnd(ended) {
+    const { mutant, seed, invariant = 'survives' } = ended;
+    process.stderr.write(`${mutant.name}: ${invariant} (${seed ?? values.seeds})\n`);
+    // Now, so that a hunt that is stopped has not been in vain.
+    keepSeeds([ended]);
+  },
 });
 process.stdout.write(tableOf(hunted));
-keepSeeds(hunted);
 const survivors = hunted.filter(({ invariant }) => invariant === undefined);
 if (survivors.length > 0) process.exitCode = 1;
 else if (values.record && !only) recordFigures('mutants', figuresOf(hunted));

@@ -110,11 +110,20 @@ interface EmbeddedParts extends PortParts {
  */
 export function embeddedStore(inner: Store, parts: EmbeddedParts): Store {
   return portOver(inner, parts, async (method, name, args) => {
-    const { failsAfter } = planOf(parts, name);
+    const { failsAfter, slowMs } = planOf(parts, name);
     const result = await executed(parts, { method, name, args, batch: parts.batch });
+    // Other processes write to the file before this one goes on.
+    await turnOf(parts, slowMs);
     if (!failsAfter || !CHANGES.has(name) || !parts.life.owner.isAlive) return result;
     parts.crash();
     return NEVER;
+  });
+}
+
+function turnOf({ world, life }: PortParts, slowMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (slowMs === 0) world.park(life.owner, resolve);
+    else world.after(slowMs, life.loop, resolve);
   });
 }
 

@@ -32,7 +32,8 @@ test('every mutant changes exactly one place with each of its edits', () => {
 });
 
 test('the simulation finds every mutant', { timeout: HUNT_MS }, async () => {
-  const hunted = await hunt(MUTANTS, { seeds: 2_000, from: 1, processes: PROCESSES });
+  const known = knownSeeds();
+  const hunted = await hunt(MUTANTS, { seeds: SEEDS_MAX, known, processes: PROCESSES });
 
   for (const { mutant, invariant = 'nothing', message } of hunted) {
     assert.ok(
