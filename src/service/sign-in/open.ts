@@ -31,7 +31,10 @@ export async function openIdentityProviders({
   log,
   platform,
   callOut: call,
-}: Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform' | 'callOut'>): Promise<IdentityProviders> {
+}: Pick<
+  ServiceParts,
+  'config' | 'store' | 'log' | 'platform' | 'callOut'
+>): Promise<IdentityProviders> {
   if (oidc.length === 0) return { providers: NO_PROVIDERS };
   const [{ createExternalIdentities }, { openIssuers }, { createProviders }] = await Promise.all([
     import('../authority/oidc.ts'),
