@@ -32,8 +32,8 @@ export interface TokenTerms {
   readonly session?: string | undefined;
 }
 
-export type Issue = { readonly kind: 'issue'; readonly root: Root } & TokenTerms;
-export type Delegate = { readonly kind: 'delegate'; readonly parent: Ref } & TokenTerms;
+type Issue = { readonly kind: 'issue'; readonly root: Root } & TokenTerms;
+type Delegate = { readonly kind: 'delegate'; readonly parent: Ref } & TokenTerms;
 export interface Invoke {
   readonly kind: 'invoke';
   readonly token: Ref;
@@ -55,23 +55,23 @@ export interface Use {
   readonly key?: string | undefined;
   readonly times: number;
 }
-export interface Retry {
+interface Retry {
   readonly kind: 'retry';
   readonly of: Ref;
 }
-export interface Approve {
+interface Approve {
   readonly kind: 'approve';
   readonly asked: Ref;
   readonly who: Approver;
   readonly uses: number;
   readonly seconds: number;
 }
-export interface Deny {
+interface Deny {
   readonly kind: 'deny';
   readonly asked: Ref;
   readonly who: Approver;
 }
-export interface Revoke {
+interface Revoke {
   readonly kind: 'revoke';
   readonly token: Ref;
 }
@@ -84,19 +84,19 @@ export interface Freeze {
   /** In milliseconds: how long it lasts; without end where it is 0. */
   readonly lastsMs: number;
 }
-export interface Reconcile {
+interface Reconcile {
   readonly kind: 'reconcile';
   readonly nth: number;
   readonly outcome: 'executed' | 'not_executed';
 }
-export interface Look {
+interface Look {
   readonly kind: 'audit' | 'permissions';
   readonly token: Ref;
 }
-export interface Seal {
+interface Seal {
   readonly kind: 'seal';
 }
-export interface Weather {
+interface Weather {
   readonly kind: 'crash' | 'pause' | 'clock' | 'store-clock' | 'disk-full';
   readonly ms: number;
 }
@@ -117,7 +117,7 @@ export type Act = ActFacts &
     | Seal
     | Weather
   );
-export type ActKind = Act['kind'];
+type ActKind = Act['kind'];
 export type Root = 'alice' | 'ann';
 export type Approver = 'bob' | 'carol';
 

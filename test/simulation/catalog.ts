@@ -49,11 +49,8 @@ const POLICY = {
   max_uses: 3,
 };
 
-/** What a step with a compensation is undone by. */
-const COMPENSATIONS: ReadonlyMap<string, string> = new Map([
-  ['hold', 'release'],
-  ['reserve', 'release'],
-]);
+/** Steps that `release` undoes. */
+const HOLDS = ['hold', 'reserve'];
 
 /** Stands in a definition until a life of a replica puts its own handlers there. */
 const unhosted: Handler = () => {
@@ -126,7 +123,7 @@ export const SERVICE: ServiceDefinition = createService({
       side_effect: 'irreversible',
       approval: { when: 'always', grant_policy: POLICY, approvals_required: 2 },
     }),
-    ...[...COMPENSATIONS.keys()].map((name) =>
+    ...HOLDS.map((name) =>
       defineCapability({
         ...plain(name),
         side_effect: { type: 'transactional', rollback_window: 'PT1H', compensation: 'release' },
