@@ -15,6 +15,8 @@ export interface Mutant {
   /** The invariants that may show it. */
   readonly found: readonly Invariant[];
   readonly edits: readonly Edit[];
+  /** Why no run reaches it so far, and which test does. The suite leaves it out; `npm run mutants` hunts it too. */
+  readonly unreached?: string | undefined;
 }
 
 export interface Edit {

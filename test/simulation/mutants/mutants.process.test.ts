@@ -31,9 +31,10 @@ test('every mutant changes exactly one place with each of its edits', () => {
   assert.equal(new Set(MUTANTS.map(({ name }) => name)).size, MUTANTS.length);
 });
 
-test('the simulation finds every mutant', { timeout: HUNT_MS }, async () => {
+test('the simulation finds every mutant that a run reaches', { timeout: HUNT_MS }, async () => {
   const known = knownSeeds();
-  const hunted = await hunt(MUTANTS, { seeds: SEEDS_MAX, known, processes: PROCESSES });
+  const reached = MUTANTS.filter(({ unreached }) => unreached === undefined);
+  const hunted = await hunt(reached, { seeds: SEEDS_MAX, known, processes: PROCESSES });
 
   for (const { mutant, invariant = 'nothing', message } of hunted) {
     assert.ok(
