@@ -56,7 +56,7 @@ export const GROUPS: readonly (readonly [title: string, names: readonly string[]
   ['Connect', ['mcp', 'guard', 'stdio', 'accounts']],
   ['People', ['approvals', 'console', 'sign-in', 'oidc']],
   ['Operate', ['deploying', 'operating', 'keys', 'monitoring', 'export']],
-  ['Verify', ['verify', 'threat-model']],
+  ['Verify', ['verify', 'threat-model', 'attack']],
   ['Reference', ['tour', 'cli', 'configuration', 'failures', 'versions']],
 ];
 

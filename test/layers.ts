@@ -50,10 +50,12 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   // Turns tools of others into capabilities, as an author would.
   guard: ['protocol', 'domain', 'platform', 'log', 'service', 'package'],
   client: ['protocol', 'domain', 'verify'],
+  // A stranger to the service: it knows the protocol, and what anyone can verify.
+  attack: ['domain', 'verify', 'package'],
   console: ['protocol', 'domain', 'client', 'verify'],
   index: [...AUTHORS_SEE, 'testing', 'oldest-node'],
   testing: [...AUTHORS_SEE, 'index'],
-  cli: [...AUTHORS_SEE, 'index', 'testing', 'console', 'folder'],
+  cli: [...AUTHORS_SEE, 'index', 'testing', 'console', 'folder', 'attack'],
 };
 
 /**
@@ -107,6 +109,10 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
       'invoke',
     ],
   },
+  attack: {
+    target: [],
+    cases: ['.', 'target'],
+  },
   http: {
     bounds: [],
     'sign-in': ['.', 'bounds'],
@@ -128,6 +134,7 @@ export const ASKS_NODE: readonly string[] = [
   'src/client/', // Runs in programs that ask a service.
   'src/console/', // Runs in a browser.
   'src/witness/', // A program of its own.
+  'src/attack/', // A program of its own.
   'src/cli/', // Programs.
   'src/testing/', // Tests.
 ];

@@ -20,6 +20,11 @@ const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./approvals/approvals.ts')).approvalsCommand(),
   },
   {
+    name: 'attack',
+    summary: 'attack a service, and say which rules held',
+    load: async () => (await import('./attack/attack.ts')).attackCommand(),
+  },
+  {
     name: 'audit',
     summary: 'read, follow or save the log of a service',
     load: async () => (await import('./audit/audit.ts')).auditCommand(),

@@ -1,0 +1,346 @@
+/**
+ * Where a credential may stand: one bearer in one header, and nowhere else.
+ *
+ * @module
+ */
+
+import type { Case } from '../case.ts';
+import {
+  type Attempt,
+  attempted,
+  broken,
+  held,
+  noneAccepted,
+  notApplicable,
+} from '../target/outcome.ts';
+import { exchanged, headIn, rawText, statusesIn } from '../target/socket.ts';
+import { invokePath, pathOf, readCall, tokenOf, type World } from '../target/world.ts';
+
+/** Protected operations, with a body that would be accepted. */
+function protectedPaths(world: World): (readonly [path: string, body: unknown])[] {
+  const invoke = world.reads[0] && invokePath(world, world.reads[0].capability);
+  return [
+    [
+      pathOf(world, 'tokens'),
+      { scope: world.self.scopes.slice(0, 1), subject: 'agent:writ-attack' },
+    ],
+    [pathOf(world, 'permissions'), {}],
+    [pathOf(world, 'audit'), undefined],
+    ...(invoke === undefined
+      ? []
+      : [[invoke, { parameters: world.reads[0]?.parameters }] as const]),
+    ...[
+      'approval_grants',
+      'approval_requests',
+      'agents',
+      'tokens_revoke',
+      'operator_freeze',
+      'operator_frozen',
+      'operator_identities',
+    ]
+      .map((name) => world.service.endpoints.get(name))
+      .filter((path) => path !== undefined)
+      .map((path) => [path, {}] as const),
+  ];
+}
+
+/** Spellings of a path that a front may let through and a router may read as the protected one. */
+function disguised(path: string): string[] {
+  const [, first = '', ...rest] = path.split('/');
+  const tail = rest.join('/');
+  return [
+    `/${path}`,
+    `${path}/`,
+    `/./${first}/${tail}`,
+    `/${first}//${tail}`,
+    `/${first}/x/../${tail}`,
+    `/${first}/%2e/${tail}`,
+    `/.well-known/..%2f${first}/${tail}`,
+    `/.well-known/../${first}/${tail}`,
+    path.toUpperCase(),
+    `${path};a=b`,
+    `${path}%00`,
+    `${path}%20`,
+    `/%73${first.slice(1)}/${tail}`,
+    `${path}.json`,
+    `${path}?x=/.well-known/svc`,
+  ];
+}
+
+const BEARER = 'Endpoints: credentials are sent as Authorization: Bearer <credential>';
+
+/** Sends exactly these header lines to permissions, over a socket. */
+async function withHeaders(
+  world: World,
+  headers: readonly (readonly [string, string])[],
+): Promise<Attempt['answer']> {
+  const lines = [
+    ...headers,
+    ['Content-Type', 'application/json'],
+    ['Content-Length', '2'],
+    ['Connection', 'close'],
+  ] as const;
+  const received = await exchanged(
+    world.wire,
+    rawText(world.wire, {
+      method: 'POST',
+      path: pathOf(world, 'permissions'),
+      headers: lines,
+      body: '{}',
+    }),
+  );
+  return { status: statusesIn(received)[0] ?? 0, headers: {}, text: '', json: undefined };
+}
+
+export const credentialCases: readonly Case[] = [
+  {
+    id: 'surface.no-credential',
+    tries: 'Every protected operation without a credential.',
+    holds: 'The service refuses each.',
+    basis: 'Endpoints: auth column; Authentication: HTTP 401',
+    async run(world) {
+      const attempts: Attempt[] = [];
+      for (const [path, body] of protectedPaths(world)) {
+        for (const method of ['POST', 'GET']) {
+          const asked = { method, path, ...(method === 'POST' && body !== undefined && { body }) };
+          attempts.push({ what: `${method} ${path}`, answer: await world.wire.ask(asked) });
+        }
+      }
+      return noneAccepted(attempts);
+    },
+  },
+  {
+    id: 'surface.disguised-paths',
+    tries: 'The same paths in other spellings: dots, double slashes, other letters, escapes.',
+    holds: 'No spelling reaches a protected operation without a credential.',
+    basis: 'Endpoints: auth column',
+    async run(world) {
+      const path = pathOf(world, 'permissions');
+      const attempts = await attempted(disguised(path), async (spelling) => ({
+        what: spelling,
+        answer: await world.wire.ask({ path: spelling, body: {} }),
+      }));
+      return noneAccepted(
+        attempts,
+        ({ status, json }) => status < 300 && status > 0 && hasBuckets(json),
+      );
+    },
+  },
+  {
+    id: 'surface.credential-elsewhere',
+    tries: 'A good token in the query, in the body, in a cookie and in other headers.',
+    holds: 'The service refuses each: addresses are logged, and cookies are sent by other pages.',
+    basis: BEARER,
+    async run(world) {
+      const { jwt } = await tokenOf(world, world.self);
+      const path = pathOf(world, 'permissions');
+      const queries = ['access_token', 'token', 'bearer', 'authorization', 'jwt'];
+      const attempts = [
+        ...(await attempted(queries, async (name) => ({
+          what: `the query "${name}"`,
+          answer: await world.wire.ask({ path: `${path}?${name}=${jwt}`, body: {} }),
+        }))),
+        ...(await attempted(
+          ['cookie', 'x-authorization', 'proxy-authorization', 'x-access-token', 'x-api-key'],
+          async (name) => ({
+            what: `the header "${name}"`,
+            answer: await world.wire.ask({
+              path,
+              body: {},
+              headers: {
+                [name]: name === 'cookie' ? `token=${jwt}; session=${jwt}` : `Bearer ${jwt}`,
+              },
+            }),
+          }),
+        )),
+        {
+          what: 'the body',
+          answer: await world.wire.ask({ path, body: { token: jwt, access_token: jwt } }),
+        },
+      ];
+      return noneAccepted(attempts);
+    },
+  },
+  {
+    id: 'surface.other-schemes',
+    tries: 'A good token under another scheme than Bearer, and in other forms.',
+    holds: 'The service refuses each.',
+    basis: BEARER,
+    async run(world) {
+      const { jwt } = await tokenOf(world, world.self);
+      const basic = Buffer.from(`writ-attack:${jwt}`).toString('base64');
+      const values = [
+        `Basic ${basic}`,
+        `Token ${jwt}`,
+        jwt,
+        `Bearer${jwt}`,
+        `Bearer "${jwt}"`,
+        `Bearer token=${jwt}`,
+        `Bearer ${jwt} ${jwt}`,
+        `JWT ${jwt}`,
+      ];
+      const path = pathOf(world, 'permissions');
+      const attempts = await attempted(values, async (authorization) => ({
+        what: `the form "${authorization.replaceAll(jwt, '…').replaceAll(basic, '…')}"`,
+        answer: await world.wire.ask({ path, body: {}, headers: { authorization } }),
+      }));
+      return noneAccepted(attempts);
+    },
+  },
+  {
+    id: 'surface.two-credentials',
+    tries:
+      'Two Authorization headers: a good token beside a bad one, in both orders, and joined by a comma.',
+    holds: 'The service refuses each: a front and the service must not read two callers.',
+    basis: 'Delegation token validation 1: bearer token present; practice: one bearer',
+    async run(world) {
+      const { jwt } = await tokenOf(world, world.self);
+      const [good, bad] = [`Bearer ${jwt}`, 'Bearer writ-attack'];
+      const name = 'Authorization';
+      const attempts = [
+        {
+          what: 'good, then bad',
+          answer: await withHeaders(world, [
+            [name, good],
+            [name, bad],
+          ]),
+        },
+        {
+          what: 'bad, then good',
+          answer: await withHeaders(world, [
+            [name, bad],
+            [name, good],
+          ]),
+        },
+        {
+          what: 'the same twice',
+          answer: await withHeaders(world, [
+            [name, good],
+            [name, good],
+          ]),
+        },
+        {
+          what: 'joined by a comma',
+          answer: await withHeaders(world, [[name, `${bad}, ${good}`]]),
+        },
+      ];
+      const control = await withHeaders(world, [[name, good]]);
+      if (control.status !== 200)
+        return notApplicable(`one good token is not accepted here either (${control.status})`);
+      return noneAccepted(attempts);
+    },
+  },
+  {
+    id: 'surface.method-override',
+    tries:
+      'Other methods than the specified ones, by the method itself and by headers that override it.',
+    holds: 'TRACE repeats no credential, and no other method issues a token.',
+    basis: 'Endpoints: method column',
+    async run(world) {
+      const { jwt } = await tokenOf(world, world.self);
+      const headers = [
+        ['Authorization', `Bearer ${jwt}`],
+        ['Connection', 'close'],
+      ] as const;
+      const traced = await exchanged(
+        world.wire,
+        rawText(world.wire, { method: 'TRACE', path: pathOf(world, 'permissions'), headers }),
+      );
+      if (traced.includes(jwt)) return broken('TRACE repeats the Authorization header');
+      const names = ['x-http-method-override', 'x-method-override', 'x-http-method'];
+      const body = { scope: world.self.scopes.slice(0, 1) };
+      const path = pathOf(world, 'tokens');
+      const attempts = await attempted(names, async (name) => ({
+        what: `GET with ${name}: POST`,
+        answer: await world.wire.ask({
+          method: 'GET',
+          path,
+          bearer: world.self.credential,
+          headers: { [name]: 'POST' },
+          body,
+        }),
+      }));
+      return noneAccepted(attempts);
+    },
+  },
+  {
+    id: 'surface.other-origin',
+    tries: 'Requests of a page on another origin, with and without a preflight.',
+    holds: 'No answer lets that origin send credentials of the browser.',
+    basis: 'practice: a page on another origin must not act for a person',
+    async run(world) {
+      const origin = 'https://writ-attack.invalid';
+      const { jwt } = await tokenOf(world, world.self);
+      const path = pathOf(world, 'permissions');
+      const preflight = {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization',
+      };
+      const answers = [
+        await world.wire.ask({ method: 'OPTIONS', path, headers: preflight }),
+        await world.wire.ask({ path, bearer: jwt, body: {}, headers: { origin } }),
+        await world.wire.ask({
+          method: 'GET',
+          path: '/.well-known/svc',
+          headers: { origin: 'null' },
+        }),
+      ];
+      const open = answers.find(
+        ({ headers }) =>
+          headers['access-control-allow-credentials'] === 'true' &&
+          [origin, 'null', '*'].includes(String(headers['access-control-allow-origin'])),
+      );
+      return open
+        ? broken('a foreign origin may send credentials')
+        : held(`${answers.length} answers, none admits credentials of a foreign origin`);
+    },
+  },
+  {
+    id: 'surface.line-breaks',
+    tries:
+      'Line breaks in ids and paths, which a careless service copies into a header of its answer.',
+    holds: 'No answer has a header that the attacker wrote.',
+    basis: 'POST /svc/invoke: client_reference_id is echoed; practice',
+    async run(world) {
+      const call = readCall(world);
+      const { jwt } = await tokenOf(world, world.self, { scope: call.scopes });
+      const planted = 'x\r\nX-Writ-Attack: 1';
+      const body = JSON.stringify({
+        parameters: call.parameters,
+        client_reference_id: planted,
+        upstream_service: planted,
+      });
+      const escaped = encodeURIComponent(planted);
+      const at = (path: string) => ({
+        method: 'POST',
+        path,
+        headers: [
+          ['Authorization', `Bearer ${jwt}`],
+          ['Content-Type', 'application/json'],
+          ['Content-Length', String(Buffer.byteLength(body))],
+          ['Connection', 'close'],
+          ['X-Request-Id', escaped],
+        ] as const,
+        body,
+      });
+      const paths = [
+        invokePath(world, call.capability),
+        invokePath(world, planted),
+        `/svc/${escaped}`,
+        `/.well-known/svc?x=${escaped}`,
+      ];
+      for (const path of paths) {
+        const received = await exchanged(world.wire, rawText(world.wire, at(path)));
+        if (headIn(received).some((line) => /^x-writ-attack:/i.test(line)))
+          return broken('an answer has a planted header');
+      }
+      return held(`${paths.length} answers without a planted header`);
+    },
+  },
+];
+
+/** A permission response: proof that the protected operation answered. */
+function hasBuckets(json: unknown): boolean {
+  return typeof json === 'object' && json !== null && 'available' in json;
+}

@@ -1,0 +1,330 @@
+/**
+ * The audit trail: what is missing from it, what a caller can forge in it, and what it shows to others.
+ *
+ * @module
+ */
+
+import type { Case } from '../case.ts';
+import { field, textAt } from '../target/fields.ts';
+import {
+  attempted,
+  broken,
+  count,
+  held,
+  isSuccess,
+  NotApplicable,
+  noneAccepted,
+  notApplicable,
+} from '../target/outcome.ts';
+import {
+  auditAs,
+  invoke,
+  pathOf,
+  permissionsAs,
+  readCall,
+  shortOf,
+  type Token,
+  tokenOf,
+  trailOf,
+  type World,
+} from '../target/world.ts';
+
+const OWN_TRAIL = 'POST /svc/audit: a principal sees only its own trail';
+
+/** A call whose ids no other call has. */
+interface Marked {
+  readonly token: Token;
+  readonly invocationId: string;
+  readonly reference: string;
+  readonly task: string;
+  readonly parent: string;
+}
+
+async function marked(world: World): Promise<Marked> {
+  const call = readCall(world);
+  const token = await tokenOf(world, world.self, { scope: call.scopes });
+  const [reference, task] = [world.unique('reference'), world.unique('task')];
+  const parent = `inv-${world
+    .unique('')
+    .replaceAll(/[^0-9a-f]/g, '')
+    .padEnd(12, '0')
+    .slice(0, 12)}`;
+  const ids = { client_reference_id: reference, task_id: task, parent_invocation_id: parent };
+  const answer = await invoke(world, token, call, ids);
+  const invocationId = textAt(answer.json, 'invocation_id');
+  if (invocationId === undefined)
+    throw new NotApplicable(`the call has no invocation_id (${shortOf(answer)})`);
+  return { token, invocationId, reference, task, parent };
+}
+
+/** An entry of a call, found by its owner. */
+async function entryOf(world: World, { token, invocationId }: Marked): Promise<unknown> {
+  const entries = await trailOf(world, token.jwt, { invocation_id: invocationId });
+  return entries.find((entry) => textAt(entry, 'invocation_id') === invocationId);
+}
+
+/** Whether entries contain the call of somebody else. */
+function shows(entries: readonly unknown[], { invocationId, token }: Marked): boolean {
+  return entries.some(
+    (entry) =>
+      textAt(entry, 'invocation_id') === invocationId || textAt(entry, 'token_id') === token.id,
+  );
+}
+
+/** A call that its owner finds, so that nobody else finding it means something. */
+async function findable(world: World): Promise<Marked> {
+  const call = await marked(world);
+  if ((await entryOf(world, call)) !== undefined) return call;
+  throw new NotApplicable('the owner does not find the entry either');
+}
+
+/** Queries of a stranger for the call of another principal. */
+function queriesFor({ invocationId, reference, task, parent }: Marked, world: World) {
+  return [
+    {},
+    { limit: '1000' },
+    { invocation_id: invocationId },
+    { client_reference_id: reference },
+    { task_id: task },
+    { parent_invocation_id: parent },
+    { capability: readCall(world).capability },
+    { since: '2000-01-01T00:00:00Z' },
+  ] as Record<string, string>[];
+}
+
+/** Filters that no specification has, and texts that a careless query would read as more than a value. */
+const TRICKS: readonly string[] = [
+  'root_principal=VICTIM',
+  'actor_key=VICTIM',
+  'principal=VICTIM',
+  'all=true',
+  'scope=all',
+  'invocation_id=%25',
+  'invocation_id=*',
+  'invocation_id[]=',
+  'invocation_id[$ne]=x',
+  "client_reference_id=x'%20OR%20'1'%3D'1",
+  'limit=999999',
+  'limit=-1',
+  'limit=NaN',
+  'limit=1e9',
+  'cursor=0',
+  'capability=&capability=',
+  '__proto__[root_principal]=VICTIM',
+];
+
+/** An id of the same form that no token has. */
+function unknownIdLike(id: string): string {
+  return `${id.slice(0, -4)}${id.endsWith('0') ? '1111' : '0000'}`;
+}
+
+export const trailCases: readonly Case[] = [
+  {
+    id: 'log.entry-of-a-call',
+    tries: 'Looking for the entry of a call that was just answered.',
+    holds: 'The entry is there, with the ids of the call, and says that it succeeded.',
+    basis: 'What the service does: invocations are audited; Audit entry',
+    async run(world) {
+      const call = await marked(world);
+      const entry = await entryOf(world, call);
+      if (entry === undefined)
+        return broken(`the answered call "${call.invocationId}" has no entry`);
+      const wrong = Object.entries({
+        token_id: call.token.id,
+        client_reference_id: call.reference,
+        task_id: call.task,
+        parent_invocation_id: call.parent,
+        success: true,
+      }).find(([name, value]) => field(entry, name) !== value);
+      return wrong
+        ? broken(`the entry has another "${wrong[0]}" than the call`)
+        : held('the entry has the ids of the call');
+    },
+  },
+  {
+    id: 'log.entry-of-a-refusal',
+    tries: 'Looking for the entry of an authenticated call that was refused.',
+    holds: 'The entry is there, and says that it failed.',
+    basis: 'Events: low_risk_failure and high_risk_failure; every invocation is recorded',
+    async run(world) {
+      const call = readCall(world);
+      const token = await tokenOf(world, world.self, {
+        scope: call.scopes,
+        purpose_parameters: { task_id: 'one' },
+      });
+      const answer = await invoke(world, token, call, { task_id: 'another' });
+      const invocation_id = textAt(answer.json, 'invocation_id');
+      if (isSuccess(answer) || invocation_id === undefined) {
+        return notApplicable(`the call was not refused with an invocation_id (${shortOf(answer)})`);
+      }
+      const entries = await trailOf(world, token.jwt, { invocation_id });
+      const entry = entries.find((each) => textAt(each, 'invocation_id') === invocation_id);
+      if (entry === undefined) return broken(`the refused call "${invocation_id}" has no entry`);
+      return field(entry, 'success') === false
+        ? held('the refusal has an entry')
+        : broken('the entry of a refused call says that it succeeded');
+    },
+  },
+  {
+    id: 'log.foreign-entries',
+    tries:
+      'Finding a call of another principal: without a filter, and by every filter of the specification.',
+    holds: 'No answer shows it.',
+    basis: OWN_TRAIL,
+    async run(world) {
+      const call = await findable(world);
+      const stranger = await tokenOf(world, world.other);
+      const queries = queriesFor(call, world);
+      for (const query of queries) {
+        const [name = 'no filter'] = Object.keys(query);
+        const entries = await trailOf(world, stranger.jwt, query);
+        if (shows(entries, call))
+          return broken(`${world.other.name} sees a call of ${world.self.name} by "${name}"`);
+      }
+      return held(
+        `${count(queries.length, 'query').replace('querys', 'queries')}, none shows the call`,
+      );
+    },
+  },
+  {
+    id: 'log.filter-tricks',
+    tries:
+      'Widening an audit query: unknown filters, wildcards, operators, repeated names, impossible limits.',
+    holds: 'No answer shows a call of another principal.',
+    basis: OWN_TRAIL,
+    async run(world) {
+      const call = await findable(world);
+      const stranger = await tokenOf(world, world.other);
+      const path = pathOf(world, 'audit');
+      const victim = encodeURIComponent(world.self.name);
+      for (const trick of TRICKS) {
+        const asked = { path: `${path}?${trick.replace('VICTIM', victim)}`, bearer: stranger.jwt };
+        for (const body of [undefined, { root_principal: world.self.name, all: true }]) {
+          const { json } = await world.wire.ask({ ...asked, body });
+          const entries = field(json, 'entries');
+          if (Array.isArray(entries) && shows(entries, call))
+            return broken(`the query "${trick}" shows the call`);
+        }
+      }
+      return held(`${TRICKS.length} tricks, none shows the call`);
+    },
+  },
+  {
+    id: 'log.foreign-token',
+    tries: 'Reading the stored token of another principal by its id.',
+    holds: 'The service shows it to nobody else, and its answer is that for an unknown id.',
+    basis: 'practice: foreign ids are indistinguishable from absent ones',
+    async run(world) {
+      const path = pathOf(world, 'token');
+      const victim = await tokenOf(world, world.self);
+      const stranger = await tokenOf(world, world.other);
+      const at = (id: string) => path.replace(/\{[^}]*\}/, id);
+      const ask = (id: string) =>
+        world.wire.ask({ method: 'GET', path: at(id), bearer: stranger.jwt });
+      const [foreign, absent] = [await ask(victim.id), await ask(unknownIdLike(victim.id))];
+      if (isSuccess(foreign))
+        return broken(`${world.other.name} reads a token of ${world.self.name}`);
+      const [one, other] = [foreign, absent].map(
+        (answer) => `${answer.status} ${textAt(answer.json, 'failure', 'type') ?? ''}`,
+      );
+      return one === other
+        ? held(`both answers are ${one}`)
+        : broken(`a foreign id answers ${one}, an unknown one ${other}`);
+    },
+  },
+  {
+    id: 'log.stranger',
+    tries: 'Reading the log without a credential, and with a made-up one.',
+    holds: 'The service shows nothing.',
+    basis: 'POST /svc/audit: delegation JWT or audit credential',
+    async run(world) {
+      const bearers = [undefined, '', 'writ-attack-not-a-key', 'null'];
+      const attempts = await attempted(bearers, async (bearer) => ({
+        what: `the credential ${JSON.stringify(bearer) ?? 'left out'}`,
+        answer: await auditAs(world, bearer),
+      }));
+      return noneAccepted(attempts);
+    },
+  },
+  {
+    id: 'log.forged-fields',
+    tries:
+      'A call whose body names its own invocation_id, actor, root principal, time and success.',
+    holds: 'The entry has none of them.',
+    basis: 'Audit entry: written by the service',
+    async run(world) {
+      const call = readCall(world);
+      const token = await tokenOf(world, world.self, { scope: call.scopes });
+      const forged = {
+        invocation_id: 'inv-ffffffffffff',
+        actor_key: 'human:writ-attack',
+        root_principal: 'human:writ-attack',
+        token_id: 'tok_writ-attack',
+        timestamp: '2001-01-01T00:00:00.000Z',
+        event_class: 'low_risk_failure',
+        approval_grant_id: 'gnt_writ-attack',
+      };
+      const answer = await invoke(world, token, call, forged);
+      const invocation_id = textAt(answer.json, 'invocation_id');
+      if (invocation_id === undefined) return held(`refused (${shortOf(answer)})`);
+      if (invocation_id === forged.invocation_id)
+        return broken('the caller chose the id of the invocation');
+      const [entry] = await trailOf(world, token.jwt, { invocation_id });
+      const names = Object.entries(forged).filter(([name, value]) => field(entry, name) === value);
+      if (entry === undefined) return notApplicable('the owner does not find the entry');
+      // The class of a failed call may be the one that was forged.
+      const found = names.find(
+        ([name]) => name !== 'event_class' || field(entry, 'success') === true,
+      );
+      return found
+        ? broken(`the entry has the forged "${found[0]}"`)
+        : held('the entry has none of the forged values');
+    },
+  },
+  {
+    id: 'log.secrets',
+    tries: 'Looking for tokens and credentials in the own trail.',
+    holds: 'No entry has one.',
+    basis: 'practice: a log is read by more people than a credential is for',
+    async run(world) {
+      const token = await tokenOf(world, world.self);
+      await permissionsAs(world, token.jwt);
+      const answer = await auditAs(world, token.jwt, { limit: '200' });
+      if (!isSuccess(answer)) return notApplicable(`the trail cannot be read (${shortOf(answer)})`);
+      const secrets = [
+        world.self.credential,
+        world.other.credential,
+        token.jwt,
+        token.jwt.split('.')[2] ?? token.jwt,
+      ];
+      return secrets.some((secret) => answer.text.includes(secret))
+        ? broken('an entry of the trail has a credential or a token')
+        : held('no entry has a token or a credential of this run');
+    },
+  },
+  {
+    id: 'log.rewriting',
+    tries: 'Deleting, replacing and changing entries and checkpoints by the methods of HTTP.',
+    holds: 'The service has no such operation.',
+    basis: 'Endpoints: the log can be read only',
+    async run(world) {
+      const { token, invocationId } = await marked(world);
+      const paths = [
+        pathOf(world, 'audit'),
+        world.service.endpoints.get('checkpoints') ?? '/svc/checkpoints',
+      ];
+      const methods = ['DELETE', 'PUT', 'PATCH'];
+      const tries = paths.flatMap((path) => methods.map((method) => ({ method, path })));
+      const attempts = await attempted(tries, async ({ method, path }) => ({
+        what: `${method} ${path}`,
+        answer: await world.wire.ask({
+          method,
+          path: `${path}?invocation_id=${invocationId}`,
+          bearer: token.jwt,
+          body: {},
+        }),
+      }));
+      return noneAccepted(attempts);
+    },
+  },
+];

@@ -1,0 +1,219 @@
+/**
+ * Prepares a run: finds out what the two credentials may do, and which calls are harmless.
+ *
+ * Everything here is what an honest client does: it reads public documents, asks for tokens, and calls a free read.
+ *
+ * @module
+ */
+
+import { randomBytes } from 'node:crypto';
+import { field, textAt, textsAt } from './target/fields.ts';
+import { claimsOf } from './target/jwt.ts';
+import { NotApplicable } from './target/outcome.ts';
+import {
+  CannotRun,
+  type Declared,
+  madeUpParameters,
+  priceOf,
+  type Service,
+  surveyed,
+} from './target/service.ts';
+import { openWire, type Wire } from './target/wire.ts';
+import {
+  type Call,
+  hasRun,
+  invoke,
+  issueAs,
+  type PaidCall,
+  type Party,
+  rootRequest,
+  shortOf,
+  tokenIn,
+  tokenOf,
+  type World,
+} from './target/world.ts';
+
+export interface Credential {
+  /** A bootstrap credential, or a delegation token. */
+  readonly secret: string;
+  /** Named as subject of the tokens it asks for. Most services do not need it. */
+  readonly subject?: string | undefined;
+}
+
+export interface RunOptions {
+  readonly url: string;
+  readonly self: Credential;
+  readonly other: Credential;
+  readonly approver?: Credential | undefined;
+  /** The free read that cases call, where the user names it. */
+  readonly call?:
+    | { readonly capability: string; readonly parameters?: Record<string, unknown> | undefined }
+    | undefined;
+  readonly now: () => Date;
+}
+
+/** Scopes that are tried one by one for each credential. */
+const SCOPES_TRIED_MAX = 24;
+
+/** Reads that are tried until one succeeds. */
+const READS_TRIED_MAX = 8;
+
+export async function prepared(options: RunOptions): Promise<World> {
+  const wire = openWire(options.url);
+  try {
+    return await worldOf(wire, options);
+  } catch (error) {
+    wire.close();
+    throw error;
+  }
+}
+
+async function worldOf(wire: Wire, options: RunOptions): Promise<World> {
+  const { now } = options;
+  const given = [options.self, options.other, options.approver];
+  for (const each of given) if (each) wire.keepSecret(each.secret);
+  const service = await surveyed(wire, options.self.secret);
+  const [self, other] = [blankParty(options.self), blankParty(options.other)];
+  const approver = options.approver && { ...blankParty(options.approver), name: 'the approver' };
+  const run = randomBytes(4).toString('hex');
+  let uniques = 0;
+  const unique = (what: string) => `writ-attack-${what}-${run}-${uniques++}`;
+  const blank = { wire, service, self, other, reads: [], issued: [], requests: [], unique, now };
+
+  const first = await knownParty(blank, self, 'the first credential');
+  const second = await knownParty({ ...blank, self: first }, other, 'the second credential');
+  if (first.name === second.name) {
+    throw new CannotRun(`both credentials are of "${first.name}": give those of two principals`);
+  }
+  const world: World = { ...blank, self: first, other: second, approver };
+  const { reads, first: firstCall } = await harmlessCalls(world, options);
+  const today = now().toISOString().slice(0, 10);
+  const ready = { ...world, reads, first: firstCall };
+  return { ...ready, paid: paidIn(ready, today), approved: approvedIn(ready, today) };
+}
+
+function blankParty({ secret, subject }: Credential): Party {
+  const claims = claimsOf(secret);
+  const tokenId = textAt(claims, 'jti');
+  // Explicit for delegated issuance.
+  const named = subject ?? (tokenId === undefined ? undefined : textAt(claims, 'sub'));
+  return { name: 'a principal', credential: secret, tokenId, subject: named, scopes: [] };
+}
+
+/** Finds the scopes that a credential gets, and the principal that its tokens speak for. */
+async function knownParty(world: World, party: Party, what: string): Promise<Party> {
+  const wanted = wantedScopes(world.service, party);
+  const all = await issueAs(world, party.credential, rootRequest(party, wanted));
+  if (all.status === 401) {
+    throw new CannotRun(`the service does not accept ${what} (${shortOf(all)})`, 'credential');
+  }
+  const whole = tokenIn(all);
+  if (whole) return { ...party, name: principalOf(whole.jwt, what), scopes: whole.scope };
+  const scopes: string[] = [];
+  let name = what;
+  for (const scope of wanted) {
+    const token = tokenIn(await issueAs(world, party.credential, rootRequest(party, [scope])));
+    if (!token) continue;
+    scopes.push(scope);
+    name = principalOf(token.jwt, what);
+  }
+  if (scopes.length > 0) return { ...party, name, scopes };
+  throw new CannotRun(`${what} gets no token with a scope of any capability (${shortOf(all)})`);
+}
+
+function wantedScopes({ capabilities }: Service, { credential, tokenId }: Party): string[] {
+  // A delegation token says what it has.
+  if (tokenId !== undefined) return [...textsAt(claimsOf(credential), 'scope')];
+  const scopes = new Set(capabilities.flatMap((each) => each.scopes));
+  return [...scopes].slice(0, SCOPES_TRIED_MAX);
+}
+
+function principalOf(jwt: string, otherwise: string): string {
+  const claims = claimsOf(jwt);
+  return textAt(claims, 'root_principal') ?? textAt(claims, 'sub') ?? otherwise;
+}
+
+/** Free reads whose scope the first party has. The first of them has succeeded. */
+async function harmlessCalls(
+  world: World,
+  { call, now }: RunOptions,
+): Promise<Pick<World, 'reads' | 'first'>> {
+  const today = now().toISOString().slice(0, 10);
+  const free = world.service.capabilities.filter(
+    (each) => isHarmless(each) && isOpenTo(world.self, each),
+  );
+  const chosen = call && free.find(({ name }) => name === call.capability);
+  if (call && !chosen) {
+    const why =
+      'it is no capability that only reads, costs nothing and is open to the first credential';
+    throw new CannotRun(`"${call.capability}" is not called: ${why}`);
+  }
+  const tried = chosen ? [chosen] : free.slice(0, READS_TRIED_MAX);
+  for (const declared of tried) {
+    const parameters = call?.parameters ?? madeUpParameters(declared, today);
+    const read: Call = { capability: declared.name, scopes: declared.scopes, parameters };
+    const token = await tokenFor(world, read);
+    if (!token) continue;
+    const answer = await invoke(world, token, read);
+    const invocationId = textAt(answer.json, 'invocation_id');
+    if (!hasRun(answer) || invocationId === undefined) continue;
+    return { reads: [read], first: { invocationId, jwt: token.jwt } };
+  }
+  if (call) throw new CannotRun(`"${call.capability}" does not succeed with these parameters`);
+  return { reads: [], first: undefined };
+}
+
+async function tokenFor(world: World, { scopes }: Call) {
+  try {
+    return await tokenOf(world, world.self, { scope: scopes });
+  } catch (error) {
+    if (error instanceof NotApplicable) return undefined;
+    throw error;
+  }
+}
+
+function isHarmless({ sideEffect, isFree, raw }: Declared): boolean {
+  return sideEffect === 'read' && isFree && field(raw, 'approval') === undefined;
+}
+
+function isOpenTo({ scopes }: Party, declared: Declared): boolean {
+  return declared.scopes.length > 0 && declared.scopes.every((scope) => scopes.includes(scope));
+}
+
+/** The capability that paid cases call: a fixed price, nothing else needed, the fewest made-up values. */
+function paidIn(world: World, today: string): PaidCall | undefined {
+  const plain = world.service.capabilities.filter(({ raw, sideEffect }) => {
+    const isFixed = textAt(raw, 'cost', 'certainty') === 'fixed';
+    const needs = ['approval', 'requires_binding', 'composition', 'control_requirements'];
+    const isPlain = needs.every((name) => field(raw, name) === undefined);
+    return isFixed && isPlain && sideEffect !== 'irreversible' && field(raw, 'delegable') !== false;
+  });
+  return cheapest(world, plain, today);
+}
+
+/** The capability whose approval is attacked. That it always needs one is an extension of the manifest. */
+function approvedIn(world: World, today: string): PaidCall | undefined {
+  const always = world.service.capabilities.filter(
+    ({ raw }) =>
+      textAt(raw, 'approval', 'when') === 'always' &&
+      Number(field(raw, 'approval', 'approvals_required') ?? 1) === 1,
+  );
+  return cheapest(world, always, today);
+}
+
+function cheapest(
+  world: World,
+  declared: readonly Declared[],
+  today: string,
+): PaidCall | undefined {
+  const calls = declared.flatMap((each): PaidCall[] => {
+    const price = priceOf(each);
+    if (!price || !(price.amount > 0) || !isOpenTo(world.self, each)) return [];
+    const parameters = madeUpParameters(each, today);
+    return [{ capability: each.name, scopes: each.scopes, parameters, price, declared: each }];
+  });
+  const size = ({ parameters }: Call) => Object.keys(parameters).length;
+  return calls.sort(
+    (one, other) => size(one) - size(other) || one.price.amount - other.price.amount,
+  )[0];
+}

@@ -1,0 +1,84 @@
+/**
+ * The outcome of a case: what held, what broke, and what could not be tried.
+ *
+ * @module
+ */
+
+import type { Answer } from './wire.ts';
+
+export type Verdict = 'held' | 'broken' | 'not applicable';
+
+export interface Outcome {
+  readonly verdict: Verdict;
+  /** What was seen, in one sentence. Never a secret. */
+  readonly evidence: string;
+}
+
+/** Ends a case that this service, these credentials or these options give no chance to run. */
+export class NotApplicable extends Error {
+  constructor(why: string) {
+    super(why);
+    this.name = 'NotApplicable';
+  }
+}
+
+export function held(evidence: string): Outcome {
+  return { verdict: 'held', evidence };
+}
+
+export function broken(evidence: string): Outcome {
+  return { verdict: 'broken', evidence };
+}
+
+export function notApplicable(evidence: string): Outcome {
+  return { verdict: 'not applicable', evidence };
+}
+
+/** One attempt: what it was, in words, and its answer. */
+export interface Attempt {
+  readonly what: string;
+  readonly answer: Answer;
+}
+
+/**
+ * Broken when the service accepted one of the attempts. An answer that only says "too busy" judges nothing: it is
+ * not counted as a refusal.
+ */
+export function noneAccepted(
+  attempts: readonly Attempt[],
+  isAccepted: (answer: Answer) => boolean = isSuccess,
+): Outcome {
+  const accepted = attempts.find(({ answer }) => isAccepted(answer));
+  if (accepted) return broken(`${accepted.what}: accepted (${accepted.answer.status})`);
+  const judged = attempts.filter(({ answer }) => !isBusy(answer));
+  if (judged.length === 0) return notApplicable('the service answered only that it is busy');
+  return held(`${count(judged.length, 'attempt')} refused (${statusesOf(judged)})`);
+}
+
+export function isSuccess({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** The status says nothing about the request. */
+export function isBusy({ status }: Answer): boolean {
+  return status === 429 || status === 503;
+}
+
+export function statusesOf(attempts: readonly Attempt[]): string {
+  const statuses = [...new Set(attempts.map(({ answer }) => answer.status))];
+  return statuses.map((status) => (status === 0 ? 'closed' : String(status))).join(', ');
+}
+
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+/** One after another: the attempts of a case must not race with each other. */
+export async function attempted<Item>(
+  items: readonly Item[],
+  attempt: (item: Item) => Promise<Attempt>,
+): Promise<Attempt[]> {
+  const attempts: Attempt[] = [];
+  for (const item of items) attempts.push(await attempt(item));
+  return attempts;
+}

@@ -1,0 +1,51 @@
+/**
+ * Asks before a run with effects: which capabilities it calls, and what that costs at most.
+ *
+ * @module
+ */
+
+import type { Case } from '../../attack/case.ts';
+import { APPROVED_CALLS_MAX } from '../../attack/cases/approvals.ts';
+import { PAID_CALLS_MAX } from '../../attack/cases/budgets.ts';
+import type { PaidCall, World } from '../../attack/target/world.ts';
+import { printable } from '../../domain/wire/printable.ts';
+import type { Io } from '../shell/io.ts';
+import { shownMoney } from '../shell/values.ts';
+
+/** Says what the cases may do. False where the user does not want it. */
+export async function mayHaveEffects(
+  world: World,
+  cases: readonly Case[],
+  isSure: boolean,
+  io: Io,
+): Promise<boolean> {
+  if (!cases.some(({ hasEffects }) => hasEffects)) return false;
+  const { paid, approved, approver } = world;
+  const lines = [
+    ...(paid ? [line(paid, 'at most twice if every rule holds', PAID_CALLS_MAX)] : []),
+    ...(approved
+      ? [
+          line(
+            approved,
+            approver ? 'once if every rule holds' : 'never if every rule holds',
+            APPROVED_CALLS_MAX,
+          ),
+        ]
+      : []),
+  ];
+  if (lines.length === 0) return true;
+  io.err(`With effects, this run calls:\n${lines.join('')}`);
+  if (approved) io.err('It leaves approval requests, which approvers see.\n');
+  if (isSure) return true;
+  if (!io.ask) throw new Error('there is no terminal to ask at; give --yes');
+  const said = await io.ask('Go on with effects? [y/N] ');
+  if (/^y(?:es)?$/i.test((said ?? '').trim())) return true;
+  io.err('Without effects, then.\n');
+  return false;
+}
+
+function line({ capability, price, declared }: PaidCall, usual: string, most: number): string {
+  const worst = { currency: price.currency, amount: Number((price.amount * most).toFixed(4)) };
+  const what = `${capability} (${declared.sideEffect}, up to ${shownMoney(price)} a call)`;
+  return `  ${printable(what)}: ${usual}; up to ${most} times, ${printable(shownMoney(worst))}, if none holds\n`;
+}
