@@ -170,14 +170,14 @@ export const TOKEN_WEAKNESSES: readonly Weakness[] = [
     breaks: ['tokens.scope-at-invoke'],
     beside: ['tokens.task-at-invoke'],
     async request(passed, { forward }) {
-      if (!passed.path.startsWith('/svc/invoke/search_flights')) return passed;
+      if (!passed.path.startsWith('/svc/invoke/')) return passed;
       const { purpose, capability } = partOf(bearerOf(passed), 1);
       const asked = {
-        scope: ['travel.search'],
+        scope: ['travel.search', 'travel.read'],
         ...(purpose && { purpose_parameters: purpose }),
         ...(capability && { capability }),
       };
-      const headers = ['Content-Type', 'application/json'];
+      const headers = ['Host', 'desk', 'Content-Type', 'application/json'];
       const issue = withBearer(
         { method: 'POST', path: '/svc/tokens', headers, body: Buffer.from(JSON.stringify(asked)) },
         ALICE,

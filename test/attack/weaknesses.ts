@@ -171,7 +171,10 @@ export const WEAKNESSES: readonly Weakness[] = [
     name: 'the first of two credentials counts',
     breaks: ['surface.two-credentials'],
     beside: ['surface.credential-elsewhere', 'surface.other-schemes'],
-    request: (passed) => (bearerOf(passed) === '' ? passed : withBearer(passed, bearerOf(passed))),
+    request: (passed) => {
+      const lines = passed.headers.filter((each) => each.toLowerCase() === 'authorization');
+      return lines.length > 1 ? withBearer(passed, bearerOf(passed)) : passed;
+    },
   },
   {
     name: 'an operation needs no credential',
