@@ -7,6 +7,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { endAll } from './end.ts';
 import { field, textAt, textsAt } from './target/fields.ts';
 import { claimsOf } from './target/jwt.ts';
 import { NotApplicable } from './target/outcome.ts';
@@ -26,6 +27,7 @@ import {
   issueAs,
   type PaidCall,
   type Party,
+  rememberTokens,
   rootRequest,
   shortOf,
   tokenIn,
@@ -55,6 +57,9 @@ export interface RunOptions {
 /** Scopes that are tried one by one for each credential. */
 const SCOPES_TRIED_MAX = 24;
 
+/** In characters: reports print it often. */
+const NAME_LENGTH_MAX = 256;
+
 /** Reads that are tried until one succeeds. */
 const READS_TRIED_MAX = 8;
 
@@ -79,13 +84,25 @@ async function worldOf(wire: Wire, options: RunOptions): Promise<World> {
   let uniques = 0;
   const unique = (what: string) => `writ-attack-${what}-${run}-${uniques++}`;
   const blank = { wire, service, self, other, reads: [], issued: [], requests: [], unique, now };
+  rememberTokens(blank);
+  try {
+    return await preparedFrom({ ...blank, approver }, options);
+  } catch (error) {
+    await endAll(blank);
+    throw error;
+  }
+}
+
+/** Completes a world that knows nothing of its parties. */
+async function preparedFrom(blank: World, options: RunOptions): Promise<World> {
+  const { self, other, now } = blank;
 
   const first = await knownParty(blank, self, 'the first credential');
   const second = await knownParty({ ...blank, self: first }, other, 'the second credential');
   if (first.name === second.name) {
     throw new CannotRun(`both credentials are of "${first.name}": give those of two principals`);
   }
-  const world: World = { ...blank, self: first, other: second, approver };
+  const world: World = { ...blank, self: first, other: second };
   const { reads, first: firstCall } = await harmlessCalls(world, options);
   const today = now().toISOString().slice(0, 10);
   const ready = { ...world, reads, first: firstCall };
@@ -130,7 +147,8 @@ function wantedScopes({ capabilities }: Service, { credential, tokenId }: Party)
 
 function principalOf(jwt: string, otherwise: string): string {
   const claims = claimsOf(jwt);
-  return textAt(claims, 'root_principal') ?? textAt(claims, 'sub') ?? otherwise;
+  const name = textAt(claims, 'root_principal') ?? textAt(claims, 'sub') ?? otherwise;
+  return name.slice(0, NAME_LENGTH_MAX);
 }
 
 /** Free reads whose scope the first party has. The first of them has succeeded. */

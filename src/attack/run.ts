@@ -61,6 +61,9 @@ export interface Selection {
   onCase(each: Case, done: number): void;
 }
 
+/** In characters. A part of it may be text of the service. */
+const EVIDENCE_LENGTH_MAX = 300;
+
 /** In milliseconds. A case that takes longer judges nothing. */
 const CASE_MS_MAX = 90_000;
 
@@ -82,7 +85,8 @@ export async function runCases(world: World, selection: Selection): Promise<Resu
       ? broken('the service no longer answers afterwards')
       : outcome;
     const { id, tries, holds, basis } = each;
-    results.push({ case: id, class: kindOf(each), verdict, evidence, tries, holds, basis });
+    const seen = evidence.slice(0, EVIDENCE_LENGTH_MAX);
+    results.push({ case: id, class: kindOf(each), verdict, evidence: seen, tries, holds, basis });
   }
   return results;
 }
@@ -120,27 +124,4 @@ async function answers({ wire }: World): Promise<boolean> {
     if (isSuccess(await wire.ask({ method: 'GET', path: '/.well-known/svc' }))) return true;
   }
   return false;
-}
-
-export interface Cleanup {
-  /** Tokens that were revoked, with everything below them. */
-  readonly revoked: number;
-  /** Tokens that the service did not revoke: they end by themselves. */
-  readonly left: number;
-  /** Approval requests that were made. */
-  readonly requests: number;
-}
-
-/** Ends every token of the run, where the service can. Never rejects. */
-export async function endAll(world: World): Promise<Cleanup> {
-  const path = world.service.endpoints.get('tokens_revoke');
-  const roots = world.issued.filter(({ isBelow }) => !isBelow);
-  let revoked = 0;
-  for (const { id, credential } of path === undefined ? [] : roots) {
-    const asked = { path: path ?? '', bearer: credential, body: { token_id: id }, isCleanup: true };
-    const answer = await world.wire.ask(asked).catch(() => undefined);
-    if (answer && isSuccess(answer)) revoked += 1;
-  }
-  world.wire.close();
-  return { revoked, left: roots.length - revoked, requests: world.requests.length };
 }

@@ -14,7 +14,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { atEnd } from '../ends.ts';
 
 export interface Passed {
@@ -39,6 +39,8 @@ export interface Weakness {
   /** Cases that run beside them and must not report it. */
   readonly beside?: readonly string[];
   readonly withEffects?: boolean;
+  /** It ends the service, so each case needs a run of its own. */
+  readonly isEachAlone?: boolean;
   readonly lenientParser?: boolean;
   /** Changes a request, or answers it in the place of the service. */
   readonly request?: (
@@ -55,6 +57,8 @@ export interface Memory {
   readonly kept: Map<string, unknown>;
   /** Asks the service itself. */
   forward(passed: Passed): Promise<Answered>;
+  /** Open connections of clients. */
+  connections(): number;
   /** Ends the service for all later requests. */
   stop(): void;
 }
@@ -63,10 +67,12 @@ export async function openWeakProxy(target: string, weakness: Weakness): Promise
   const { hostname, port } = new URL(target);
   const forward = (passed: Passed) => forwarded({ hostname, port }, passed);
   let isStopped = false;
+  const sockets = new Set<Socket>();
   const memory: Memory = {
     tokens: new Map(),
     kept: new Map(),
     forward,
+    connections: () => sockets.size,
     stop: () => {
       isStopped = true;
     },
@@ -91,6 +97,10 @@ export async function openWeakProxy(target: string, weakness: Weakness): Promise
     );
     response.writeHead(status, Object.fromEntries(kept) as Record<string, string>).end(body);
   };
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
   return listening(server);
 }
 

@@ -195,4 +195,74 @@ export const TOKEN_WEAKNESSES: readonly Weakness[] = [
       return withJson(passed, rest);
     },
   },
+  {
+    name: 'issuance refuses nothing',
+    breaks: [
+      'tokens.stranger',
+      'tokens.root-by-token',
+      'tokens.lifetime-values',
+      ...DELEGATION.filter((id) => id !== 'tokens.root-by-token'),
+      'tokens.omitted-scope',
+      'tokens.capability-escape',
+      'tokens.task-escape',
+      'tokens.exclusive-escape',
+      'tokens.human-name',
+      'tokens.depth',
+      'budgets.strange-amounts',
+      'surface.malformed-bodies',
+    ],
+    beside: ['tokens.wrong-proof'],
+    async request(passed, { forward }) {
+      if (passed.path !== '/svc/tokens') return passed;
+      const answered = await forward(passed);
+      if (answered.status === 200) return answered;
+      const asked = { scope: ['travel.search', 'travel.read'] };
+      const headers = ['Host', 'desk', 'Content-Type', 'application/json'];
+      const body = Buffer.from(JSON.stringify(asked));
+      return forward(withBearer({ method: 'POST', path: '/svc/tokens', headers, body }, ALICE));
+    },
+  },
+  {
+    name: 'everything that the service signed is a token',
+    breaks: ['tokens.other-artefact'],
+    beside: ['tokens.wrong-proof'],
+    request: (passed, { tokens }) =>
+      partOf(bearerOf(passed), 0).typ === 'svc-checkpoint+jws'
+        ? withBearer(passed, [...tokens.values()].at(-1) ?? '')
+        : passed,
+  },
+  {
+    name: 'a child outlives its parent',
+    breaks: ['tokens.longer-life'],
+    beside: ['tokens.exclusive-escape'],
+    answer: (answered, passed) => {
+      if (childRequest(passed)?.ttl_hours !== 48 || answered.status !== 200) return answered;
+      const expires_at = new Date(Date.now() + 48 * 3_600_000).toISOString();
+      return withJson(answered, { ...jsonOf(answered.body), expires_at });
+    },
+  },
+  {
+    name: 'permissions withholds what invoking allows',
+    breaks: ['tokens.agreement', 'tokens.scope-at-invoke'],
+    beside: ['tokens.task-at-invoke'],
+    answer: (answered) => {
+      const { failure } = jsonOf(answered.body);
+      return failure?.type === 'scope_insufficient' ? answerWith(200, { success: true }) : answered;
+    },
+  },
+  {
+    name: 'the second scope of a request counts too',
+    breaks: ['tokens.polluted-request'],
+    beside: ['tokens.wider-scope'],
+    request: (passed) => {
+      const isPolluted = passed.path === '/svc/tokens' && passed.body.includes('"__proto__"');
+      return isPolluted
+        ? withJson(passed, { ...jsonOf(passed.body), __proto__: undefined })
+        : passed;
+    },
+    answer: (answered, { body }) => {
+      if (answered.status !== 200 || !body.includes('"__proto__"')) return answered;
+      return withJson(answered, { ...jsonOf(answered.body), scope: ['operator:*'] });
+    },
+  },
 ];

@@ -31,8 +31,9 @@ import {
 /** Bytes of a body that no request of this protocol needs. */
 const HUGE_BYTES = 4 * 1024 * 1024;
 
-const DEPTH = 50_000;
-const KEYS = 50_000;
+/** Their bodies have less than 256 KiB, so that a bound on bytes does not hide a missing one. */
+const DEPTH = 30_000;
+const KEYS = 20_000;
 
 /** Not JSON, or not an object: nothing here is a request. */
 const MALFORMED: readonly (readonly [what: string, body: string | Uint8Array])[] = [

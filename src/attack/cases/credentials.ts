@@ -32,7 +32,6 @@ function protectedPaths(world: World): (readonly [path: string, body: unknown])[
     ...[
       'approval_grants',
       'approval_requests',
-      'agents',
       'tokens_revoke',
       'operator_freeze',
       'operator_frozen',

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from '../case.ts';
 import { field, textAt } from '../target/fields.ts';
 import {
@@ -57,10 +58,21 @@ async function marked(world: World): Promise<Marked> {
   return { token, invocationId, reference, task, parent };
 }
 
+/** The specification does not say that an entry is there before its answer. */
+const ENTRY_TRIES = 5;
+const ENTRY_WAIT_MS = 300;
+
 /** An entry of a call, found by its owner. */
-async function entryOf(world: World, { token, invocationId }: Marked): Promise<unknown> {
-  const entries = await trailOf(world, token.jwt, { invocation_id: invocationId });
-  return entries.find((entry) => textAt(entry, 'invocation_id') === invocationId);
+async function entryOf(
+  world: World,
+  { token, invocationId }: Pick<Marked, 'token' | 'invocationId'>,
+): Promise<unknown> {
+  for (let tries = 1; ; tries++) {
+    const entries = await trailOf(world, token.jwt, { invocation_id: invocationId });
+    const found = entries.find((entry) => textAt(entry, 'invocation_id') === invocationId);
+    if (found !== undefined || tries === ENTRY_TRIES) return found;
+    await pause(ENTRY_WAIT_MS);
+  }
 }
 
 /** Whether entries contain the call of somebody else. */
@@ -157,8 +169,7 @@ export const trailCases: readonly Case[] = [
       if (isSuccess(answer) || invocation_id === undefined) {
         return notApplicable(`the call was not refused with an invocation_id (${shortOf(answer)})`);
       }
-      const entries = await trailOf(world, token.jwt, { invocation_id });
-      const entry = entries.find((each) => textAt(each, 'invocation_id') === invocation_id);
+      const entry = await entryOf(world, { token, invocationId: invocation_id });
       if (entry === undefined) return broken(`the refused call "${invocation_id}" has no entry`);
       return field(entry, 'success') === false
         ? held('the refusal has an entry')

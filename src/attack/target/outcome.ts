@@ -52,7 +52,11 @@ export function noneAccepted(
   if (accepted) return broken(`${accepted.what}: accepted (${accepted.answer.status})`);
   const judged = attempts.filter(({ answer }) => !isBusy(answer));
   if (judged.length === 0) return notApplicable('the service answered only that it is busy');
-  return held(`${count(judged.length, 'attempt')} refused (${statusesOf(judged)})`);
+  const refused = judged.filter(({ answer }) => !isSuccess(answer));
+  const others = judged.length - refused.length;
+  const answered = others > 0 ? [`${others} answered without what was tried`] : [];
+  const refusals = `${count(refused.length, 'attempt')} refused (${statusesOf(refused)})`;
+  return held([...(refused.length > 0 ? [refusals] : []), ...answered].join('; '));
 }
 
 export function isSuccess({ status }: Answer): boolean {

@@ -24,7 +24,7 @@ const TIMEOUT_MS = 20_000;
 /** Bytes of an answer that are read; the rest is left. A page of an audit trail is shorter. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Requests of a whole run, raw connections included: an honest run needs about 600. */
+/** Requests of a whole run, raw connections included: a run with effects needs about 1,500. */
 export const REQUESTS_MAX = 3_000;
 
 /** A busy service is asked again so often, after the pause that it names. */
@@ -74,12 +74,16 @@ export interface Wire {
   readonly url: URL;
   readonly seen: Seen;
   ask(asked: Asked): Promise<Answer>;
-  /** Counts a connection that is not made by `ask`. Throws when the run has asked enough. */
-  take(): void;
+  /** Counts requests that are not made by `ask`. Throws when the run has asked enough. */
+  take(requests?: number): void;
+  /** Called with every answer to `ask`. */
+  listen(listener: (asked: Asked, answer: Answer) => void): void;
   /** Answers are searched for this text from now on. */
   keepSecret(secret: string): void;
   close(): void;
 }
+
+const SECRET_LENGTH_MIN = 8;
 
 export const USER_AGENT = `writ-attack/${packageManifest().version} (security test by the holder of the credentials)`;
 
@@ -94,8 +98,10 @@ export function openWire(address: string): Wire {
   const seen: Seen = { requests: 0, defects: [], secrets: [], insides: [] };
   const secrets = new Set<string>();
 
-  const take = () => {
-    seen.requests += 1;
+  const listeners: ((asked: Asked, answer: Answer) => void)[] = [];
+
+  const take = (requests = 1) => {
+    seen.requests += requests;
     if (seen.requests <= REQUESTS_MAX) return;
     throw new Error(`${REQUESTS_MAX} requests were sent, and a run sends no more`);
   };
@@ -103,13 +109,18 @@ export function openWire(address: string): Wire {
     if (!asked.isCleanup) take();
     const answer = await exchange({ url, agent }, asked);
     remember(seen, secrets, asked, answer);
+    for (const listener of listeners) listener(asked, answer);
     return answer;
   };
   return {
     url,
     seen,
     take,
-    keepSecret: (secret) => void secrets.add(secret),
+    listen: (listener) => void listeners.push(listener),
+    keepSecret: (secret) => {
+      // A shorter text could be in any answer by chance.
+      if (secret.length >= SECRET_LENGTH_MIN) secrets.add(secret);
+    },
     async ask(asked) {
       for (let tries = 1; ; tries++) {
         const answer = await once(asked);

@@ -67,8 +67,8 @@ export interface World {
 /** A token that a run must end. */
 export interface Issued {
   readonly id: string;
-  /** Who may revoke it. */
-  readonly credential: string;
+  /** Presented when it was issued. */
+  readonly bearer: string | undefined;
   /** Its end follows from the end of another token of this run. */
   readonly isBelow: boolean;
 }
@@ -82,24 +82,30 @@ export function pathOf({ service }: World, name: string): string {
   return path;
 }
 
-/** Asks for a token with any body and any bearer, and remembers it if there is one. */
-export async function issueAs(
-  world: World,
-  bearer: string,
-  request: Readonly<Record<string, unknown>> | string,
-): Promise<Answer> {
-  const asked = { path: pathOf(world, 'tokens'), bearer, body: request };
-  const answer = await world.wire.ask(asked);
-  const id = textAt(answer.json, 'token_id');
-  if (!isSuccess(answer) || id === undefined) return answer;
-  const jwt = textAt(answer.json, 'token');
-  if (jwt !== undefined) world.wire.keepSecret(jwt);
-  const parent = typeof request === 'string' ? undefined : request.parent_token;
-  const isBelow = world.issued.some((each) => each.id === parent);
-  const { credential } =
-    [world.self, world.other].find((each) => each.credential === bearer) ?? world.self;
-  world.issued.push({ id, credential, isBelow });
-  return answer;
+/** Remembers every token that the service issues from now on, whichever request asked for it. */
+export function rememberTokens(world: Pick<World, 'wire' | 'issued'>): void {
+  world.wire.listen((asked, { status, json }) => {
+    const [id, jwt] = [textAt(json, 'token_id'), textAt(json, 'token')];
+    if (status >= 300 || id === undefined || jwt === undefined) return;
+    world.wire.keepSecret(jwt);
+    const parent = textAt(bodyOf(asked), 'parent_token');
+    const isBelow = world.issued.some((each) => each.id === parent);
+    world.issued.push({ id, bearer: asked.bearer, isBelow });
+  });
+}
+
+function bodyOf({ body }: Asked): unknown {
+  if (typeof body !== 'string') return body;
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks for a token with any body and any bearer. */
+export function issueAs(world: World, bearer: string | undefined, body: unknown): Promise<Answer> {
+  return world.wire.ask({ path: pathOf(world, 'tokens'), bearer, body });
 }
 
 /** The body that gives a party a token of these scopes. */

@@ -8,8 +8,9 @@
  */
 
 import { type Case, KINDS, kindOf } from '../../attack/case.ts';
+import { endAll } from '../../attack/end.ts';
 import { type Credential, prepared } from '../../attack/prepare.ts';
-import { CASES, endAll, runCases } from '../../attack/run.ts';
+import { CASES, runCases } from '../../attack/run.ts';
 import { CannotRun } from '../../attack/target/service.ts';
 import type { World } from '../../attack/target/world.ts';
 import { parametersIn } from '../call/parameters.ts';
@@ -113,8 +114,9 @@ Attack only services that you may attack. The requests of a run are bounded, and
       const world = await preparedFor({ ...given, url: given.url }, io);
       try {
         return await attacked(world, cases, given, io);
-      } finally {
-        world.wire.close();
+      } catch (error) {
+        await endAll(world);
+        throw error;
       }
     },
   });

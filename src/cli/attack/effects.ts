@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Case } from '../../attack/case.ts';
+import { type Case, kindOf } from '../../attack/case.ts';
 import { APPROVED_CALLS_MAX } from '../../attack/cases/approvals.ts';
 import { PAID_CALLS_MAX } from '../../attack/cases/budgets.ts';
 import type { PaidCall, World } from '../../attack/target/world.ts';
@@ -19,8 +19,11 @@ export async function mayHaveEffects(
   isSure: boolean,
   io: Io,
 ): Promise<boolean> {
-  if (!cases.some(({ hasEffects }) => hasEffects)) return false;
-  const { paid, approved, approver } = world;
+  const kinds = new Set(cases.filter(({ hasEffects }) => hasEffects).map(kindOf));
+  if (kinds.size === 0) return false;
+  const { approver } = world;
+  const paid = kinds.has('budgets') ? world.paid : undefined;
+  const approved = kinds.has('approvals') ? world.approved : undefined;
   const lines = [
     ...(paid ? [line(paid, 'at most twice if every rule holds', PAID_CALLS_MAX)] : []),
     ...(approved

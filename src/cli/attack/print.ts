@@ -6,7 +6,8 @@
 
 import type { Case } from '../../attack/case.ts';
 import { kindOf } from '../../attack/case.ts';
-import type { Cleanup, Result } from '../../attack/run.ts';
+import type { Cleanup } from '../../attack/end.ts';
+import type { Result } from '../../attack/run.ts';
 import type { Verdict } from '../../attack/target/outcome.ts';
 import type { World } from '../../attack/target/world.ts';
 import type { Io } from '../shell/io.ts';
@@ -36,7 +37,7 @@ export function printStart(io: Io, { service, wire, self, other, reads }: World)
     ? `${read.capability}, which only reads and costs nothing`
     : 'nothing: no capability that only reads and costs nothing could be called';
   printFacts(io, [
-    ['service', `${service.id} at ${wire.url.href.replace(/\/$/, '')}`],
+    ['service', `${service.id.slice(0, 256)} at ${wire.url.href.replace(/\/$/, '')}`],
     ['as', `${self.name} and ${other.name}`],
     ['calls', called],
   ]);
