@@ -179,9 +179,8 @@ export const SURFACE_WEAKNESSES: readonly Weakness[] = [
     beside: ['surface.long-ids'],
     request: (passed) => {
       if (!passed.path.startsWith('/svc/invoke/')) return passed;
-      const { parameters, ...rest } = jsonOf(passed.body);
-      const isObject = typeof parameters === 'object' && parameters !== null;
-      return isObject ? passed : withJson(passed, { ...rest, parameters: {} });
+      const { client_reference_id: id, ...rest } = jsonOf(passed.body);
+      return typeof id === 'object' ? withJson(passed, rest) : passed;
     },
   },
   {
@@ -212,7 +211,7 @@ export const SURFACE_WEAKNESSES: readonly Weakness[] = [
   {
     name: 'open connections hold all places',
     breaks: ['surface.slow-clients', 'surface.unread-answers'],
-    beside: ['surface.bad-token-flood'],
+    beside: ['surface.long-heads'],
     request: (passed, { connections }) =>
       connections() > 11 && passed.path === '/svc/permissions' ? answerWith(503, {}) : passed,
   },

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ALICE, OPERATOR } from '../world.ts';
+import { AGENT, ALICE, OPERATOR } from '../world.ts';
 import {
   answerWith,
   bearerOf,
@@ -215,7 +215,9 @@ export const TOKEN_WEAKNESSES: readonly Weakness[] = [
     async request(passed, { forward }) {
       if (passed.path !== '/svc/tokens') return passed;
       const answered = await forward(passed);
-      if (answered.status === 200) return answered;
+      // What the agent may have is not attacked: it stays another principal.
+      const isAgent = bearerOf(passed) === AGENT && !childRequest(passed);
+      if (answered.status === 200 || isAgent) return answered;
       const asked = { scope: ['travel.search', 'travel.read'] };
       const headers = ['Host', 'desk', 'Content-Type', 'application/json'];
       const body = Buffer.from(JSON.stringify(asked));
@@ -255,10 +257,9 @@ export const TOKEN_WEAKNESSES: readonly Weakness[] = [
     breaks: ['tokens.polluted-request'],
     beside: ['tokens.wider-scope'],
     request: (passed) => {
-      const isPolluted = passed.path === '/svc/tokens' && passed.body.includes('"__proto__"');
-      return isPolluted
-        ? withJson(passed, { ...jsonOf(passed.body), __proto__: undefined })
-        : passed;
+      if (passed.path !== '/svc/tokens' || !passed.body.includes('"__proto__"')) return passed;
+      const { ['__proto__']: _, ...rest } = jsonOf(passed.body);
+      return withJson(passed, rest);
     },
     answer: (answered, { body }) => {
       if (answered.status !== 200 || !body.includes('"__proto__"')) return answered;
