@@ -120,22 +120,22 @@ function blankParty({ secret, subject }: Credential): Party {
 /** Finds the scopes that a credential gets, and the principal that its tokens speak for. */
 async function knownParty(world: World, party: Party, what: string): Promise<Party> {
   const wanted = wantedScopes(world.service, party);
-  const all = await issueAs(world, party.credential, rootRequest(party, wanted));
-  if (all.status === 401) {
-    throw new CannotRun(`the service does not accept ${what} (${shortOf(all)})`, 'credential');
-  }
-  const whole = tokenIn(all);
-  if (whole) return { ...party, name: principalOf(whole.jwt, what), scopes: whole.scope };
   const scopes: string[] = [];
-  let name = what;
+  let [name, last] = [what, 'it has no scope'];
+  // One by one, although one token could have all: no token of a run can do more than a case needs.
   for (const scope of wanted) {
-    const token = tokenIn(await issueAs(world, party.credential, rootRequest(party, [scope])));
+    const answer = await issueAs(world, party.credential, rootRequest(party, [scope]));
+    if (answer.status === 401) {
+      throw new CannotRun(`the service does not accept ${what} (${shortOf(answer)})`, 'credential');
+    }
+    const token = tokenIn(answer);
+    last = shortOf(answer);
     if (!token) continue;
     scopes.push(scope);
     name = principalOf(token.jwt, what);
   }
   if (scopes.length > 0) return { ...party, name, scopes };
-  throw new CannotRun(`${what} gets no token with a scope of any capability (${shortOf(all)})`);
+  throw new CannotRun(`${what} gets no token with a scope of any capability (${last})`);
 }
 
 function wantedScopes({ capabilities }: Service, { credential, tokenId }: Party): string[] {

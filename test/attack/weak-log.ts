@@ -96,6 +96,7 @@ export const LOG_WEAKNESSES: readonly Weakness[] = [
   },
   {
     name: 'the log can be deleted',
+    withEffects: true,
     breaks: ['log.rewriting'],
     beside: ['log.stranger'],
     request: (passed) =>

@@ -14,32 +14,32 @@ import {
   notApplicable,
 } from '../target/outcome.ts';
 import { exchanged, headIn, rawText, statusesIn } from '../target/socket.ts';
+import type { Asked } from '../target/wire.ts';
 import { invokePath, pathOf, readCall, tokenOf, type World } from '../target/world.ts';
 
-/** Protected operations, with a body that would be accepted. */
-function protectedPaths(world: World): (readonly [path: string, body: unknown])[] {
-  const invoke = world.reads[0] && invokePath(world, world.reads[0].capability);
+/** Protected operations. Where one would change something by itself, only reading it is tried. */
+function protectedRequests(world: World): Asked[] {
+  const [call] = world.reads;
+  const scope = world.self.scopes.slice(0, 1);
+  const optional = (name: string, method: string): Asked[] => {
+    const path = world.service.endpoints.get(name);
+    return path === undefined ? [] : [{ method, path, ...(method === 'POST' && { body: {} }) }];
+  };
   return [
-    [
-      pathOf(world, 'tokens'),
-      { scope: world.self.scopes.slice(0, 1), subject: 'agent:writ-attack' },
-    ],
-    [pathOf(world, 'permissions'), {}],
-    [pathOf(world, 'audit'), undefined],
-    ...(invoke === undefined
-      ? []
-      : [[invoke, { parameters: world.reads[0]?.parameters }] as const]),
-    ...[
-      'approval_grants',
-      'approval_requests',
-      'tokens_revoke',
-      'operator_freeze',
-      'operator_frozen',
-      'operator_identities',
-    ]
-      .map((name) => world.service.endpoints.get(name))
-      .filter((path) => path !== undefined)
-      .map((path) => [path, {}] as const),
+    { path: pathOf(world, 'tokens'), body: { scope, subject: 'agent:writ-attack' } },
+    { method: 'GET', path: pathOf(world, 'tokens') },
+    { path: pathOf(world, 'permissions'), body: {} },
+    { path: pathOf(world, 'audit') },
+    { method: 'GET', path: pathOf(world, 'audit') },
+    ...(call
+      ? [{ path: invokePath(world, call.capability), body: { parameters: call.parameters } }]
+      : []),
+    ...optional('approval_grants', 'POST'),
+    ...optional('approval_requests', 'GET'),
+    ...optional('tokens_revoke', 'POST'),
+    ...optional('operator_frozen', 'GET'),
+    ...optional('operator_identities', 'GET'),
+    ...optional('operator_deliveries', 'GET'),
   ];
 }
 
@@ -98,13 +98,10 @@ export const credentialCases: readonly Case[] = [
     holds: 'The service refuses each.',
     basis: 'Endpoints: auth column; Authentication: HTTP 401',
     async run(world) {
-      const attempts: Attempt[] = [];
-      for (const [path, body] of protectedPaths(world)) {
-        for (const method of ['POST', 'GET']) {
-          const asked = { method, path, ...(method === 'POST' && body !== undefined && { body }) };
-          attempts.push({ what: `${method} ${path}`, answer: await world.wire.ask(asked) });
-        }
-      }
+      const attempts = await attempted(protectedRequests(world), async (asked) => ({
+        what: `${asked.method ?? 'POST'} ${asked.path}`,
+        answer: await world.wire.ask(asked),
+      }));
       return noneAccepted(attempts);
     },
   },

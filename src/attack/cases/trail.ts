@@ -318,6 +318,7 @@ export const trailCases: readonly Case[] = [
     tries: 'Deleting, replacing and changing entries and checkpoints by the methods of HTTP.',
     holds: 'The service has no such operation.',
     basis: 'Endpoints: the log can be read only',
+    hasEffects: true,
     async run(world) {
       const { token, invocationId } = await marked(world);
       const paths = [

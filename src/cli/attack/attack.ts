@@ -1,8 +1,8 @@
 /**
  * `writ attack`: attacks a running service as a black box, and says what held and what did not.
  *
- * Harmless unless the user allows effects: it reads, asks for narrow tokens of its own, and calls one capability that
- * only reads and costs nothing. It ends its tokens. It never prints a credential or a token.
+ * Harmless unless the user allows effects: it reads, asks for narrow tokens of its own, and calls only capabilities that
+ * read and cost nothing. It ends its tokens. It never prints a credential or a token.
  *
  * @module
  */
@@ -81,8 +81,8 @@ export function attackCommand(): Leaf {
 them: forged and stolen tokens, wider delegations, strange budgets, forged approvals, foreign entries of the log, malformed
 requests. Prints one line for each case: held, broken, or not applicable and why.
 
-Harmless by default: it issues narrow tokens of its own, reads, and calls one capability that only reads and costs nothing, so
-that even a broken service does nothing else. It ends its tokens. With --with-effects it also spends money and asks for
+Harmless by default: it issues narrow tokens of its own, reads, and calls only capabilities that read and cost nothing, so that
+even a broken service does nothing else. It ends its tokens. With --with-effects it also spends money and asks for
 approvals; it prints what that costs at most, and asks you first.
 
 Attack only services that you may attack. The requests of a run are bounded, and name themselves in their User-Agent.`,

@@ -36,8 +36,8 @@ export async function mayHaveEffects(
         ]
       : []),
   ];
-  if (lines.length === 0) return true;
-  io.err(`With effects, this run calls:\n${lines.join('')}`);
+  if (lines.length > 0) io.err(`With effects, this run calls:\n${lines.join('')}`);
+  if (kinds.has('log')) io.err('It tries to delete and to replace entries of the log.\n');
   if (approved) io.err('It leaves approval requests, which approvers see.\n');
   if (isSure) return true;
   if (!io.ask) throw new Error('there is no terminal to ask at; give --yes');
