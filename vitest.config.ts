@@ -21,6 +21,8 @@ export const LONGEST_FILES = [
   'src/storage/fsck/tampering.test.ts',
   'test/invoke/hostile.test.ts',
   'test/compose/ledger.test.ts',
+  'test/attack/attack.test.ts',
+  'test/attack/weaknesses.test.ts',
   'test/console/looks.process.test.ts',
   'test/sign-in/pages.process.test.ts',
   'test/pack.process.test.ts',

@@ -11,14 +11,7 @@ import { endAll } from './end.ts';
 import { field, textAt, textsAt } from './target/fields.ts';
 import { claimsOf } from './target/jwt.ts';
 import { NotApplicable } from './target/outcome.ts';
-import {
-  CannotRun,
-  type Declared,
-  madeUpParameters,
-  priceOf,
-  type Service,
-  surveyed,
-} from './target/service.ts';
+import { CannotRun, type Declared, madeUpParameters, priceOf, surveyed } from './target/service.ts';
 import { openWire, type Wire } from './target/wire.ts';
 import {
   type Call,
@@ -59,6 +52,9 @@ const SCOPES_TRIED_MAX = 24;
 
 /** In characters: reports print it often. */
 const NAME_LENGTH_MAX = 256;
+
+/** Of a capability that declares no price. */
+const FREE = { currency: 'USD', amount: 0 };
 
 /** Reads that are tried until one succeeds. */
 const READS_TRIED_MAX = 8;
@@ -119,30 +115,49 @@ function blankParty({ secret, subject }: Credential): Party {
 
 /** Finds the scopes that a credential gets, and the principal that its tokens speak for. */
 async function knownParty(world: World, party: Party, what: string): Promise<Party> {
-  const wanted = wantedScopes(world.service, party);
-  const scopes: string[] = [];
-  let [name, last] = [what, 'it has no scope'];
-  // One by one, although one token could have all: no token of a run can do more than a case needs.
-  for (const scope of wanted) {
-    const answer = await issueAs(world, party.credential, rootRequest(party, [scope]));
-    if (answer.status === 401) {
-      throw new CannotRun(`the service does not accept ${what} (${shortOf(answer)})`, 'credential');
-    }
-    const token = tokenIn(answer);
-    last = shortOf(answer);
-    if (!token) continue;
-    scopes.push(scope);
-    name = principalOf(token.jwt, what);
+  const { capabilities } = world.service;
+  const wanted =
+    party.tokenId === undefined
+      ? [...new Set(capabilities.flatMap(({ scopes }) => scopes))]
+      : // A delegation token says what it has.
+        textsAt(claimsOf(party.credential), 'scope');
+  const usual = await grantedScopes(world, party, wanted.slice(0, SCOPES_TRIED_MAX));
+  // An approver may have no scope of a capability, and is a principal all the same.
+  const found =
+    usual.scopes.length > 0
+      ? usual
+      : await grantedScopes(world, party, approverScopes(capabilities));
+  if (found.jwt !== undefined) {
+    return { ...party, name: principalOf(found.jwt, what), scopes: found.scopes };
   }
-  if (scopes.length > 0) return { ...party, name, scopes };
-  throw new CannotRun(`${what} gets no token with a scope of any capability (${last})`);
+  if (usual.refusal.startsWith('401')) {
+    const why = `the service does not accept ${what} (${usual.refusal})`;
+    throw new CannotRun(why, 'credential');
+  }
+  throw new CannotRun(`${what} gets no token with a scope of any capability (${usual.refusal})`);
 }
 
-function wantedScopes({ capabilities }: Service, { credential, tokenId }: Party): string[] {
-  // A delegation token says what it has.
-  if (tokenId !== undefined) return [...textsAt(claimsOf(credential), 'scope')];
-  const scopes = new Set(capabilities.flatMap((each) => each.scopes));
-  return [...scopes].slice(0, SCOPES_TRIED_MAX);
+function approverScopes(capabilities: readonly Declared[]): string[] {
+  const approved = capabilities.filter(({ raw }) => field(raw, 'approval') !== undefined);
+  const names = approved.map(({ name }) => `approver:${name}`);
+  return ['approver:*', ...names].slice(0, SCOPES_TRIED_MAX);
+}
+
+/** One by one, although one token could have all: no token of a run can do more than a case needs. */
+async function grantedScopes(world: World, party: Party, wanted: readonly string[]) {
+  const scopes: string[] = [];
+  let jwt: string | undefined;
+  let refusal = 'there is no scope to ask for';
+  for (const scope of wanted) {
+    const answer = await issueAs(world, party.credential, rootRequest(party, [scope]));
+    const token = tokenIn(answer);
+    if (!token) refusal = shortOf(answer);
+    if (answer.status === 401) break;
+    if (!token) continue;
+    scopes.push(scope);
+    jwt = token.jwt;
+  }
+  return { scopes, jwt, refusal };
 }
 
 function principalOf(jwt: string, otherwise: string): string {
@@ -200,11 +215,19 @@ function isOpenTo({ scopes }: Party, declared: Declared): boolean {
 
 /** The capability that paid cases call: a fixed price, nothing else needed, the fewest made-up values. */
 function paidIn(world: World, today: string): PaidCall | undefined {
-  const plain = world.service.capabilities.filter(({ raw, sideEffect }) => {
+  const plain = world.service.capabilities.filter((declared) => {
+    const { raw, sideEffect } = declared;
     const isFixed = textAt(raw, 'cost', 'certainty') === 'fixed';
     const needs = ['approval', 'requires_binding', 'composition', 'control_requirements'];
     const isPlain = needs.every((name) => field(raw, name) === undefined);
-    return isFixed && isPlain && sideEffect !== 'irreversible' && field(raw, 'delegable') !== false;
+    const isPaid = (priceOf(declared)?.amount ?? 0) > 0;
+    return (
+      isPaid &&
+      isFixed &&
+      isPlain &&
+      sideEffect !== 'irreversible' &&
+      field(raw, 'delegable') !== false
+    );
   });
   return cheapest(world, plain, today);
 }
@@ -225,8 +248,8 @@ function cheapest(
   today: string,
 ): PaidCall | undefined {
   const calls = declared.flatMap((each): PaidCall[] => {
-    const price = priceOf(each);
-    if (!price || !(price.amount > 0) || !isOpenTo(world.self, each)) return [];
+    const price = priceOf(each) ?? FREE;
+    if (!isOpenTo(world.self, each)) return [];
     const parameters = madeUpParameters(each, today);
     return [{ capability: each.name, scopes: each.scopes, parameters, price, declared: each }];
   });

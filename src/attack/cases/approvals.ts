@@ -64,7 +64,7 @@ const BODIES: readonly (readonly [what: string, body: unknown])[] = [
 /** A token with budget enough for the call, which needs one in some services. */
 function requesterToken(world: World, { scopes, price, capability }: PaidCall): Promise<Token> {
   const { currency, amount } = price;
-  const budget = { currency, max_amount: amount };
+  const budget = amount > 0 ? { currency, max_amount: amount } : undefined;
   return tokenOf(world, world.self, { scope: scopes, capability, budget });
 }
 
@@ -116,6 +116,10 @@ function changed(parameters: PaidCall['parameters']): Record<string, unknown> {
       return [name, typeof value === 'string' ? `${value}-changed` : value];
     }),
   );
+}
+
+function isApprover({ scope }: Token): boolean {
+  return scope.some((each) => each.startsWith('approver'));
 }
 
 /** Uses of one grant at once. */
@@ -182,6 +186,7 @@ const harmless: readonly Case[] = [
     async run(world) {
       const path = pathOf(world, 'approval_requests');
       const token = await tokenOf(world, world.other);
+      if (isApprover(token)) return notApplicable(`${world.other.name} is an approver`);
       const { status, json } = await world.wire.ask({ method: 'GET', path, bearer: token.jwt });
       const requests = listAt(json, 'approval_requests').concat(listAt(json, 'requests'));
       const foreign = requests.filter(
@@ -238,7 +243,9 @@ const withEffects: readonly Case[] = [
         ['the requesting token', token.jwt],
         ['a child of it', child.jwt],
         ['the credential of the requester', world.self.credential],
-        [`a plain token of ${world.other.name}`, stranger.jwt],
+        ...(isApprover(stranger)
+          ? []
+          : [[`a plain token of ${world.other.name}`, stranger.jwt] as const]),
       ] as const;
       const attempts = await attempted(bearers, async ([what, bearer]) => ({
         what,

@@ -250,10 +250,10 @@ export const lastCases: readonly Case[] = [
     holds: 'No request was answered as a defect of the service (5xx, other than overload).',
     basis: 'Errors: failures return HTTP 4xx',
     async run({ wire }) {
-      const { defects, requests } = wire.seen;
+      const { defects, answers } = wire.seen;
       return defects.length > 0
         ? broken(defects.slice(0, 5).join('; '))
-        : held(`${requests} requests, no such answer`);
+        : held(`${answers} answers, none of these`);
     },
   },
   {
@@ -262,10 +262,10 @@ export const lastCases: readonly Case[] = [
     holds: 'No refusal has one.',
     basis: 'practice: a failure says what the caller can do, not how the service is made',
     async run({ wire }) {
-      const { insides, requests } = wire.seen;
+      const { insides, answers } = wire.seen;
       return insides.length > 0
         ? broken(insides.slice(0, 5).join('; '))
-        : held(`${requests} answers, no such text`);
+        : held(`${answers} answers, no such text`);
     },
   },
   {
@@ -274,10 +274,10 @@ export const lastCases: readonly Case[] = [
     holds: 'Only the answer that issues a token has it.',
     basis: 'practice: answers are logged and shown',
     async run({ wire }) {
-      const { secrets, requests } = wire.seen;
+      const { secrets, answers } = wire.seen;
       return secrets.length > 0
         ? broken(secrets.slice(0, 5).join('; '))
-        : held(`${requests} answers, none repeats a secret`);
+        : held(`${answers} answers, none repeats a secret`);
     },
   },
 ];

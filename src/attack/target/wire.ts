@@ -62,6 +62,8 @@ export interface Answer {
 /** What some cases judge at the end, over all answers of the run. */
 export interface Seen {
   requests: number;
+  /** Answers that were read. */
+  answers: number;
   /** `METHOD path: status` of answers that a defect of the service made. */
   readonly defects: string[];
   /** Where an answer repeated a credential or a token that the caller did not ask for. */
@@ -95,7 +97,7 @@ export function openWire(address: string): Wire {
   const url = new URL(address);
   const settings = { keepAlive: true, maxSockets: CONNECTIONS_MAX };
   const agent = url.protocol === 'https:' ? new SecureAgent(settings) : new PlainAgent(settings);
-  const seen: Seen = { requests: 0, defects: [], secrets: [], insides: [] };
+  const seen: Seen = { requests: 0, answers: 0, defects: [], secrets: [], insides: [] };
   const secrets = new Set<string>();
 
   const listeners: ((asked: Asked, answer: Answer) => void)[] = [];
@@ -209,6 +211,7 @@ const PLACES_MAX = 20;
 
 function remember(seen: Seen, secrets: ReadonlySet<string>, asked: Asked, answer: Answer): void {
   const { status, text } = answer;
+  if (status > 0) seen.answers += 1;
   const place = `${asked.method ?? 'POST'} ${shortPath(asked.path)}: ${status}`;
   // 501 and 505 are the answers to methods and versions that a server does not know; 503 is overload.
   const isDefect = status >= 500 && ![501, 503, 505].includes(status);

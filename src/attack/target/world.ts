@@ -41,6 +41,7 @@ export interface Call {
 
 /** A call with effects, which the user allowed. */
 export interface PaidCall extends Call {
+  /** What it costs at most; 0 where it is free. */
   readonly price: { readonly currency: string; readonly amount: number };
   readonly declared: Declared;
 }
@@ -223,7 +224,7 @@ export function readCall({ reads }: World): Call {
 export function paidCall({ paid }: World): PaidCall {
   if (paid) return paid;
   throw new NotApplicable(
-    'no capability with a fixed price, without binding and approval, is open to the first credential',
+    'no reversible capability with a fixed price is open to the first credential',
   );
 }
 

@@ -48,7 +48,10 @@ export async function mayHaveEffects(
 }
 
 function line({ capability, price, declared }: PaidCall, usual: string, most: number): string {
+  const isPaid = price.amount > 0;
   const worst = { currency: price.currency, amount: Number((price.amount * most).toFixed(4)) };
-  const what = `${capability} (${declared.sideEffect}, up to ${shownMoney(price)} a call)`;
-  return `  ${printable(what)}: ${usual}; up to ${most} times, ${printable(shownMoney(worst))}, if none holds\n`;
+  const each = isPaid ? `up to ${shownMoney(price)} a call` : 'without a price';
+  const sum = isPaid ? `, ${shownMoney(worst)},` : '';
+  const what = `${capability.slice(0, 100)} (${declared.sideEffect}, ${each})`;
+  return `  ${printable(`${what}: ${usual}; up to ${most} times${sum} if none holds`)}\n`;
 }

@@ -8,7 +8,7 @@ import type { Case } from '../../attack/case.ts';
 import { kindOf } from '../../attack/case.ts';
 import type { Cleanup } from '../../attack/end.ts';
 import type { Result } from '../../attack/run.ts';
-import type { Verdict } from '../../attack/target/outcome.ts';
+import { count, type Verdict } from '../../attack/target/outcome.ts';
 import type { World } from '../../attack/target/world.ts';
 import type { Io } from '../shell/io.ts';
 import { printFacts, printJson, printLine, printTable, type Style } from '../shell/output.ts';
@@ -115,8 +115,8 @@ function printResults(io: Io, results: readonly Result[]): void {
 }
 
 function endOf({ revoked, left, requests }: Cleanup): string {
-  const ended = `Ended ${revoked} tokens of this run`;
-  const living = left > 0 ? `; ${left} end by themselves within an hour` : '';
-  const asked = requests > 0 ? `; left ${requests} approval requests` : '';
+  const ended = `Ended ${count(revoked, 'token')} of this run`;
+  const living = left > 0 ? `; ${count(left, 'token')} will expire within an hour` : '';
+  const asked = requests > 0 ? `; left ${count(requests, 'approval request')}` : '';
   return `${ended}${living}${asked}.`;
 }
