@@ -64,11 +64,11 @@ export function isSuccess({ status }: Answer): boolean {
 }
 
 /** The status says nothing about the request. */
-export function isBusy({ status }: Answer): boolean {
+function isBusy({ status }: Answer): boolean {
   return status === 429 || status === 503;
 }
 
-export function statusesOf(attempts: readonly Attempt[]): string {
+function statusesOf(attempts: readonly Attempt[]): string {
   const statuses = [...new Set(attempts.map(({ answer }) => answer.status))];
   return statuses.map((status) => (status === 0 ? 'closed' : String(status))).join(', ');
 }

@@ -20,7 +20,7 @@ export class CannotRun extends Error {
 }
 
 /** An input as a capability declares it. */
-export interface DeclaredInput {
+interface DeclaredInput {
   readonly name: string;
   readonly type: string;
   readonly isRequired: boolean;

@@ -25,7 +25,7 @@ const TIMEOUT_MS = 20_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Requests of a whole run, raw connections included: a run with effects needs about 1,500. */
-export const REQUESTS_MAX = 3_000;
+const REQUESTS_MAX = 3_000;
 
 /** A busy service is asked again so often, after the pause that it names. */
 const TRIES_MAX = 3;
@@ -60,7 +60,7 @@ export interface Answer {
 }
 
 /** What some cases judge at the end, over all answers of the run. */
-export interface Seen {
+interface Seen {
   requests: number;
   /** Answers that were read. */
   answers: number;
