@@ -101,7 +101,7 @@ Attack only services that you may attack. The requests of a run are bounded, and
     exits: [
       [EXIT_OK, 'nothing is broken'],
       [EXIT_FOUND, 'a rule is broken'],
-      [EXIT_FAILED, 'the attack could not run, or no case applied'],
+      [EXIT_FAILED, 'the attack could not run or was stopped, or no case applied'],
     ],
     cannot: 'attack',
     async run(given, io) {
@@ -217,5 +217,6 @@ async function attacked(
     json: given.json,
   });
   if (results.some(({ verdict }) => verdict === 'broken')) return EXIT_FOUND;
-  return results.some(({ verdict }) => verdict === 'held') ? EXIT_OK : EXIT_FAILED;
+  const isWhole = results.length === cases.length;
+  return isWhole && results.some(({ verdict }) => verdict === 'held') ? EXIT_OK : EXIT_FAILED;
 }
