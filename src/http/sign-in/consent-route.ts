@@ -11,7 +11,7 @@ import { frameOf, pageAnswer, redirectAnswer, userAgentOf } from './arrival.ts';
 import { consentPage } from './consent-page.ts';
 import type { Form } from './forms.ts';
 import { formTargetOf } from './headers.ts';
-import { formOf, loginAnswer, type PageParts, queryOf } from './page-parts.ts';
+import { formOf, loginAnswer, type PageParts, paramsIn, queryOf } from './page-parts.ts';
 
 /** Carries the parameters of the client from the page to the form. The service reads them again. */
 export const REQUEST_FIELD = 'request';
@@ -28,7 +28,7 @@ export async function answerConsent(
     return answerOf(parts, exchange, { session, params, answer });
   }
   const form = formOf(parts, exchange, session, ['c']);
-  const params = new URLSearchParams(form.one(REQUEST_FIELD) ?? '');
+  const params = paramsIn(form.one(REQUEST_FIELD) ?? '');
   const decision = decisionIn(form);
   const answer = await parts.signIn.authorize({ session, params, userAgent, decision });
   return answerOf(parts, exchange, { session, params, answer });

@@ -24,7 +24,18 @@ export const LOGIN_SECONDS = 600;
 
 export function queryOf({ ask }: Exchange): URLSearchParams {
   const start = ask.target.indexOf('?');
-  return new URLSearchParams(start < 0 ? '' : ask.target.slice(start + 1));
+  return paramsIn(start < 0 ? '' : ask.target.slice(start + 1));
+}
+
+/** The parameters in a query. Refuses U+0000, as forms and JSON do: no store can look for it. */
+export function paramsIn(query: string): URLSearchParams {
+  const params = new URLSearchParams(query);
+  for (const [name, value] of params) {
+    if (!name.includes('\0') && !value.includes('\0')) continue;
+    const detail = 'Cannot read the request: expected text without U+0000';
+    throw new Refusal(failure('invalid_parameters', detail));
+  }
+  return params;
 }
 
 export function sessionIn(
