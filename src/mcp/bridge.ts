@@ -21,7 +21,11 @@ export interface Bridge {
 }
 
 export function createBridge(runtime: Runtime): Bridge {
-  const options = { platform: runtime.platform, tools: runtime.config.mcp_tools };
+  const options = {
+    platform: runtime.platform,
+    tools: runtime.config.mcp_tools,
+    serviceId: runtime.id,
+  };
   const handler = createMcpHandler(
     ({ authInfo }) => createMcpServer(authInfo?.extra?.gateway as Gateway, options),
     {

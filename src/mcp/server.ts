@@ -46,15 +46,16 @@ const SEARCH_INSTRUCTIONS =
 export interface McpServerOptions {
   readonly platform: Platform;
   readonly tools: ToolList;
+  /** The id of the service, where it is known; otherwise its manifest is read, which may be gated. */
+  readonly serviceId?: string | undefined;
 }
 
 export async function createMcpServer(
   gateway: Gateway,
-  { platform, tools }: McpServerOptions,
+  { platform, tools, serviceId }: McpServerOptions,
 ): Promise<Server> {
-  const manifest = await gateway.manifest();
-  if (isFailure(manifest)) throw protocolError(manifest);
-  const info = { name: manifest.service_identity.id, version: PROTOCOL_VERSION };
+  const name = serviceId ?? (await idOf(gateway));
+  const info = { name, version: PROTOCOL_VERSION };
   const isPair = tools === 'search';
   const instructions = isPair ? `${SEARCH_INSTRUCTIONS} ${INSTRUCTIONS}` : INSTRUCTIONS;
   const server = new Server(info, { capabilities: { tools: {} }, instructions });
@@ -71,6 +72,12 @@ export async function createMcpServer(
     return callTool({ gateway, server, context, faultyMeta: meta.faulty }, call);
   });
   return server;
+}
+
+async function idOf(gateway: Gateway): Promise<string> {
+  const manifest = await gateway.manifest();
+  if (isFailure(manifest)) throw protocolError(manifest);
+  return manifest.service_identity.id;
 }
 
 /** The pair is the same for every caller, and is shown to known callers only. */
@@ -114,9 +121,9 @@ async function invoke(
   { gateway, context }: Conversation,
   input: InputOf<'invoke'>,
 ): Promise<{ answer: InvokeAnswer | FailureAnswer; fields?: readonly string[] | undefined }> {
+  // A caller to whom a gated manifest is closed is refused by the invocation, which leaves an entry.
   const manifest = await gateway.manifest();
-  if (isFailure(manifest)) return { answer: manifest };
-  const declared = declaredIn(manifest, input.capability);
+  const declared = isFailure(manifest) ? undefined : declaredIn(manifest, input.capability);
   const modes = declared?.response_modes ?? ['unary'];
   const sink = progressSink(context);
   const stream = modes.includes('streaming') && (sink !== undefined || !modes.includes('unary'));

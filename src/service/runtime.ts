@@ -112,6 +112,8 @@ export interface RuntimeOptions
 }
 
 export interface Runtime {
+  /** Of the service, as its manifest names it. */
+  readonly id: string;
   /** Present where people can sign in. */
   readonly signIn: SignIn | undefined;
   /** Present where people can sign in. */
@@ -236,7 +238,7 @@ export async function createRuntime({
     ...{ methods, config, log, platform, baseUrl, basePath, ...definition.catalog },
     ...forPeople({ ...parts, ...health, ...site }, accounts),
     ...health,
-    gated: gate ? GATED : [],
+    ...{ id: definition.id, gated: gate ? GATED : [] },
     isConfigured: parts.identities.isConfigured,
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
     announce: (protocol, path) => void surfaces.set(protocol, path),

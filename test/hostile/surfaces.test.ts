@@ -65,3 +65,36 @@ for (const { name, open } of STORES) {
     }
   });
 }
+
+const CALL = {
+  ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+  params: { name: 'search_flights', arguments: { origin: 'SEA', destination: 'SFO' } },
+};
+
+test('a tool call with a token that has ended is refused with an entry where the manifest is gated', async () => {
+  const service = await testService({ settings: { manifest_access: 'authenticated' } });
+  const token = await service.issue(ALICE, { scope: ['travel.search'] });
+  await service.ask('POST', '/svc/tokens/revoke', {
+    bearer: ALICE,
+    body: { token_id: token.token_id },
+  });
+  const headers = { accept: 'application/json, text/event-stream' };
+  const refused = async () =>
+    (await service.entriesBy({ entryType: 'invocation' })).filter(
+      ({ state }) => state === 'refused',
+    ).length;
+
+  for (const bearer of [token.token, `${token.token}x`, 'no-token-at-all']) {
+    const { status, text = '' } = await service.ask('POST', '/mcp', {
+      bearer,
+      body: CALL,
+      headers,
+    });
+
+    assert.ok(status < 500, `${status} ${text}`);
+    assert.match(text, /invalid_token|authentication_required/);
+  }
+  // The token that has ended is known; the two others are not.
+  assert.equal(await refused(), 1);
+  assert.deepEqual(defectsOf(service), []);
+});
