@@ -1,0 +1,104 @@
+/**
+ * Fuzz, as long as wanted: hostile requests to every path of a running service, edited tokens, and digests of
+ * random JSON compared with two other implementations.
+ *
+ *     npm run fuzz -- --requests 100000 --tokens 1000000 --values 1000000 --record
+ *
+ * A failure prints the seed and the number that repeat it, and ends with 1. `--store` takes the address of an
+ * empty store; without it a file in a temporary folder is used.
+ *
+ * @module
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { FuzzFault, fuzz } from '../test/hostile/fuzz.ts';
+import { digestFault } from '../test/hostile/json-digests.ts';
+import { served } from '../test/hostile/served.ts';
+import { fuzzTokens } from '../test/hostile/token-edits.ts';
+import { recordFigures } from './security-figures.ts';
+
+const { values: given } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '0' },
+    tokens: { type: 'string', default: '0' },
+    values: { type: 'string', default: '0' },
+    seed: { type: 'string', default: '1' },
+    from: { type: 'string', default: '0' },
+    store: { type: 'string' },
+    record: { type: 'boolean', default: false },
+  },
+});
+
+const seed = numberOf('seed');
+const from = numberOf('from');
+const figures: Record<string, number> = {};
+
+const PROGRESS_EVERY_MS = 5_000;
+let shown = Date.now();
+
+try {
+  await fuzzSurface(numberOf('requests'));
+  fuzzSignatures(numberOf('tokens'));
+  fuzzDigests(numberOf('values'));
+  if (given.record) recordFigures('fuzz', figures);
+} catch (error) {
+  if (!(error instanceof FuzzFault)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
+
+function numberOf(name: 'requests' | 'tokens' | 'values' | 'seed' | 'from'): number {
+  const number = Number(given[name]);
+  if (Number.isSafeInteger(number) && number >= 0) return number;
+  throw new Error(`Cannot read --${name}: expected a whole number`);
+}
+
+async function fuzzSurface(requests: number): Promise<void> {
+  if (requests === 0) return;
+  const folder = mkdtempSync(join(tmpdir(), 'writ-fuzz-'));
+  const rejections: unknown[] = [];
+  process.on('unhandledRejection', (reason) => void rejections.push(reason));
+  try {
+    const store = given.store ?? `sqlite:${join(folder, 'writ.db')}`;
+    const service = await served({ store, folder });
+    const onProgress = (done: number) => progress('requests', done, requests);
+    const report = await fuzz({ port: service.port, seed, from, requests, onProgress });
+    const findings = [...(await service.findings()), ...rejections.map(String)];
+    if (findings.length > 0) throw new FuzzFault(`After seed ${seed}:\n${findings.join('\n')}`);
+    console.log(`requests ${report.requests}, by status ${JSON.stringify(report.statuses)}`);
+    console.log(`honest calls beside them ${report.honest}, all served; rows and log agree`);
+    figures['hostile requests'] = report.requests;
+    figures['answers of 500'] = 0;
+    figures['honest calls beside them'] = report.honest;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function fuzzSignatures(count: number): void {
+  if (count === 0) return;
+  const onProgress = (done: number) => progress('tokens', done, count);
+  const { edited, accepted } = fuzzTokens({ seed, from, count, onProgress });
+  if (accepted.length > 0) throw new FuzzFault(`Accepted:\n${accepted.join('\n')}`);
+  console.log(`edited tokens ${edited}, accepted 0`);
+  figures['edited tokens'] = edited;
+  figures['edited tokens accepted'] = 0;
+}
+
+function fuzzDigests(count: number): void {
+  if (count === 0) return;
+  const onProgress = (done: number) => progress('values', done, count);
+  const fault = digestFault({ seed, from, count, onProgress });
+  if (fault) throw new FuzzFault(fault);
+  console.log(`digests compared with two other implementations ${count}`);
+  figures['digests compared'] = count;
+}
+
+function progress(what: string, done: number, all: number): void {
+  if (Date.now() - shown < PROGRESS_EVERY_MS) return;
+  shown = Date.now();
+  console.log(`${what}: ${done} of ${all}`);
+}
