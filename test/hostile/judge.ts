@@ -34,7 +34,8 @@ export function createJudge(): Judge {
 }
 
 /** What no answer of any form may have. */
-function leakIn({ bearer }: HostileRequest, answered: Answered, text: string): string | undefined {
+function leakIn(request: HostileRequest, answered: Answered, text: string): string | undefined {
+  const { bearer, sent } = request;
   const { status, headers } = answered;
   if (status >= 500) return `status ${status}`;
   if (headers.has(CANARY_HEADER)) return 'a header that the request made';
@@ -42,7 +43,8 @@ function leakIn({ bearer }: HostileRequest, answered: Answered, text: string): s
     return 'markup that the request made';
   }
   if (/node_modules|\.ts:\d+:|SQLITE_|at Object\./.test(text)) return 'the inside of the service';
-  const isRepeated = bearer !== undefined && bearer.length > 12 && text.includes(bearer);
+  const isSecret = bearer !== undefined && bearer.length > 12 && !sent.body?.includes(bearer);
+  const isRepeated = isSecret && text.includes(bearer);
   return isRepeated ? 'the credential of the caller' : undefined;
 }
 
@@ -106,7 +108,7 @@ function streamFault({ target: { name } }: HostileRequest, text: string): string
     const isOdd = (block: string) =>
       block
         .split('\n')
-        .some((line) => !/^(?:event: message|data: .*|id: .*|retry: \d+|)$/.test(line));
+        .some((line) => !/^(?:event: message|data: [^\r\n]*|id: [^\r\n]*|retry: \d+|)$/.test(line));
     return blocks.some(isOdd) ? 'an event that is no message' : undefined;
   }
   const ends = blocks.filter((block) => /^event: (?:completed|failed)\n/.test(block));

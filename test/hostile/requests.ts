@@ -20,12 +20,15 @@ export interface HostileRequest {
 
 export function requestOf(world: HostileWorld, seed: number, number: number): HostileRequest {
   const chance = chanceOf(seed).fork(`request ${number}`);
-  const target = chance.is(0.7) ? chance.pick(OPERATIONS) : chance.pick(OTHERS);
+  const target = chance.pick(chance.pick(GROUPS));
   const bearer = bearerOf(world, target, chance);
-  const fields = fieldsOf(world, target, chance);
-  const body = bodyOf(world, target, chance);
+  const call = chance.pick(CALLS);
+  const fitting = { ...world, known: { ...world.known, ...(chance.is(0.8) && call) } };
+  const fields = fieldsOf(fitting, target, chance);
+  const body = bodyOf(fitting, target, chance);
   const headers = [
     ...callerHeaders(world, target, bearer),
+    ...(target.path === '/mcp' ? [MCP_ACCEPT] : []),
     ...fields
       .filter((each) => each.in === 'header')
       .map(({ name, value }) => [name, value] as const),
@@ -37,6 +40,16 @@ export function requestOf(world: HostileWorld, seed: number, number: number): Ho
   return { target, bearer, sent: chance.is(0.15) ? twisted(sent, chance) : sent };
 }
 
+/** Each is drawn as often as the others: calls have the longest way, so they have a group of their own. */
+const GROUPS: readonly (readonly Target[])[] = [
+  OPERATIONS,
+  OPERATIONS,
+  OTHERS,
+  [...OPERATIONS, ...OTHERS].filter(({ name }) => name === 'invoke' || name === 'mcp tools/call'),
+];
+
+const MCP_ACCEPT = ['accept', 'application/json, text/event-stream'] as const;
+
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'POST', 'PROPFIND'];
 
 /** Most are good: a request that is refused for its caller shows little. */
@@ -45,6 +58,14 @@ function bearerOf(world: HostileWorld, target: Target, chance: Chance): string |
   const { bearers, operator } = world;
   const isOperators = /^(?:operator|identities)\./.test(target.name);
   if (isOperators && chance.is(0.8)) return operator;
+  // A root token is given to a person, and a request is decided by one.
+  if (target.name === 'tokens.issue' && chance.is(0.5)) return bearers[1];
+  if (
+    /^approval_(?:grants|requests)\.(?:issue|deny|decision)/.test(target.name) &&
+    chance.is(0.6)
+  ) {
+    return bearers[2];
+  }
   const drawn = chance.below(20);
   if (drawn < 12) return bearers[0];
   if (drawn < 17) return chance.pick(bearers);
@@ -144,8 +165,9 @@ function jsonOf(world: HostileWorld, { name, body }: Target, chance: Chance): Se
   if (body?.kind !== 'json') throw new Error(`Cannot make the body of ${name}: it is a form`);
   const value =
     chance.is(0.3) && body.mutants.length > 0 ? chance.pick(body.mutants) : body.example;
-  const known = chance.is(0.7) ? substituted(world, value, chance) : value;
-  return plainJson(chance.is(0.6) ? damaged(chance, known) : known);
+  const fitting = chance.is(0.8) ? substituted(world, value, chance) : value;
+  const known = name === 'invoke' && chance.is(0.3) ? streamed(fitting, chance) : fitting;
+  return plainJson(chance.is(0.45) ? damaged(chance, known) : known);
 }
 
 /** The value with ids that exist, and parameters that capabilities have. */
@@ -153,28 +175,48 @@ function substituted(world: HostileWorld, value: unknown, chance: Chance): unkno
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const entries = Object.entries(value).map(([name, part]) => {
     const known = world.known[name] ?? [];
-    if (name === 'parameters' || name === 'arguments') return [name, chance.pick(PARAMETERS)];
+    if (name === 'parameters' || name === 'arguments') return [name, parametersOf(world, part)];
     if (known.length > 0 && typeof part === 'string') return [name, chance.pick(known)];
     return [name, substituted(world, part, chance)];
   });
   return Object.fromEntries(entries);
 }
 
-const PARAMETERS: readonly object[] = [
-  { origin: 'SEA', destination: 'SFO', date: '2026-12-01', max_results: 1 },
-  { origin: 'SEA', destination: 'SFO' },
-  { airport: 'SEA' },
-  { flight_number: 'WR100', quote: 'bind_0', traveler: 'alice' },
-  { booking_id: 'BK-1' },
-  { booking_id: 'BK-1', amount: 12.34, reason: 'delay' },
-  { booking_id: 'BK-1', amount: 500, reason: 'delay' },
-  { route: 'SEA-SFO', date: '2026-12-01' },
-  { route: 'SEA-SFO', date: '2026-12-01', jets: 2 },
-  { pickup: 'the hotel' },
-  { hold_id: 'HD-1' },
-  { months: 1 },
-  {},
+/** A stream, with ids that each of its events repeats. */
+function streamed(value: unknown, chance: Chance): unknown {
+  const ids = { client_reference_id: hostileText(chance), task_id: chance.pick(TEXTS) };
+  return { ...(value as object), stream: true, ...(chance.is(0.5) && ids) };
+}
+
+/** With a quote that exists, where the capability takes one. */
+function parametersOf({ known }: HostileWorld, sent: unknown): unknown {
+  const [text] = known.parameters ?? [];
+  if (text === undefined) return sent;
+  const parameters = JSON.parse(text);
+  return 'quote' in parameters ? { ...parameters, quote: known.quote?.[0] } : parameters;
+}
+
+/** Capabilities with parameters that they take. */
+const CALLS: readonly Pick<HostileWorld['known'], 'capability' | 'name' | 'parameters'>[] = [
+  callOf('search_flights', { origin: 'SEA', destination: 'SFO', date: '2026-12-01' }),
+  callOf('search_flights', { origin: 'SEA', destination: 'SFO', date: '2026-12-01' }),
+  callOf('book_flight', { quote: '', passenger: 'Alice', seat: 'aisle' }),
+  callOf('buy_lounge_pass', { airport: 'SEA' }),
+  callOf('get_booking', { booking_id: 'BK-1000' }),
+  callOf('issue_refund', { booking_id: 'BK-1000', amount: 12.34, reason: 'delay' }),
+  callOf('issue_refund', { booking_id: 'BK-1000', amount: 500, reason: 'delay' }),
+  callOf('charter_jet', { route: 'SEA-SFO', date: '2026-12-01' }),
+  callOf('charter_fleet', { route: 'SEA-SFO', date: '2026-12-01', jets: 2 }),
+  callOf('request_taxi', { pickup: 'the hotel' }),
+  callOf('hold_seat', { flight_number: 'KX101' }),
+  callOf('release_seat', { hold_id: 'HD-1000' }),
+  callOf('plan_trip', { origin: 'SEA', destination: 'SFO', date: '2026-12-01' }),
+  callOf('export_report', { months: 1 }),
 ];
+
+function callOf(capability: string, parameters: object) {
+  return { capability: [capability], name: [capability], parameters: [JSON.stringify(parameters)] };
+}
 
 function formOf(world: HostileWorld, { name, body, by }: Target, chance: Chance): SentBody {
   if (body?.kind !== 'form') throw new Error(`Cannot make the form of ${name}: it is JSON`);
@@ -220,7 +262,6 @@ const TWISTS: readonly Twist[] = [
   (sent) => ({ target: sent.target.replace('/svc/', '/%73vc%2f') }),
   (sent) => ({ target: sent.target.replace(/.$/, '\f') }),
   (sent) => ({ target: `${sent.target}\xff\x80` }),
-  (sent) => ({ target: sent.target.replace(/.$/, '\t') }),
   (sent) => ({
     version: '1.0',
     headers: sent.headers.filter(([name]) => name !== 'transfer-encoding'),

@@ -76,7 +76,7 @@ export async function makeWorld(port: number, client: WireClient): Promise<Hosti
       invocation_id: [found.invocation_id],
       checkpoint_id: [sealed.checkpoint?.checkpoint_id ?? sealed.checkpoint_id ?? 'ckpt-0'],
       capability: CAPABILITIES,
-      quote: JSON.stringify(found).match(/bind[-_]\w+/g) ?? [],
+      quote: JSON.stringify(found).match(/bnd_\w+/g) ?? [],
     },
     session: await signedIn(port, client),
     honest: postOf('/svc/invoke/search_flights', honest.token, { parameters: TRIP }),
