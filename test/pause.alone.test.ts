@@ -60,8 +60,8 @@ for (const [closer, silentMs] of [
     const database = await freshDatabase();
     const place = newPlace(database.url);
     const store = closedAtEnd(await openStore(database.url));
-    const paused = await start(place, silentMs);
-    const other = await start(place, silentMs);
+    const paused = await start(place, { silentMs });
+    const other = await start(place, { silentMs });
     const { token } = await issue(paused.url, ALICE, EXCLUSIVE);
     const first = invoke(paused, token, 'linger', { ms: LINGER_MS });
     first.catch(() => undefined);

@@ -76,9 +76,9 @@ export async function startPostgres(dataBase = temporaryFolder()): Promise<Postg
     });
     const url = `postgres://${USER}@127.0.0.1:${port}/postgres`;
     await untilReady(url, server);
-    return { url, stop: () => stop(guard) };
+    return { url, stop: () => stopGuard(guard) };
   } catch (error) {
-    await stop(guard);
+    await stopGuard(guard);
     throw error;
   }
 }
@@ -182,14 +182,16 @@ done
 rm -rf "$1" "$2"
 `;
 
-function startGuard(folder: string, data: string): ChildProcess {
+/** Stops the server of the data and removes both folders when this process ends, however it ends. */
+export function startGuard(folder: string, data: string): ChildProcess {
   return spawn('sh', ['-c', GUARD, 'writ-postgres-guard', folder, data], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
 }
 
-async function stop(guard: ChildProcess): Promise<void> {
+/** Lets the guard do its work, and waits for it. */
+export async function stopGuard(guard: ChildProcess): Promise<void> {
   if (guard.exitCode !== null || guard.signalCode !== null) return;
 
   const ended = once(guard, 'exit');

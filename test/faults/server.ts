@@ -22,6 +22,8 @@ export interface FaultyServer {
   thaw(): void;
   /** Ends all connections and the server. */
   shutDown(): Promise<void>;
+  /** Ends the server at once, without a checkpoint: the next start recovers from its log. */
+  halt(): Promise<void>;
   startAgain(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -50,18 +52,19 @@ export async function startFaultyServer(): Promise<FaultyServer> {
     thaw() {
       for (const pid of frozen) signal(pid, 'SIGCONT');
     },
-    async shutDown() {
-      // What Ctrl-C sends: end connections, then end.
-      process.kill(postmaster(data), 'SIGINT');
-      while (existsSync(join(data, 'postmaster.pid'))) await sleep(POLL_MS);
-    },
+    // What Ctrl-C sends: end connections, then end.
+    shutDown: () => endBy(data, 'SIGINT'),
+    halt: () => endBy(data, 'SIGQUIT'),
     async startAgain() {
-      const { uid, gid } = statSync(data);
-      const [command = '', ...args] = commandLine(data);
-      spawn(command, args, { uid, gid, detached: true, stdio: 'ignore' }).unref();
+      run(commandLine(data), data);
       await untilReady(url);
     },
   };
+}
+
+async function endBy(data: string, name: NodeJS.Signals): Promise<void> {
+  process.kill(postmaster(data), name);
+  while (existsSync(join(data, 'postmaster.pid'))) await sleep(POLL_MS);
 }
 
 async function pidsOf(url: string, condition: string): Promise<number[]> {
@@ -76,8 +79,14 @@ function postmaster(data: string): number {
   return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
 }
 
+/** Starts a server as the owner of its data. */
+export function run([command = '', ...args]: readonly string[], data: string): void {
+  const { uid, gid } = statSync(data);
+  spawn(command, args, { uid, gid, detached: true, stdio: 'ignore' }).unref();
+}
+
 /** As the server noted it when it started: each argument after the first is quoted. */
-function commandLine(data: string): string[] {
+export function commandLine(data: string): string[] {
   const [command = '', ...rest] = readFileSync(join(data, 'postmaster.opts'), 'utf8')
     .trim()
     .split(' "');
@@ -93,7 +102,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-async function untilReady(url: string): Promise<void> {
+export async function untilReady(url: string): Promise<void> {
   for (;;) {
     try {
       await runSql(url, 'SELECT 1');

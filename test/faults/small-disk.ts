@@ -57,6 +57,11 @@ export function makeDisk(size: string, owner?: { uid: number; gid: number }): Sm
   };
 }
 
+/** Only while no file there is open for writing. */
+export function remountReadOnly(folder: string): void {
+  run('mount', ['-o', 'remount,ro', folder]);
+}
+
 /** Why files cannot be limited, and the limit lifted, here; undefined when they can. */
 export function whyNoLimit(): string | undefined {
   const isThere = spawnSync(PRLIMIT, ['--version']).status === 0;

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build, defaultServerConditions } from 'vite';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
@@ -32,6 +32,8 @@ export interface Place {
   readonly store: string;
   readonly keys: string;
   readonly effects: string;
+  /** Where the mark of the log is. A service with one seals its log. */
+  readonly mark?: string | undefined;
 }
 
 export function newPlace(store?: string): Place {
@@ -45,19 +47,53 @@ export function newPlace(store?: string): Place {
   };
 }
 
+/** A place of a service that seals its log. */
+export function newSealedPlace(store?: string): Place {
+  const place = newPlace(store);
+  return { ...place, mark: `sqlite:${join(dirname(place.effects), 'mark/mark.db')}` };
+}
+
+/** How one process differs from the others. */
+export interface Life {
+  /** In milliseconds: how long another process may be silent before it counts as dead. */
+  readonly silentMs?: number | undefined;
+  /** How often the log is sealed, ISO 8601. */
+  readonly cadence?: string | undefined;
+  /** A command that runs the command given to it as arguments. */
+  readonly under?: readonly string[] | undefined;
+  /** Modules that Node loads first. */
+  readonly preload?: readonly string[] | undefined;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
+}
+
 export interface Running {
   readonly url: string;
+  readonly pid: number;
+  /** Whether the process has ended, by whatever. */
+  hasEnded(): boolean;
   signal(name: NodeJS.Signals): void;
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export async function start({ store, keys, effects }: Place, silentMs?: number): Promise<Running> {
-  const more = silentMs === undefined ? [] : [String(silentMs)];
-  const args = [join(BUNDLE, 'program.js'), store, keys, effects, ...more];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function start(place: Place, life: Life = {}): Promise<Running> {
+  const { under = [], preload = [], environment = {}, ...rest } = life;
+  const [command = '', ...args] = [
+    ...under,
+    process.execPath,
+    ...preload.flatMap((path) => ['--import', path]),
+    join(BUNDLE, 'program.js'),
+    JSON.stringify({ ...place, ...rest }),
+  ];
+  const child = spawn(command, args, {
+    // The program ends with its input, so it does not outlive the process that started it.
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, ...environment },
+  });
+  child.stdin?.on('error', () => undefined);
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
+    if (hasEnded()) return;
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
@@ -66,6 +102,8 @@ export async function start({ store, keys, effects }: Place, silentMs?: number):
   const url = await addressOf(child);
   return {
     url,
+    pid: child.pid as number,
+    hasEnded,
     signal: (name) => void child.kill(name),
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
@@ -95,7 +133,7 @@ export function post(
   url: string,
   bearer: string,
   body: object,
-  headers: object = {},
+  { headers = {}, signal }: { headers?: object; signal?: AbortSignal } = {},
 ): Promise<Response> {
   return fetch(url, {
     method: 'POST',
@@ -105,5 +143,6 @@ export function post(
       ...headers,
     },
     body: JSON.stringify(body),
+    ...(signal && { signal }),
   });
 }

@@ -1,14 +1,15 @@
 /**
- * One service process for tests that kill or pause it: `program.ts <store> <keys> <effects> [<silentMs>]`.
+ * One service process for tests that kill or pause it: `program.ts '{"store":…,"keys":…,"effects":…}'`.
  *
  * Its first capability costs ten dollars and has an effect that can be counted from outside: a line in
  * the file of effects, which says whose call it was. A composed one costs fifteen. Silence counts as death much sooner than in
- * production, so that a test sees the recovery of what a killed process left.
+ * production, so that a test sees the recovery of what a killed process left. With a mark it seals its log. It ends
+ * with its input, which also comes when the test that started it dies.
  *
  * @module
  */
 
-import { appendFileSync } from 'node:fs';
+import { openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { configOf } from '../../src/config/config.ts';
 import { createHttpServer } from '../../src/http/server.ts';
@@ -18,9 +19,11 @@ import { system } from '../../src/platform.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
+import { sealStore } from '../../src/service/rows/row-seal.ts';
 import { createRuntime } from '../../src/service/runtime.ts';
-import { openStore } from '../../src/storage/open.ts';
+import { openMark, openStore } from '../../src/storage/open.ts';
 import { SETTINGS } from './principals.ts';
+import type { Life, Place } from './processes.ts';
 
 /** In milliseconds. Four heartbeats, as in production. */
 const HEARTBEAT_MS = 250;
@@ -32,7 +35,21 @@ const LEASE_MS = 1_000;
 /** In milliseconds: long enough that a kill often falls between admission and settlement. */
 const WORK_MS = 20;
 
-const [store = '', keys = '', effects = '', silentMs = SILENT_MS] = process.argv.slice(2);
+/** ISO 8601: so often that most kills fall near a seal. */
+const CADENCE = 'PT0.2S';
+
+const given = JSON.parse(process.argv[2] ?? '') as Place & Pick<Life, 'silentMs' | 'cadence'>;
+const { store, keys, effects, silentMs = SILENT_MS, cadence = CADENCE } = given;
+
+process.stdin.on('end', () => process.exit(1));
+process.stdin.resume();
+
+/** Open from the beginning: an effect does not depend on how many files may still be opened. */
+const file = openSync(effects, 'a');
+
+function note(line: string): void {
+  writeSync(file, `${line}\n`);
+}
 
 const pay = defineCapability({
   name: 'pay',
@@ -42,7 +59,7 @@ const pay = defineCapability({
   cost: { certainty: 'fixed', financial: { currency: 'USD', amount: 10 } },
   async handler(_parameters, { client_reference_id, invocation_id }) {
     await sleep(Math.random() * WORK_MS);
-    appendFileSync(effects, `${client_reference_id} ${invocation_id}\n`);
+    note(`${client_reference_id} ${invocation_id}`);
     await sleep(Math.random() * WORK_MS);
     return { paid: true };
   },
@@ -55,9 +72,9 @@ const linger = defineCapability({
   minimum_scope: ['w.use'],
   inputs: [{ name: 'ms', type: 'integer' }],
   async handler({ ms }, { invocation_id }) {
-    appendFileSync(effects, `begun ${invocation_id}\n`);
+    note(`begun ${invocation_id}`);
     await sleep(ms);
-    appendFileSync(effects, `done ${invocation_id}\n`);
+    note(`done ${invocation_id}`);
     return {};
   },
 });
@@ -71,7 +88,7 @@ const hold = defineCapability({
   cost: { certainty: 'fixed', financial: { currency: 'USD', amount: 15 } },
   async handler(_parameters, { invocation_id, cost }) {
     await sleep(Math.random() * WORK_MS);
-    appendFileSync(effects, `held ${invocation_id}\n`);
+    note(`held ${invocation_id}`);
     cost({ currency: 'USD', amount: 15 });
     await sleep(Math.random() * WORK_MS);
     return { id: invocation_id };
@@ -122,25 +139,32 @@ const trip = defineCapability({
   },
 });
 
-const config = configOf({ ...SETTINGS, keys }, process.cwd());
+const config = configOf({ ...SETTINGS, keys, rate_limits: 'off' }, process.cwd());
+const mark = given.mark === undefined ? undefined : await openMark(given.mark);
 const opened = await openStore(store);
 const keyring = await openKeyring(
   { folder: keys },
   { now: () => new Date(), onWarning: () => undefined },
 );
+await sealStore({
+  ...{ store: opened, rows: keyring.rows, serviceId: 'test-world', isKept: true, adopt: false },
+  onWarning: () => undefined,
+});
 let url = '';
 const runtime = await createRuntime({
   definition: createService({
     id: 'test-world',
     capabilities: [pay, linger, hold, release, confirm, trip],
+    ...(mark && { trust: { level: 'anchored' as const, anchoring: { cadence } } }),
   }),
   config,
   store: opened,
   keyring,
+  mark,
   log: createLog('silent'),
   platform: system,
   baseUrl: () => url,
-  recovery: { intervalMs: HEARTBEAT_MS, silentMs: Number(silentMs) },
+  recovery: { intervalMs: HEARTBEAT_MS, silentMs },
   leaseMs: LEASE_MS,
 });
 const app = createHttpServer(runtime);
@@ -151,5 +175,7 @@ process.once('SIGTERM', async () => {
   await app.close();
   await runtime.close();
   keyring.close();
+  await mark?.close();
   await opened.close();
+  process.exit(0);
 });

@@ -131,6 +131,7 @@ const WHILE_WITHHELD = {
   logId: 'goes_on',
   nodes: 'goes_on',
   now: 'goes_on',
+  onOtherCopy: 'goes_on',
   openIntents: 'goes_on',
   origins: 'goes_on',
   probe: 'goes_on',

@@ -3,10 +3,10 @@
  * request.
  *
  * One of several replicas seals at the cadence; the store decides which. Every replica compares the
- * log with what was signed: before anything is written at the start, on every turn, and when
- * readiness is asked for. A log that does not extend what was signed is withheld (`withheld.ts`)
- * until it does. If the store or the mark becomes unreachable after the first comparison, the tree
- * is not signed, and the log is not withheld.
+ * log with what was signed: before anything is written at the start, before anything is written to
+ * another copy of the database, on every turn, and when readiness is asked for. A log that does not
+ * extend what was signed is withheld (`withheld.ts`) until it does. If the store or the mark becomes
+ * unreachable after the comparison, the tree is not signed, and the log is not withheld.
  *
  * @module
  */
@@ -15,6 +15,7 @@ import type { CheckpointRecord } from '../../domain/log/checkpoint.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
 import type { Platform } from '../../platform.ts';
 import { MarkDamaged } from '../../storage/port/mark.ts';
+import { StoreUnavailable } from '../../storage/port/store.ts';
 import { repeated } from '../pace/repeated.ts';
 import { compareLog, SealingRefused, seenElsewhere } from './compare-log.ts';
 import { followMark, type SealOptions, sealNext } from './seal.ts';
@@ -71,8 +72,7 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   const { store, platform, log, instanceId } = options;
   const cadenceMs = cadenceOf(options.cadence);
   const leadMs = Math.max(3 * cadenceMs, LEAD_MIN_MS);
-  let state: SealingState = { refused: UNCOMPARED };
-  let loggedKind: string | undefined;
+  const standing = createStanding(log);
   let queue: Promise<unknown> = Promise.resolve();
 
   /** Runs one work at a time. A request is answered by work that began after it. */
@@ -84,15 +84,14 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   /** A refusal ends only when the mark and the witness agree too. */
   const compare = async () => {
     const compared = await compareLog(options);
-    if (compared && state.refused !== undefined) await seenElsewhere(options, compared);
+    if (compared && standing.isRefused()) await seenElsewhere(options, compared);
     await options.onCompared?.();
   };
   const attempt = async () => {
-    if (state.refused !== undefined) await compare();
+    if (standing.isRefused()) await compare();
     const { checkpoint, isNew } = await sealNext(options);
     await options.onCompared?.();
-    state = { checkpoint };
-    loggedKind = undefined;
+    standing.sealed(checkpoint);
     const { sequence, size } = checkpoint;
     if (isNew) {
       log.debug({ sequence, entries: size }, 'sealed a checkpoint');
@@ -100,7 +99,66 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
     }
     return checkpoint;
   };
-  const recordFailure = (error: Error) => {
+  const seal = () =>
+    inTurn(attempt).catch((error) => {
+      standing.failed(error);
+      throw error;
+    });
+  const look = rarely(platform, LOOK_MS, () =>
+    inTurn<unknown>(standing.isRefused() ? attempt : compare).catch(standing.failed),
+  );
+  const turn = async () => {
+    const now = store.now();
+    const leads = await store.lead('seal', instanceId, now, new Date(now.getTime() + leadMs));
+    if (leads || standing.isRefused()) await attempt();
+    else {
+      await followMark(options);
+      await options.onCompared?.();
+    }
+  };
+  const failed = (error: unknown) => standing.failed(error as Error);
+  const turns = repeated(platform, () => inTurn(turn), cadenceMs, failed);
+  const retries = repeated(
+    platform,
+    async () => {
+      if (standing.isRefused()) await look();
+    },
+    RETRY_MS,
+    failed,
+  );
+
+  const compareCopy = () => inTurn(() => compareWhole(options));
+  const forgetCopies = store.onOtherCopy?.(() => standing.compareAnew(compareCopy));
+  await seal().catch(() => undefined);
+  return {
+    seal,
+    state: standing.state,
+    look,
+    async stop() {
+      forgetCopies?.();
+      await Promise.all([turns.stop(), retries.stop()]);
+      await queue;
+    },
+  };
+}
+
+/** Whether the log may grow, and what was sealed last. */
+interface Standing {
+  state(): SealingState;
+  isRefused(): boolean;
+  sealed(checkpoint: CheckpointRecord): void;
+  failed(error: Error): void;
+  /** The log is withheld until this comparison with another copy of the database has succeeded. */
+  compareAnew(compare: () => Promise<void>): Promise<void>;
+}
+
+function createStanding(log: SealerOptions['log']): Standing {
+  let state: SealingState = { refused: UNCOMPARED };
+  let loggedKind: string | undefined;
+  /** Copies of the database that were not compared yet. */
+  let uncompared = 0;
+
+  function failed(error: Error): void {
     const isRefused = error instanceof SealingRefused || error instanceof MarkDamaged;
     if (isRefused) state = { ...state, refused: error.message };
     // A log that was never compared stays withheld, because it may be the wrong one.
@@ -110,45 +168,40 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
     const kind = error.message.replaceAll(/\d+/g, '');
     if (loggedKind !== kind) log.error({ err: error }, 'could not seal the log');
     loggedKind = kind;
-  };
-  const seal = () =>
-    inTurn(attempt).catch((error) => {
-      recordFailure(error);
-      throw error;
-    });
-  const look = rarely(platform, LOOK_MS, () =>
-    inTurn<unknown>(state.refused === undefined ? compare : attempt).catch(recordFailure),
-  );
-  const turn = async () => {
-    const now = store.now();
-    const leads = await store.lead('seal', instanceId, now, new Date(now.getTime() + leadMs));
-    if (leads || state.refused !== undefined) await attempt();
-    else {
-      await followMark(options);
-      await options.onCompared?.();
-    }
-  };
-  const failed = (error: unknown) => recordFailure(error as Error);
-  const turns = repeated(platform, () => inTurn(turn), cadenceMs, failed);
-  const retries = repeated(
-    platform,
-    async () => {
-      if (state.refused !== undefined) await look();
-    },
-    RETRY_MS,
-    failed,
-  );
+  }
 
-  await seal().catch(() => undefined);
   return {
-    seal,
     state: () => state,
-    look,
-    async stop() {
-      await Promise.all([turns.stop(), retries.stop()]);
-      await queue;
+    isRefused: () => state.refused !== undefined,
+    sealed(checkpoint) {
+      loggedKind = undefined;
+      // What was sealed on the copy before says nothing about this one.
+      if (uncompared === 0) state = { checkpoint };
+    },
+    failed,
+    async compareAnew(compare) {
+      const { checkpoint } = state;
+      uncompared += 1;
+      state = { refused: OTHER_COPY };
+      log.warn({}, 'the address of the store leads to another copy of the database');
+      try {
+        await compare();
+        // Before the first seal of this process the log stays withheld, as at every start.
+        if (checkpoint && uncompared === 1) state = { checkpoint };
+      } catch (error) {
+        failed(error as Error);
+      }
+      uncompared -= 1;
     },
   };
+}
+
+/** As at a start. Rejects also when other processes changed the log meanwhile. */
+async function compareWhole(options: SealerOptions): Promise<void> {
+  const compared = await compareLog(options);
+  if (!compared) throw new StoreUnavailable('Cannot compare the log: it was changed meanwhile');
+  await seenElsewhere(options, compared);
+  await options.onCompared?.();
 }
 
 /** Calls within `everyMs` of the last end share its result. */
@@ -171,6 +224,7 @@ function rarely(
 }
 
 const UNCOMPARED = 'the log was not compared with what was signed';
+const OTHER_COPY = `the address of the store leads to another copy of the database: ${UNCOMPARED}`;
 
 function cadenceOf(text: string): number {
   const milliseconds = parseDuration(text) ?? CADENCE_MAX_MS;

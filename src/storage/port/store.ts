@@ -81,6 +81,13 @@ export interface Store
   /** Proves with a real write that the store accepts writes now. Rejects when it does not. */
   probe(): Promise<void>;
 
+  /**
+   * Where a store can find that its address leads to another copy of the database than before, such as a standby
+   * that was promoted: calls `compare` then. Until it settles, and until every call that began before has ended,
+   * transitions reject with `StoreUnavailable`. Reads and `sequence` go on. Returns what ends the calls of `compare`.
+   */
+  onOtherCopy?(compare: () => Promise<unknown>): () => void;
+
   /** Finishes accepted calls, then releases the store. Later calls reject with `StoreUnavailable`. */
   close(): Promise<void>;
 }

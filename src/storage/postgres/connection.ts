@@ -12,6 +12,7 @@
 import pg from 'pg';
 import type { Platform } from '../../platform.ts';
 import { StoreUnavailable } from '../port/store.ts';
+import type { Copies } from './copies.ts';
 import { failureOf, isConnectionLoss, isTie, type Stage } from './failure.ts';
 import { type Address, type PostgresSettings, readAddress } from './options.ts';
 import { startupOptions, timeoutsOf } from './schema/session.ts';
@@ -40,6 +41,8 @@ export interface Database {
   reading<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   /** Several statements that commit together when `work` returns. It runs again after a deadlock. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
+  /** Asks a server which copy it is, for connections that a pooler may have moved. */
+  look(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -55,10 +58,21 @@ const KEEPALIVE_AFTER_MS = 10_000;
 /** An idle connection costs the server memory; opening one costs a caller milliseconds. */
 const IDLE_TIMEOUT_MS = 30_000;
 
-export function openDatabase(url: string, settings: PostgresSettings, size: number): Database {
+/** Which copy of the database connections lead to, and whether changes wait while a new one is compared. */
+export interface Watched {
+  readonly copies: Copies;
+  readonly changesWait: boolean;
+}
+
+export function openDatabase(
+  url: string,
+  settings: PostgresSettings,
+  size: number,
+  watched?: Watched,
+): Database {
   const address = readAddress(url);
   const { isPrepared } = address;
-  const pool = new pg.Pool(poolConfig(address, settings, size));
+  const pool = new pg.Pool({ ...poolConfig(address, settings, size), ...looking(watched?.copies) });
   // The pool replaces idle connections that end; no caller is waiting for them.
   pool.on('error', () => {});
   // The pool listens only to idle connections: without this a loss in use would end the process.
@@ -66,13 +80,14 @@ export function openDatabase(url: string, settings: PostgresSettings, size: numb
 
   const named = (statement: Statement): Statement =>
     isPrepared ? statement : { ...statement, name: '' };
+  const place: Place = { pool, named, watched };
 
   async function single<Row extends object>(
     stage: Stage,
     statement: Statement,
     values: readonly unknown[],
   ): Promise<Row[]> {
-    const client = await acquire(pool);
+    const client = await acquire(place, stage);
     return runOn<Row>(client, stage, named(statement), values).then(
       (rows) => {
         client.release();
@@ -89,8 +104,19 @@ export function openDatabase(url: string, settings: PostgresSettings, size: numb
     platform: settings.platform,
     read: (statement, values = []) => single('read', statement, values),
     write: (statement, values = []) => untied(() => single('sent', statement, values)),
-    reading: (work) => inTransaction({ pool, named }, work, 'read'),
-    transaction: (work) => untied(() => inTransaction({ pool, named }, work, 'sent')),
+    reading: (work) => inTransaction(place, work, 'read'),
+    transaction: (work) => untied(() => inTransaction(place, work, 'sent')),
+    async look() {
+      if (!watched) return;
+      const client = await acquire(place, 'read');
+      await watched.copies.look(client).then(
+        () => client.release(),
+        (error: unknown) => {
+          client.release(true);
+          throw failureOf(error, 'read');
+        },
+      );
+    },
     close: () => pool.end(),
   };
 }
@@ -105,20 +131,49 @@ async function untied<Result>(attempt: () => Promise<Result>): Promise<Result> {
   }
 }
 
-async function acquire(pool: pg.Pool): Promise<pg.PoolClient> {
+interface Place {
+  readonly pool: pg.Pool;
+  readonly named: (statement: Statement) => Statement;
+  readonly watched: Watched | undefined;
+}
+
+/** Before a new connection is used. */
+function looking(copies: Copies | undefined): pg.PoolConfig {
+  if (!copies) return {};
+  return { verify: (client, done) => void copies.look(client).then(() => done(), done) };
+}
+
+async function acquire({ pool, watched }: Place, stage: Stage): Promise<pg.PoolClient> {
   try {
-    return await pool.connect();
+    let client = await pool.connect();
+    while (watched && !watched.copies.isCurrent(client)) {
+      client.release(true);
+      client = await pool.connect();
+    }
+    refuseUncompared(client, watched, stage);
+    return client;
   } catch (error) {
     throw failureOf(error, 'unsent');
   }
 }
 
+function refuseUncompared(client: pg.PoolClient, watched: Watched | undefined, stage: Stage): void {
+  if (!watched?.changesWait || stage === 'read') return;
+  try {
+    watched.copies.refuseUncompared();
+  } catch (error) {
+    client.release();
+    throw error;
+  }
+}
+
 async function inTransaction<Result>(
-  { pool, named }: { pool: pg.Pool; named(statement: Statement): Statement },
+  place: Place,
   work: (session: Session) => Promise<Result>,
   ending: Stage,
 ): Promise<Result> {
-  const client = await acquire(pool);
+  const { named } = place;
+  const client = await acquire(place, ending);
   const session: Session = {
     // A failure before the commit was sent means that nothing happened.
     run: (statement, values = []) => runOn(client, 'unsent', named(statement), values),

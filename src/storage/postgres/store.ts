@@ -23,6 +23,7 @@ import { createSettlement } from './calls/settlement.ts';
 import { startClock } from './clock.ts';
 import { createConnected } from './connected.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
+import { createCopies } from './copies.ts';
 import { createDeclarations } from './declarations.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createIdentities } from './identities.ts';
@@ -46,11 +47,20 @@ export type { PostgresOptions } from './options.ts';
 /** One for the sequencer, one for queries that wait for it and for the clock. */
 const BACKGROUND_POOL_SIZE = 2;
 
+/** In milliseconds: how often a server is asked which copy it is, beside each new connection. */
+const LOOK_MS = 5_000;
+
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
   const settings = settingsOf(options);
   const poolSize = readAddress(url).poolSize ?? settings.poolSize;
-  const requests = openDatabase(url, settings, poolSize);
-  const background = openDatabase(url, settings, BACKGROUND_POOL_SIZE);
+  const { run, finish, pending } = createLifetime();
+  const copies = createCopies(pending);
+  const requests = openDatabase(url, settings, poolSize, { copies, changesWait: true });
+  // Its changes depend on nothing that was read from an earlier copy.
+  const background = openDatabase(url, settings, BACKGROUND_POOL_SIZE, {
+    copies,
+    changesWait: false,
+  });
   try {
     await refuseOtherSession(background, settings);
     const logId = await migrate(background, settings);
@@ -58,11 +68,15 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     const sequencer = startSequencer(background, settings);
     const { resolveTimeoutMs } = settings;
     const operations = operationsOf(requests, sequencer, { now: clock.now, resolveTimeoutMs });
-    const { run, finish } = createLifetime();
+    const { platform } = settings;
+    // Other queries report a database that does not answer.
+    const looks = platform.every(LOOK_MS, () => void background.look().catch(() => undefined));
+    looks.unref();
 
     async function closeAll(): Promise<void> {
       await finish();
       clock.stop();
+      platform.cancel(looks);
       await sequencer.stop();
       await Promise.all([requests.close(), background.close()]);
     }
@@ -71,6 +85,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       logId,
       now: clock.now,
       backlog: sequencer.backlog,
+      onOtherCopy: copies.watch,
       ...noticed(operations, run, sequencer),
       close() {
         closing ??= closeAll();
@@ -83,7 +98,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
 }
 
-type Operations = Omit<Store, 'logId' | 'now' | 'backlog' | 'close'>;
+type Operations = Omit<Store, 'logId' | 'now' | 'backlog' | 'onOtherCopy' | 'close'>;
 
 function operationsOf(
   database: Database,
@@ -185,6 +200,8 @@ function noticed(operations: Operations, run: Lifetime['run'], sequencer: Sequen
 
 interface Lifetime {
   run<Result>(call: () => Promise<Result>): Promise<Result>;
+  /** Waits for the calls that run now. */
+  pending(): Promise<unknown>;
   /** Refuses new calls and waits for running ones. */
   finish(): Promise<void>;
 }
@@ -202,6 +219,7 @@ function createLifetime(): Lifetime {
       result.then(forget, forget);
       return result;
     },
+    pending: () => Promise.allSettled(running),
     async finish() {
       isOpen = false;
       await Promise.allSettled(running);
