@@ -47,7 +47,12 @@ export function makeDisk(size: string, owner?: { uid: number; gid: number }): Sm
     folder,
     fill(bytesLeft) {
       const { bavail, bsize } = statfsSync(folder);
-      writeFileSync(join(folder, 'ballast'), new Uint8Array(bavail * bsize - bytesLeft));
+      try {
+        writeFileSync(join(folder, 'ballast'), new Uint8Array(bavail * bsize - bytesLeft));
+      } catch (error) {
+        // A process under load takes the last bytes itself: the disk is full all the same.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      }
     },
     grow: () => run('mount', ['-o', 'remount,size=256m', folder]),
     remove() {
@@ -71,6 +76,11 @@ export function whyNoLimit(): string | undefined {
 /** A command that runs the one after it with files of at most so many bytes. */
 export function underLimit(bytes: number): string[] {
   return [PRLIMIT, `--fsize=${bytes}:unlimited`];
+}
+
+/** From now on this process has at most so many files and connections open. */
+export function limitFiles(pid: number, files: number): void {
+  run(PRLIMIT, [`--pid=${pid}`, `--nofile=${files}:${files}`]);
 }
 
 export function liftLimit(pid: number): void {
