@@ -81,6 +81,8 @@ const TOOLS = {
   vectors: [...SOURCES, 'scripts/vectors.ts'],
   simulate: [...SOURCES, 'scripts/simulate.ts'],
   mutants: [...SOURCES, 'scripts/mutants.ts'],
+  kills: [...SOURCES, 'scripts/kills.ts'],
+  rolling: [...SOURCES, 'scripts/rolling.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
@@ -111,6 +113,8 @@ const VERBS = {
   vectors: (args) => run('vectors', args),
   simulate: (args) => run('simulate', args),
   mutants: (args) => run('mutants', args),
+  kills: (args) => run('kills', args),
+  rolling: async (args) => (await build()) || run('rolling', args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);
