@@ -27,7 +27,9 @@ export interface CheckerOptions {
 
 /** The methods of the store that return promises. */
 export type Method = {
-  [Name in keyof Store]: Store[Name] extends (...args: never[]) => Promise<unknown> ? Name : never;
+  [Name in keyof Store]-?: Store[Name] extends (...args: never[]) => Promise<unknown>
+    ? Name
+    : never;
 }[keyof Store];
 
 /** A call that the store executed. */
