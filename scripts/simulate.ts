@@ -216,8 +216,16 @@ async function runSlice(): Promise<number> {
     told = Date.now();
   };
   let seed = Number(values.from);
+  let current: { mode: StoreMode; seed: number } | undefined;
+  // A promise that nothing awaits is a defect of the seed that runs.
+  process.on('unhandledRejection', (error) => {
+    say(`seed ${current?.seed} ${current?.mode}: ${(error as Error).stack}`);
+    if (current) process.send?.({ kind: 'broken', ...current } satisfies FromChild);
+    process.exitCode = 1;
+  });
   for (let count = 0; count < seeds && Date.now() < end; count++) {
     for (const mode of modes()) {
+      current = { mode, seed };
       const run = await runSeed(seed, { ...narrowing(), mode });
       if (run.broken) {
         process.send?.({ kind: 'broken', mode, seed } satisfies FromChild);

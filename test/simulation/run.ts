@@ -118,9 +118,13 @@ export async function runSeed(seed: number, options: RunOptions): Promise<RunRep
   stage.faults.begin();
   const acts = performedActs(chance, options, stage.replicas.length);
   const clients = startClients(stage, acts);
-  await world.run(() => events.isBroken() || clients.areDone() || world.now() > BEGIN + ACTS_MS);
-  run.calm();
-  await rest(run, clients);
+  try {
+    await world.run(() => events.isBroken() || clients.areDone() || world.now() > BEGIN + ACTS_MS);
+    run.calm();
+    await rest(run, clients);
+  } catch (error) {
+    events.found(error);
+  }
   for (const replica of stage.replicas) replica.owner().isAlive = false;
   run.place.close();
   const { counts, trace, broken } = events.report();
@@ -245,6 +249,7 @@ function createEvents(options: RunOptions, { ms, latest }: Times) {
   const counts = { admitted: 0, effects: 0, crashes: 0 };
   const trace: string[] = [];
   let broken: RunReport['broken'];
+  /** An error that is no broken rule is a defect, and breaks the run too. */
   const found = (error: unknown) => {
     const { invariant = 'defect', message } = error as Error & { invariant?: string };
     broken ??= { invariant, message };
@@ -266,6 +271,7 @@ function createEvents(options: RunOptions, { ms, latest }: Times) {
   };
   return {
     emit,
+    found,
     isBroken: () => broken !== undefined,
     log(replica: number, level: string, facts: unknown, message: string) {
       if (!isTraced || level === 'debug') return;
