@@ -9,7 +9,7 @@
 import type { Chance } from '../simulation/chance.ts';
 
 /** Stands in every text that a page might show. A page that contains it as markup has not escaped it. */
-export const CANARY = '"><canary x=\'';
+const CANARY = '"><canary x=\'';
 
 /** What a header would be called that a line break smuggled into an answer. */
 export const CANARY_HEADER = 'x-canary';
@@ -69,7 +69,7 @@ export const TEXTS: readonly string[] = [
   CANARY,
 ];
 
-export const NUMBERS: readonly number[] = [
+const NUMBERS: readonly number[] = [
   0,
   -0,
   1,
@@ -90,7 +90,7 @@ export const NUMBERS: readonly number[] = [
 ];
 
 /** Names that mean something to JavaScript, to us, or to a store. */
-export const NAMES: readonly string[] = [
+const NAMES: readonly string[] = [
   ...['constructor', 'prototype', 'toString', 'valueOf', 'toJSON', 'then', 'length', '0', ''],
   ...['svc_approval_grant', 'svc_x', 'svc/task_id', '_meta', 'token', 'capability', 'parameters'],
   ...['success', 'failure', 'budget', 'max_amount', 'currency', 'subject', 'scope', 'a b', '$ref'],
@@ -113,7 +113,7 @@ function wide(count: number): object {
   return Object.fromEntries(Array.from({ length: count }, (_, place) => [`k${place}`, place]));
 }
 
-export function hostileValue(chance: Chance): unknown {
+function hostileValue(chance: Chance): unknown {
   const kinds: readonly (() => unknown)[] = [
     () => hostileText(chance),
     () => hostileText(chance),

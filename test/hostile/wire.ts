@@ -38,7 +38,7 @@ export interface WireClient {
 }
 
 /** A length that the bytes do not have is written by the caller. */
-export function bytesOf(sent: Sent): Buffer {
+function bytesOf(sent: Sent): Buffer {
   const { method, target, version = '1.1', headers, body } = sent;
   const has = (name: string) => headers.some(([each]) => each.toLowerCase() === name);
   const lines = headers.map(([name, value]) => `${name}: ${value}`);
