@@ -88,6 +88,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'grant-use-not-compared-under-the-lock',
+    unreached:
+      'seed 59 of an earlier mix of acts found it, none of the first 120 of this one; test/store-races.test.ts races for a use',
     mode: 'sqlite',
     why: 'two calls that both saw the last use of a grant both take it',
     found: ['grant-uses'],
@@ -119,6 +121,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'grant-expiry-not-compared-under-the-lock',
+    unreached:
+      'nothing waits between the check of a grant and its admission, because every approver is configured; the store contract has the case',
     mode: 'sqlite',
     why: 'a grant that expires between the check and the admission is still used',
     found: ['grant-uses'],
@@ -145,6 +149,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'expiry-not-compared-under-the-lock',
+    unreached:
+      'not found in 200 seeds: few calls wait between the check of a token and its admission; the store contract has the case',
     mode: 'sqlite',
     why: 'a token that expires between the check and the admission still acts',
     found: ['expired'],
@@ -158,6 +164,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'child-of-a-revoked-parent',
+    unreached:
+      'not found in 200 seeds: a delegation and a revocation of its parent seldom meet; the store contract has the case',
     mode: 'sqlite',
     why: 'a delegation that races with a revocation escapes it',
     found: ['revoked', 'expired'],
@@ -248,6 +256,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lease-without-fence',
+    unreached:
+      'not found in 200 seeds: it takes a pause longer than the lease and a second call under the same token; the store contract has the case',
     mode: 'sqlite',
     why: 'a call that lost its lease to another one still records a success',
     found: ['one-fence'],
@@ -264,6 +274,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'composition-resumed-twice',
+    unreached:
+      'not found in 200 seeds: it takes a pause in the middle of a composed call; the store contract has the case',
     mode: 'sqlite',
     why: 'two processes continue one composed call, because an adopted call keeps its former owner',
     found: ['step-once'],
@@ -305,6 +317,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leaf-not-undone',
+    unreached: 'not hunted yet; src/storage/sqlite/log.test.ts has the case',
     mode: 'sqlite',
     why: 'a transition that is undone leaves its leaf in the tree',
     found: ['log-contiguous', 'checkpoints'],
