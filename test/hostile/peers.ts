@@ -103,7 +103,6 @@ export const PEERS: readonly Peer[] = [
   saying('sends a chunk of no size', `${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`),
   saying('speaks no HTTP', 'hello\r\n\r\n'),
   saying('greets with TLS', '\x15\x03\x01\x00\x02\x02\x28'),
-  saying('answers with a status of 99', 'HTTP/1.1 099 No\r\n\r\n'),
   saying('puts a null into a header', `${OK}A: \0\r\n\r\n{}`),
 ];
 

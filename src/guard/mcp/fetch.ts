@@ -66,6 +66,7 @@ function refusedUrl(url: URL, inside: boolean): string | undefined {
   return undefined;
 }
 
+const UNANSWERED = 'the connection ended without an answer';
 const OUTSIDE = 'plain http may not leave the network: expected https';
 const REFUSED =
   'its name resolves to an inside address without "inside: true", or outside without https';
@@ -111,6 +112,8 @@ function exchange(options: FetchOptions, url: URL, init: RequestInit): Promise<R
     request.on('close', () => {
       platform.cancel(timer);
       for (const signal of signals) signal?.removeEventListener('abort', leave);
+      // A server that switches to another protocol gives neither an answer nor an error.
+      reject(new UpstreamFault(UNANSWERED, { mayHaveActed: wasConnected }));
     });
     request.on('socket', (socket) => {
       socket.once(isPlain ? 'connect' : 'secureConnect', () => {

@@ -130,6 +130,10 @@ export function exchange(url: URL, call: Exchange): Promise<OutboundAnswer> {
     });
     const failed = (error: NodeJS.ErrnoException) => end(error.message, error.code ?? '', error);
     request.on('error', failed);
+    // A server that switches to another protocol gives neither an answer nor an error.
+    request.on('close', () => {
+      if (status === undefined) end('the connection ended without an answer', '');
+    });
     request.on('response', (response) => {
       status = response.statusCode;
       const body = growingBuffer(call.bytesMax);
