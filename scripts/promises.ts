@@ -134,7 +134,7 @@ export const PROMISES: readonly Promised[] = [
       'test/log/recover.test.ts',
       'test/log/seal.test.ts',
       'test/log/other-copy.test.ts',
-      'test/kills/failover.alone.test.ts',
+      'test/kills/failover.process.test.ts',
       'test/seal-faults.alone.test.ts',
     ],
     runs: ['kills-postgresql', ...SIMULATION],
