@@ -164,8 +164,9 @@ for (const { name, open } of STORES) {
       return {
         id: body.invocation_id as string,
         async finish(done: End) {
+          const before = (await entriesOf(body.invocation_id)).length;
           end?.(done);
-          await eventually(async () => (await entriesOf(body.invocation_id)).length > 1);
+          await eventually(async () => (await entriesOf(body.invocation_id)).length > before);
         },
       };
     }

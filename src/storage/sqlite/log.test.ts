@@ -28,7 +28,7 @@ test('append() leaves no gap and no leaf where a transition of the same batch wa
   const results = await Promise.allSettled([
     store.append([taken]),
     // Its first entry has a place already when the second one fails.
-    store.append([entry(), taken]),
+    store.append([entry(), { ...entry(), entry_id: taken.entry_id }]),
     store.append([first]),
     store.insertRoot({ ...token, lineage: ['tok_other'] }, entry()),
     insert(store, token),
