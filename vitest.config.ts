@@ -74,12 +74,11 @@ export default defineConfig({
           name: 'process',
           include: ['test/**/*.process.test.ts'],
           env: { TMPDIR },
-          // These start a browser or programs, wait for them or kill them, so two files run at once. Each
+          // These start a browser or programs, wait for them or kill them, so three files run at once. Each
           // file has folders and databases of its own, and the system chooses its ports.
           pool: 'forks',
           isolate: true,
-          maxWorkers: 2,
-          // Projects with another number of workers must not share a group.
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

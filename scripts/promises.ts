@@ -45,7 +45,7 @@ export const PROMISES: readonly Promised[] = [
       'test/sqlite-faults.process.test.ts',
       'test/postgres-faults.process.test.ts',
       'test/spend.process.test.ts',
-      'test/kills/kills.alone.test.ts',
+      'test/kills/kills.process.test.ts',
     ],
     runs: [...KILLS, ...SIMULATION],
   },

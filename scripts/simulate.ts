@@ -14,17 +14,16 @@
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { bundled, bundleFolder } from '../test/simulation/bundle.ts';
 import { FAULT_KINDS, type FaultKind } from '../test/simulation/faults.ts';
 import type { StoreMode } from '../test/simulation/modes.ts';
 import { type RunOptions, type RunReport, runSeed } from '../test/simulation/run.ts';
 import { failureText, shrink } from '../test/simulation/shrink.ts';
 import { recordFigures } from './security-figures.ts';
 
-const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const MODES: readonly StoreMode[] = ['memory', 'sqlite'];
 const SEEDS_DEFAULT = 1_000;
 
@@ -125,7 +124,7 @@ function modes(): readonly StoreMode[] {
 async function runMany(): Promise<number> {
   const processes = Number(values.processes);
   const folder = bundleFolder();
-  const program = await bundled(folder);
+  const program = await bundled(fileURLToPath(import.meta.url), folder);
   const totals = new Map(modes().map((mode) => [mode, emptyCount()]));
   const begun = Date.now();
   const first = Number(values.from);
@@ -160,33 +159,6 @@ async function runMany(): Promise<number> {
   if (codes.some((code) => code !== 0)) return 1;
   if (values.record) record(totals);
   return 0;
-}
-
-/** Inside the repository, so that the bundle finds the packages. */
-function bundleFolder(): string {
-  mkdirSync(join(ROOT, 'dist'), { recursive: true });
-  return mkdtempSync(join(ROOT, 'dist', 'simulate-'));
-}
-
-async function bundled(folder: string): Promise<string> {
-  // Not loaded by the children.
-  const { build } = await import('vite');
-  const conditions = ['writ-source'];
-  await build({
-    configFile: false,
-    root: ROOT,
-    logLevel: 'warn',
-    resolve: { conditions },
-    ssr: { resolve: { conditions } },
-    build: {
-      ssr: fileURLToPath(import.meta.url),
-      outDir: folder,
-      minify: false,
-      target: 'node20',
-      copyPublicDir: false,
-    },
-  });
-  return join(folder, 'simulate.js');
 }
 
 function shareOf(seeds: number, index: number): number {

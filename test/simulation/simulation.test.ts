@@ -14,7 +14,7 @@ import { runSeed } from './run.ts';
 import { commandOf, failureText, shrink } from './shrink.ts';
 
 /** Seeds of each mode. More take longer than the rest of the suite. */
-const SEEDS: Readonly<Record<StoreMode, number>> = { memory: 200, sqlite: 60 };
+const SEEDS: Readonly<Record<StoreMode, number>> = { memory: 120, sqlite: 40 };
 
 /** In milliseconds: ends a test that hangs. A machine with much other work takes most of it. */
 const LONG_MS = 180_000;

@@ -1,32 +1,21 @@
 /**
- * The hunt: applies one mutant after the other to copies of the sources, and counts the seeds until the simulation
- * finds it.
- *
- * A copy is used again, because the transformed files of one folder are cached between processes. Nothing of the
- * folder of the project changes.
+ * The hunt: makes a bundle of the sources with each mutant, and counts the seeds until the simulation finds it. No
+ * file of the project changes.
  *
  * @module
  */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { bundled, bundleFolder } from '../bundle.ts';
 import type { Edit, Mutant } from './mutant.ts';
 
 const ROOT = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
+const SEEDS = join(ROOT, 'test/simulation/mutants/seeds.ts');
 
 export interface HuntOptions {
   /** The last seed. The first one is 1. */
@@ -55,12 +44,12 @@ export async function hunt(
   const waiting = [...mutants.entries()];
   const hunted: Hunted[] = [];
   const work = async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'writ-mutants-'));
+    const folder = bundleFolder();
     try {
-      copySources(folder);
       for (let next = waiting.shift(); next; next = waiting.shift()) {
         const [place, mutant] = next;
-        const found = await huntOne(folder, mutant, options);
+        const program = await mutated(mutant, folder);
+        const found = { mutant, ...(await runSeeds(program, mutant, options)) };
         hunted[place] = found;
         options.onEnd?.(found);
       }
@@ -72,40 +61,18 @@ export async function hunt(
   return hunted;
 }
 
-/** What a run of the simulation imports. */
-const COPIED = ['src', 'test', 'package.json', 'tsconfig.json'];
-const LEFT_OUT =
-  /\.test\.ts$|^src\/(?:console|cli|mcp|guard)(?:\/|$)|^test\/(?!simulation(?:\/|$))/;
-
-function copySources(folder: string): void {
-  for (const name of COPIED) {
-    cpSync(join(ROOT, name), join(folder, name), {
-      recursive: true,
-      filter: (path) => !LEFT_OUT.test(relative(ROOT, path)),
-    });
+/** A bundle in which the edits are made. An edit whose file is not in it would prove nothing. */
+async function mutated({ name, edits }: Mutant, folder: string): Promise<string> {
+  const waiting = new Set(edits);
+  const program = await bundled(SEEDS, folder, (path, source) => {
+    const own = edits.filter(({ file }) => file === path);
+    for (const edit of own) waiting.delete(edit);
+    return own.reduce((text, edit) => edited(name, edit, text), source);
+  });
+  for (const { file } of waiting) {
+    throw new Error(`Cannot apply "${name}": no run imports ${file}`);
   }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
-}
-
-async function huntOne(folder: string, mutant: Mutant, options: HuntOptions): Promise<Hunted> {
-  const before = mutate(folder, mutant);
-  try {
-    return { mutant, ...(await runSeeds(folder, mutant, options)) };
-  } finally {
-    for (const [file, source] of before) writeFileSync(join(folder, file), source);
-  }
-}
-
-/** Applies the edits. Returns the files as they were. */
-function mutate(folder: string, { name, edits }: Mutant): Map<string, string> {
-  const before = new Map<string, string>();
-  for (const edit of edits) {
-    const source = readFileSync(join(folder, edit.file), 'utf8');
-    if (!before.has(edit.file)) before.set(edit.file, source);
-    unlinkSync(join(folder, edit.file));
-    writeFileSync(join(folder, edit.file), edited(name, edit, source));
-  }
-  return before;
+  return program;
 }
 
 /** The source with the edit. Its text must be there once: a mutant that changes nothing proves nothing. */
@@ -138,14 +105,11 @@ export function keepSeeds(hunted: readonly Hunted[]): void {
 /** What the process of `seeds.ts` prints. */
 export type Found = Omit<Hunted, 'mutant'>;
 
-async function runSeeds(folder: string, mutant: Mutant, options: HuntOptions): Promise<Found> {
+async function runSeeds(program: string, mutant: Mutant, options: HuntOptions): Promise<Found> {
   const { seeds, known = {} } = options;
   const first = known[mutant.name];
   const ranges = [...(first === undefined ? [] : [`${first}`]), `1-${seeds}`];
-  const script = 'test/simulation/mutants/seeds.ts';
-  const args = ['--conditions=writ-source', '--import', 'tsx', script];
-  const child = spawn(process.execPath, [...args, mutant.mode, ...ranges], {
-    cwd: folder,
+  const child = spawn(process.execPath, [program, mutant.mode, ...ranges], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [output, errors, [code]] = await Promise.all([

@@ -1,5 +1,5 @@
 /**
- * A mutant: a deliberate bug, as a change of the sources that a test applies to a copy.
+ * A mutant: a deliberate bug, as a change of the sources that a test makes in a bundle of them.
  *
  * @module
  */
