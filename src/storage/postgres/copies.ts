@@ -68,8 +68,11 @@ export function createCopies(pending: () => Promise<unknown>): Copies {
       // Read before the question: another connection may hear of a later position meanwhile.
       const before = known;
       const found = await copyAt(client);
-      if (found && known && isOther(known, found, before)) changed();
-      if (found) known = later(known, found);
+      if (found && known && isOther(known, found, before)) {
+        changed();
+        // Also a position that is further back: a server that was set back stays behind the old one for hours.
+        known = found;
+      } else if (found) known = later(known, found);
       seenIn.set(client, changes);
     },
     isCurrent: (client) => seenIn.get(client) === changes,
