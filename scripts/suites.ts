@@ -46,7 +46,11 @@ export const SUITES = {
     counts: { 'tests passed': /./ },
   },
   attack: {
-    files: ['test/attack/attack.test.ts', 'test/attack/weaknesses.test.ts'],
+    files: [
+      'test/attack/attack.test.ts',
+      'test/attack/hostile-service.test.ts',
+      'test/attack/weaknesses.test.ts',
+    ],
     counts: {
       'runs at the showcase with nothing broken': /^writ attack finds nothing broken/,
       'weakened services found out': /^writ attack reports that /,

@@ -10,9 +10,16 @@ import { randomBytes } from 'node:crypto';
 import { endAll } from './end.ts';
 import { field, textAt, textsAt } from './target/fields.ts';
 import { claimsOf } from './target/jwt.ts';
-import { NotApplicable } from './target/outcome.ts';
-import { CannotRun, type Declared, madeUpParameters, priceOf, surveyed } from './target/service.ts';
-import { openWire, type Wire } from './target/wire.ts';
+import { NotApplicable, Unjudged } from './target/outcome.ts';
+import {
+  CannotRun,
+  type Declared,
+  isHarmless,
+  madeUpParameters,
+  priceOf,
+  surveyed,
+} from './target/service.ts';
+import { openWire, type Wire, wireUntil } from './target/wire.ts';
 import {
   type Call,
   hasRun,
@@ -20,7 +27,7 @@ import {
   issueAs,
   type PaidCall,
   type Party,
-  rememberTokens,
+  rememberLeft,
   rootRequest,
   shortOf,
   tokenIn,
@@ -45,7 +52,12 @@ export interface RunOptions {
     | { readonly capability: string; readonly parameters?: Record<string, unknown> | undefined }
     | undefined;
   readonly now: () => Date;
+  /** Ends the preparation. Tokens that it got are revoked first. */
+  readonly signal: AbortSignal;
 }
+
+/** In milliseconds: a service that takes longer to be looked at is not attacked. */
+const PREPARE_MS_MAX = 5 * 60_000;
 
 /** Scopes that are tried one by one for each credential. */
 const SCOPES_TRIED_MAX = 24;
@@ -71,21 +83,24 @@ export async function prepared(options: RunOptions): Promise<World> {
 
 async function worldOf(wire: Wire, options: RunOptions): Promise<World> {
   const { now } = options;
+  const end = AbortSignal.any([options.signal, AbortSignal.timeout(PREPARE_MS_MAX)]);
+  const bounded = wireUntil(wire, end);
   const given = [options.self, options.other, options.approver];
   for (const each of given) if (each) wire.keepSecret(each.secret);
-  const service = await surveyed(wire, options.self.secret);
+  const service = await surveyed(bounded, options.self.secret);
   const [self, other] = [blankParty(options.self), blankParty(options.other)];
   const approver = options.approver && { ...blankParty(options.approver), name: 'the approver' };
   const run = randomBytes(4).toString('hex');
   let uniques = 0;
   const unique = (what: string) => `writ-attack-${what}-${run}-${uniques++}`;
   const blank = { wire, service, self, other, reads: [], issued: [], requests: [], unique, now };
-  rememberTokens(blank);
+  rememberLeft(blank);
   try {
-    return await preparedFrom({ ...blank, approver }, options);
+    return { ...(await preparedFrom({ ...blank, wire: bounded, approver }, options)), wire };
   } catch (error) {
     await endAll(blank);
-    throw error;
+    end.throwIfAborted();
+    throw error instanceof Unjudged ? new CannotRun(error.message, 'silent') : error;
   }
 }
 
@@ -128,7 +143,8 @@ async function knownParty(world: World, party: Party, what: string): Promise<Par
       ? usual
       : await grantedScopes(world, party, approverScopes(capabilities));
   if (found.jwt !== undefined) {
-    return { ...party, name: principalOf(found.jwt, what), scopes: found.scopes };
+    const name = world.wire.withoutSecrets(principalOf(found.jwt, what)).slice(0, NAME_LENGTH_MAX);
+    return { ...party, name, scopes: found.scopes };
   }
   if (usual.refusal.startsWith('401')) {
     const why = `the service does not accept ${what} (${usual.refusal})`;
@@ -162,8 +178,7 @@ async function grantedScopes(world: World, party: Party, wanted: readonly string
 
 function principalOf(jwt: string, otherwise: string): string {
   const claims = claimsOf(jwt);
-  const name = textAt(claims, 'root_principal') ?? textAt(claims, 'sub') ?? otherwise;
-  return name.slice(0, NAME_LENGTH_MAX);
+  return textAt(claims, 'root_principal') ?? textAt(claims, 'sub') ?? otherwise;
 }
 
 /** Free reads whose scope the first party has. The first of them has succeeded. */
@@ -205,10 +220,6 @@ async function tokenFor(world: World, { scopes }: Call) {
   }
 }
 
-function isHarmless({ sideEffect, isFree, raw }: Declared): boolean {
-  return sideEffect === 'read' && isFree && field(raw, 'approval') === undefined;
-}
-
 function isOpenTo({ scopes }: Party, declared: Declared): boolean {
   return declared.scopes.length > 0 && declared.scopes.every((scope) => scopes.includes(scope));
 }
@@ -229,7 +240,7 @@ function paidIn(world: World, today: string): PaidCall | undefined {
       field(raw, 'delegable') !== false
     );
   });
-  return cheapest(world, plain, today);
+  return simplest(world, plain, today);
 }
 
 /** The capability whose approval is attacked. That it always needs one is an extension of the manifest. */
@@ -239,10 +250,10 @@ function approvedIn(world: World, today: string): PaidCall | undefined {
       textAt(raw, 'approval', 'when') === 'always' &&
       Number(field(raw, 'approval', 'approvals_required') ?? 1) === 1,
   );
-  return cheapest(world, always, today);
+  return simplest(world, always, today);
 }
 
-function cheapest(
+function simplest(
   world: World,
   declared: readonly Declared[],
   today: string,

@@ -20,13 +20,13 @@ import { lifetimeCases } from './cases/lifetime.ts';
 import { trailCases } from './cases/trail.ts';
 import {
   broken,
-  isSuccess,
   NotApplicable,
   notApplicable,
   type Outcome,
   type Verdict,
 } from './target/outcome.ts';
-import type { World } from './target/world.ts';
+import { REQUESTS_MAX, wireUntil } from './target/wire.ts';
+import { isAnswering, type World } from './target/world.ts';
 
 export const CASES: readonly Case[] = [
   ...forgeryCases,
@@ -64,64 +64,72 @@ export interface Selection {
 /** In characters. A part of it may be text of the service. */
 const EVIDENCE_LENGTH_MAX = 300;
 
-/** In milliseconds. A case that takes longer judges nothing. */
+/** In milliseconds. A case that takes longer judges nothing, and sends nothing more. */
 const CASE_MS_MAX = 90_000;
 
 /** In milliseconds. What is left then is not run. */
 const RUN_MS_MAX = 15 * 60_000;
 
+/** Fewer results than cases where the run was stopped, took too long or has asked enough. */
 export async function runCases(world: World, selection: Selection): Promise<Result[]> {
   const results: Result[] = [];
+  const { signal } = selection;
   const ends = world.now().getTime() + RUN_MS_MAX;
+  const isOver = () =>
+    signal.aborted || world.now().getTime() > ends || world.wire.seen.requests >= REQUESTS_MAX;
   let isAlive = true;
   for (const [index, each] of selection.cases.entries()) {
-    if (selection.signal.aborted) break;
+    if (isOver()) break;
     selection.onCase(each, index);
-    const outcome = await outcomeOf(world, each, { ...selection, ends, isAlive });
+    const outcome = await outcomeOf(world, each, { ...selection, isAlive });
+    // What it had found by then is no verdict.
+    if (signal.aborted) break;
     const wasAlive = isAlive;
-    isAlive &&= await answers(world);
+    isAlive &&= await isStillAnswering(world);
     const isEnd = wasAlive && !isAlive;
     const { verdict, evidence } = isEnd
       ? broken('the service no longer answers afterwards')
       : outcome;
     const { id, tries, holds, basis } = each;
-    const seen = evidence.slice(0, EVIDENCE_LENGTH_MAX);
+    const seen = world.wire.withoutSecrets(evidence).slice(0, EVIDENCE_LENGTH_MAX);
     results.push({ case: id, class: kindOf(each), verdict, evidence: seen, tries, holds, basis });
   }
   return results;
 }
 
-interface Conditions extends Pick<Selection, 'withEffects'> {
-  readonly ends: number;
+interface Conditions extends Pick<Selection, 'withEffects' | 'signal'> {
   readonly isAlive: boolean;
 }
 
 async function outcomeOf(
   world: World,
   each: Case,
-  { withEffects, ends, isAlive }: Conditions,
+  { withEffects, signal, isAlive }: Conditions,
 ): Promise<Outcome> {
   if (!isAlive) return notApplicable('the service had stopped answering');
-  if (world.now().getTime() > ends) return notApplicable('the run took too long');
   if (each.hasEffects && !withEffects) return notApplicable('it has effects (--with-effects)');
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('it took too long')), CASE_MS_MAX);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error('it took too long')), CASE_MS_MAX);
+  const end = AbortSignal.any([late.signal, signal]);
+  const ended = new Promise<never>((_, reject) => {
+    end.addEventListener('abort', () => reject(end.reason), { once: true });
   });
   try {
-    return await Promise.race([each.run(world), late]);
+    return await Promise.race([each.run({ ...world, wire: wireUntil(world.wire, end) }), ended]);
   } catch (error) {
     if (error instanceof NotApplicable) return notApplicable(error.message);
     const why = error instanceof Error ? error.message : String(error);
     return notApplicable(`not judged: ${why}`);
   } finally {
     clearTimeout(timer);
+    // What a case has left running sends nothing beside the next one.
+    late.abort(new Error('the case has ended'));
   }
 }
 
-async function answers({ wire }: World): Promise<boolean> {
+async function isStillAnswering(world: World): Promise<boolean> {
   for (let tries = 0; tries < 3; tries++) {
-    if (isSuccess(await wire.ask({ method: 'GET', path: '/.well-known/svc' }))) return true;
+    if (await isAnswering(world)) return true;
   }
   return false;
 }

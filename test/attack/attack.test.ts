@@ -8,7 +8,6 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { travelDesk } from '../../examples/travel/service.ts';
 import { CASES } from '../../src/attack/run.ts';
-import { main } from '../../src/cli/main.ts';
 import { jsonLines, type RunOptions } from '../cli/run.ts';
 import { type Desk, openDesk } from '../client/desk.ts';
 import { AGENT, ALICE, BOB, onEachStore } from '../world.ts';
@@ -205,23 +204,4 @@ test('writ attack --list names every case once and sends nothing', async () => {
   );
   assert.equal(new Set(CASES.map(({ id }) => id)).size, CASES.length);
   assert.ok(CASES.length >= 40);
-});
-
-test('writ attack ends with 2 when it is stopped, and ends its tokens first', async () => {
-  let out = '';
-  const args = ['attack', '--url', desk.url, '--only', 'tokens', '--json'];
-  const status = await main(args, {
-    out: (text) => {
-      out += text;
-    },
-    err: () => undefined,
-    env: { WRIT_CLIENT_CREDENTIAL: ALICE, WRIT_CLIENT_OTHER_CREDENTIAL: AGENT },
-    untilStopped: async () => undefined,
-  });
-  const sum = JSON.parse(out.trim().split('\n').at(-1) ?? '');
-
-  assert.equal(status, 2);
-  assert.ok(sum.not_run > 0);
-  assert.ok(sum.tokens_ended > 0);
-  assert.equal(sum.tokens_left, 0);
 });

@@ -15,6 +15,7 @@ import {
   count,
   held,
   isSuccess,
+  judged,
   NotApplicable,
   noneAccepted,
   notApplicable,
@@ -22,6 +23,7 @@ import {
 import type { Answer } from '../target/wire.ts';
 import {
   approvedCall,
+  ask,
   childOf,
   delegate,
   hasRun,
@@ -75,14 +77,13 @@ interface Asked {
   readonly failure: unknown;
 }
 
-/** Invokes without a grant. The request that comes back is remembered, so that the run can say what it left. */
+/** Invokes without a grant. */
 async function requested(world: World, note: string): Promise<Asked & { answer: Answer }> {
   const call = approvedCall(world);
   const token = await requesterToken(world, call);
   const answer = await invokeOnce(world, token, call, { client_reference_id: world.unique(note) });
   const failure = field(answer.json, 'failure');
   const requestId = textAt(failure, 'approval_request_id') ?? '';
-  if (requestId !== '' && !world.requests.includes(requestId)) world.requests.push(requestId);
   return { call, token, requestId, failure, answer };
 }
 
@@ -187,7 +188,7 @@ const harmless: readonly Case[] = [
       const path = pathOf(world, 'approval_requests');
       const token = await tokenOf(world, world.other);
       if (isApprover(token)) return notApplicable(`${world.other.name} is an approver`);
-      const { status, json } = await world.wire.ask({ method: 'GET', path, bearer: token.jwt });
+      const { status, json } = await ask(world, { method: 'GET', path, bearer: token.jwt });
       const requests = listAt(json, 'approval_requests').concat(listAt(json, 'requests'));
       const foreign = requests.filter(
         (each) => textAt(each, 'requester', 'root_principal') !== world.other.name,
@@ -278,7 +279,7 @@ const withEffects: readonly Case[] = [
       ];
       for (const more of terms) {
         const body = { approval_request_id: requestId, grant_type: 'one_time', ...more };
-        const answer = await grant(world, approver.credential, body);
+        const answer = judged(await grant(world, approver.credential, body));
         const uses = Number(field(answer.json, 'max_uses') ?? 0);
         if (isSuccess(answer) && uses > most)
           return broken(`a grant has ${uses} uses, and the policy allows ${most}`);

@@ -12,7 +12,6 @@ import {
   broken,
   count,
   held,
-  isSuccess,
   noneAccepted,
   notApplicable,
 } from '../target/outcome.ts';
@@ -21,6 +20,7 @@ import {
   hasRun,
   invoke,
   invokePath,
+  isAnswering,
   pathOf,
   permissionsAs,
   readCall,
@@ -65,11 +65,6 @@ const NAMES = [
   'writ-attack',
 ];
 
-/** The service is asked for its discovery document: whether it still answers. */
-async function isAlive({ wire }: World): Promise<boolean> {
-  return isSuccess(await wire.ask({ method: 'GET', path: '/.well-known/svc' }));
-}
-
 /** Sends bodies to issuance and permissions. What matters is that the service answers afterwards. */
 async function survives(world: World, bodies: readonly (readonly [string, string | Uint8Array])[]) {
   const attempts: Attempt[] = [];
@@ -83,7 +78,7 @@ async function survives(world: World, bodies: readonly (readonly [string, string
     ];
     for (const at of paths)
       attempts.push({ what, answer: await world.wire.ask({ ...at, body, headers }) });
-    if (!(await isAlive(world))) return broken(`the service no longer answers after ${what}`);
+    if (!(await isAnswering(world))) return broken(`the service no longer answers after ${what}`);
   }
   const answered = attempts.map(({ answer }) => answer.status || 'closed');
   return held(

@@ -23,6 +23,7 @@ import {
   hasRun,
   invokeOnce,
   issueAs,
+  ONE_HOUR,
   type PaidCall,
   paidCall,
   rootRequest,
@@ -95,6 +96,11 @@ function raced(world: World, tokens: readonly Token[], call: PaidCall): Promise<
   return Promise.all(
     tokens.map(async (token) => ({ what: 'a call', answer: await invokeOnce(world, token, call) })),
   );
+}
+
+/** Whole where it can be: a currency may have no smaller unit. */
+function lessThan(price: number): number {
+  return price > 1 ? Math.max(1, Math.floor(price / 2)) : price / 2;
 }
 
 async function budgeted(
@@ -186,6 +192,7 @@ const harmless: readonly Case[] = [
         scope: parent.scope,
         subject: 'agent:writ-attack',
         parent_token: parent.id,
+        ...ONE_HOUR,
       };
       const bodies = [
         ...AMOUNTS.map((amount) => budgetBody(request, currency, amount)),
@@ -217,6 +224,7 @@ const harmless: readonly Case[] = [
         scope: parent.scope,
         subject: 'agent:writ-attack',
         parent_token: parent.id,
+        ...ONE_HOUR,
       };
       const high = `{"currency":"${currency}","max_amount":1000000}`;
       const low = `{"currency":"${currency}","max_amount":1}`;
@@ -249,7 +257,7 @@ const withEffects: readonly Case[] = [
     hasEffects: true,
     async run(world) {
       const call = paidCall(world);
-      const token = await budgeted(world, call, Math.max(1, Math.floor(call.price.amount / 2)));
+      const token = await budgeted(world, call, lessThan(call.price.amount));
       const answer = await invokeOnce(world, token, call);
       return noneAccepted([{ what: `"${call.capability}" beyond the budget`, answer }], hasRun);
     },
@@ -275,7 +283,7 @@ const withEffects: readonly Case[] = [
     hasEffects: true,
     async run(world) {
       const call = paidCall(world);
-      const token = await budgeted(world, call, Math.max(1, Math.floor(call.price.amount / 2)));
+      const token = await budgeted(world, call, lessThan(call.price.amount));
       const free = {
         price: 0,
         amount: 0,

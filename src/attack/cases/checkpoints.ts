@@ -22,13 +22,11 @@ import {
   notApplicable,
 } from '../target/outcome.ts';
 import type { Answer } from '../target/wire.ts';
-import { pathOf, tokenOf, type World } from '../target/world.ts';
+import { ask, pathOf, tokenOf, type World } from '../target/world.ts';
 
 async function listed(world: World): Promise<readonly unknown[]> {
-  const { json } = await world.wire.ask({
-    method: 'GET',
-    path: `${pathOf(world, 'checkpoints')}?limit=20`,
-  });
+  const path = `${pathOf(world, 'checkpoints')}?limit=20`;
+  const { json } = await ask(world, { method: 'GET', path });
   const checkpoints = listAt(json, 'checkpoints');
   if (checkpoints.length === 0) throw new NotApplicable('the service lists no checkpoint');
   return checkpoints;
@@ -43,7 +41,7 @@ function detailPath(world: World, id: string): string {
 }
 
 function detail(world: World, id: string, query = ''): Promise<Answer> {
-  return world.wire.ask({ method: 'GET', path: detailPath(world, id) + query });
+  return ask(world, { method: 'GET', path: detailPath(world, id) + query });
 }
 
 /** The form of a signature that this project writes: a detached JWS. */
@@ -89,7 +87,7 @@ async function provedToOwner(world: World): Promise<{ invocationId: string; path
   for (let tries = 1; tries <= SEAL_TRIES; tries++) {
     const id = textAt((await listed(world))[0], 'checkpoint_id') ?? '';
     const path = `${detailPath(world, id)}?include_proof=true&invocation_id=${encodeURIComponent(invocationId)}`;
-    const { json } = await world.wire.ask({ method: 'GET', path, bearer: jwt });
+    const { json } = await ask(world, { method: 'GET', path, bearer: jwt });
     if (field(json, 'inclusion_proof') !== undefined) return { invocationId, path };
     await pause(SEAL_WAIT_MS);
   }
@@ -158,11 +156,8 @@ export const checkpointCases: readonly Case[] = [
       for (const checkpoint of checkpoints) {
         const id = textAt(checkpoint, 'checkpoint_id') ?? '';
         for (const bearer of bearers) {
-          const answer = await world.wire.ask({
-            method: 'GET',
-            path: detailPath(world, id),
-            bearer,
-          });
+          const path = detailPath(world, id);
+          const answer = await ask(world, { method: 'GET', path, bearer });
           if (!isSuccess(answer))
             return broken(`the listed checkpoint "${id}" is not found (${answer.status})`);
           const names = ['merkle_root', 'entry_count', 'sequence', 'created_at'];
@@ -241,7 +236,7 @@ export const checkpointCases: readonly Case[] = [
       const { invocationId, path } = await provedToOwner(world);
       const stranger = await tokenOf(world, world.other);
       for (const bearer of [undefined, stranger.jwt]) {
-        const { json } = await world.wire.ask({ method: 'GET', path, bearer });
+        const { json } = await ask(world, { method: 'GET', path, bearer });
         const name = bearer ? world.other.name : 'a stranger';
         if (field(json, 'inclusion_proof') !== undefined)
           return broken(`${name} gets a proof for "${invocationId}"`);

@@ -16,6 +16,7 @@ import {
   noneAccepted,
   notApplicable,
 } from '../target/outcome.ts';
+import { isHarmless } from '../target/service.ts';
 import {
   boundElsewhere,
   childOf,
@@ -23,6 +24,7 @@ import {
   hasRun,
   invoke,
   issueAs,
+  ONE_HOUR,
   readCall,
   rootRequest,
   shortOf,
@@ -120,6 +122,7 @@ export const delegationCases: readonly Case[] = [
         scope: victim.scope,
         subject: 'agent:writ-attack',
         parent_token: victim.id,
+        ...ONE_HOUR,
       };
       const bearers = [
         ['the token', thief.jwt],
@@ -157,6 +160,7 @@ export const delegationCases: readonly Case[] = [
             scope: token.scope,
             subject: 'agent:writ-attack',
             parent_token,
+            ...ONE_HOUR,
           }),
         }));
         attempts.push(...more);
@@ -191,6 +195,7 @@ export const delegationCases: readonly Case[] = [
           scope: [second],
           subject: 'agent:writ-attack',
           parent_token,
+          ...ONE_HOUR,
         }),
       }));
       return noneAccepted(attempts);
@@ -334,7 +339,7 @@ export const delegationCases: readonly Case[] = [
         return Array.isArray(found) ? found.map((each) => textAt(each, 'capability')) : [];
       });
       const reads = world.service.capabilities.filter(
-        ({ name, sideEffect, isFree }) => names.includes(name) && sideEffect === 'read' && isFree,
+        (declared) => names.includes(declared.name) && isHarmless(declared),
       );
       if (reads.length === 0) return notApplicable('permissions withholds no free read');
       const attempts = await attempted(reads.slice(0, 6), async ({ name }) => ({

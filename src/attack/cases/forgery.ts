@@ -24,7 +24,7 @@ import {
   noneAccepted,
   type Outcome,
 } from '../target/outcome.ts';
-import { permissionsAs, type Token, tokenOf, type World } from '../target/world.ts';
+import { acceptedToken, permissionsAs, type Token, type World } from '../target/world.ts';
 
 const BASIS = 'Delegation token validation 2: the signature verifies against the service JWKS';
 
@@ -36,7 +36,7 @@ async function presented(
   world: World,
   forge: (parts: Parts, token: Token) => readonly Forged[],
 ): Promise<Outcome> {
-  const token = await tokenOf(world, world.self);
+  const token = await acceptedToken(world);
   // A changed claim may be what it was before.
   const forged = forge(partsOf(token.jwt), token).filter(([, bearer]) => bearer !== token.jwt);
   const attempts = await attempted(forged, async ([what, bearer]) => ({

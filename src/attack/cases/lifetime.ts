@@ -18,12 +18,15 @@ import {
   notApplicable,
 } from '../target/outcome.ts';
 import {
+  acceptedToken,
   boundElsewhere,
   childOf,
   delegate,
   hasRun,
   invoke,
   issueAs,
+  mustAccept,
+  ONE_HOUR,
   pathOf,
   permissionsAs,
   readCall,
@@ -88,7 +91,7 @@ export const lifetimeCases: readonly Case[] = [
       'Bootstrap authentication 2: missing or invalid credentials fail at the transport boundary',
     async run(world) {
       const scope = (await tokenOf(world, world.self)).scope;
-      const body = { scope, subject: 'human:writ-attack' };
+      const body = { scope, subject: 'human:writ-attack', ...ONE_HOUR };
       const attempts = await attempted(STRANGERS, async ([what, bearer]) => ({
         what,
         answer: await issueAs(world, bearer, body),
@@ -108,7 +111,7 @@ export const lifetimeCases: readonly Case[] = [
       // A service that takes null and "" as the presented token itself has issued a child, not a root token.
       const attempts = await attempted(bodies, async (more) => ({
         what: `parent_token ${JSON.stringify(more.parent_token ?? null)}`,
-        answer: await issueAs(world, token.jwt, { scope: token.scope, ...more }),
+        answer: await issueAs(world, token.jwt, { scope: token.scope, ...ONE_HOUR, ...more }),
       }));
       return noneAccepted(attempts, (answer) => {
         const issued = tokenIn(answer);
@@ -143,7 +146,7 @@ export const lifetimeCases: readonly Case[] = [
     holds: 'The service refuses it.',
     basis: 'Delegation token validation 4: not expired',
     async run(world) {
-      const { scope } = await tokenOf(world, world.self);
+      const { scope } = await acceptedToken(world);
       const request = rootRequest(world.self, scope, { ttl_hours: SHORT_TTL_HOURS });
       const answer = await issueAs(world, world.self.credential, request);
       const token = tokenIn(answer);
@@ -168,7 +171,7 @@ export const lifetimeCases: readonly Case[] = [
     holds: 'The service refuses it in every spelling.',
     basis: 'Delegation token validation 3: exists in storage, not revoked',
     async run(world) {
-      const token = await tokenOf(world, world.self);
+      const token = await acceptedToken(world);
       const attempts = spellings(token.jwt);
       await revoke(world, token);
       return noneAccepted(
@@ -189,6 +192,7 @@ export const lifetimeCases: readonly Case[] = [
       const child = await childOf(world, parent);
       const grandchild = await childOf(world, child);
       const [call] = world.reads;
+      for (const token of [child, grandchild]) await mustAccept(world, token);
       await revoke(world, parent);
       const attempts = [
         { what: 'the child', answer: await permissionsAs(world, child.jwt) },

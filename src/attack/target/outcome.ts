@@ -22,6 +22,25 @@ export class NotApplicable extends Error {
   }
 }
 
+/** An answer that says nothing about a rule: the service is busy, or does not answer. */
+export class Unjudged extends NotApplicable {
+  readonly answer: Answer;
+
+  constructor(answer: Answer) {
+    super(
+      answer.status === 0 ? 'the service did not answer' : `the service is busy (${answer.status})`,
+    );
+    this.name = 'Unjudged';
+    this.answer = answer;
+  }
+}
+
+/** The answer, where it says something. Throws `Unjudged` otherwise. */
+export function judged(answer: Answer): Answer {
+  if (answer.status === 0 || isBusy(answer)) throw new Unjudged(answer);
+  return answer;
+}
+
 export function held(evidence: string): Outcome {
   return { verdict: 'held', evidence };
 }
@@ -42,7 +61,7 @@ export interface Attempt {
 
 /**
  * Broken when the service accepted one of the attempts. An answer that only says "too busy" judges nothing: it is
- * not counted as a refusal.
+ * not counted as a refusal. A closed connection is one, unless the service did nothing else.
  */
 export function noneAccepted(
   attempts: readonly Attempt[],
@@ -50,10 +69,12 @@ export function noneAccepted(
 ): Outcome {
   const accepted = attempts.find(({ answer }) => isAccepted(answer));
   if (accepted) return broken(`${accepted.what}: accepted (${accepted.answer.status})`);
-  const judged = attempts.filter(({ answer }) => !isBusy(answer));
-  if (judged.length === 0) return notApplicable('the service answered only that it is busy');
-  const refused = judged.filter(({ answer }) => !isSuccess(answer));
-  const others = judged.length - refused.length;
+  const heard = attempts.filter(({ answer }) => !isBusy(answer));
+  if (heard.length === 0) return notApplicable('the service answered only that it is busy');
+  if (heard.every(({ answer }) => answer.status === 0))
+    return notApplicable('the service answered no attempt');
+  const refused = heard.filter(({ answer }) => !isSuccess(answer));
+  const others = heard.length - refused.length;
   const answered = others > 0 ? [`${others} answered without what was tried`] : [];
   const refusals = `${count(refused.length, 'attempt')} refused (${statusesOf(refused)})`;
   return held([...(refused.length > 0 ? [refusals] : []), ...answered].join('; '));
@@ -64,7 +85,7 @@ export function isSuccess({ status }: Answer): boolean {
 }
 
 /** The status says nothing about the request. */
-function isBusy({ status }: Answer): boolean {
+export function isBusy({ status }: Answer): boolean {
   return status === 429 || status === 503;
 }
 
@@ -83,6 +104,13 @@ export async function attempted<Item>(
   attempt: (item: Item) => Promise<Attempt>,
 ): Promise<Attempt[]> {
   const attempts: Attempt[] = [];
-  for (const item of items) attempts.push(await attempt(item));
+  for (const item of items) {
+    try {
+      attempts.push(await attempt(item));
+    } catch (error) {
+      if (!(error instanceof Unjudged)) throw error;
+      attempts.push({ what: 'an attempt', answer: error.answer });
+    }
+  }
   return attempts;
 }

@@ -58,7 +58,10 @@ const SPECIFIED: Readonly<Record<string, string>> = {
 
 export async function surveyed(wire: Wire, credential: string): Promise<Service> {
   const answer = await wire.ask({ method: 'GET', path: '/.well-known/svc' });
-  if (answer.status === 0) throw new CannotRun(`"${wire.url.origin}" does not answer`, 'silent');
+  if (answer.status === 0) {
+    const why = answer.fault === undefined ? '' : ` (${answer.fault})`;
+    throw new CannotRun(`"${wire.url.origin}" does not answer${why}`, 'silent');
+  }
   const discovery = field(answer.json, 'svc_discovery');
   const id = textAt(discovery, 'service_id');
   if (id === undefined) {
@@ -106,6 +109,11 @@ function inputOf(raw: unknown): DeclaredInput {
     isRequired: field(raw, 'required') !== false && field(raw, 'default') === undefined,
     allowed: listAt(raw, 'allowed_values'),
   };
+}
+
+/** Only reads, costs nothing, and is seen by no person, as far as the declaration says. */
+export function isHarmless({ sideEffect, isFree, raw }: Declared): boolean {
+  return sideEffect === 'read' && isFree && field(raw, 'approval') === undefined;
 }
 
 /** What a call can cost at most, by the declaration. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { connect as plain, type Socket } from 'node:net';
+import { isIP, connect as plain, type Socket } from 'node:net';
 import { connect as secure } from 'node:tls';
 import { fullPath, USER_AGENT, type Wire } from './wire.ts';
 
@@ -39,7 +39,9 @@ export function openSocket(wire: Wire): Promise<Socket | undefined> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const isSecure = protocol === 'https:';
   const target = { host, port: Number(port) || (isSecure ? 443 : 80) };
-  const socket = isSecure ? secure({ ...target, servername: host }) : plain(target);
+  // A name only: an address is no server name of TLS.
+  const named = isIP(host) === 0 ? { servername: host } : {};
+  const socket = isSecure ? secure({ ...target, ...named }) : plain(target);
   return new Promise((resolve) => {
     const failed = () => {
       socket.destroy();

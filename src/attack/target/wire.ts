@@ -25,7 +25,7 @@ const TIMEOUT_MS = 20_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Requests of a whole run, raw connections included: a run with effects needs about 1,500. */
-const REQUESTS_MAX = 3_000;
+export const REQUESTS_MAX = 3_000;
 
 /** A busy service is asked again so often, after the pause that it names. */
 const TRIES_MAX = 3;
@@ -46,8 +46,10 @@ export interface Asked {
   readonly body?: unknown;
   /** Never repeated by itself: it may have had an effect. */
   readonly isOnce?: boolean;
-  /** Sent although the run has asked enough: it ends what the run began. */
-  readonly isCleanup?: boolean;
+  /** Sent although the run has asked enough: it ends what the run began, or looks whether the service lives. */
+  readonly isNeeded?: boolean;
+  /** Keeps it from being repeated. One that is under way is heard to its end: it may issue a token. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Answer {
@@ -57,6 +59,8 @@ export interface Answer {
   readonly text: string;
   /** The parsed body, or undefined. */
   readonly json: unknown;
+  /** Why there is no answer, as a code of the system. */
+  readonly fault?: string;
 }
 
 /** What some cases judge at the end, over all answers of the run. */
@@ -77,11 +81,15 @@ export interface Wire {
   readonly seen: Seen;
   ask(asked: Asked): Promise<Answer>;
   /** Counts requests that are not made by `ask`. Throws when the run has asked enough. */
-  take(requests?: number): void;
+  take(requests?: number, isNeeded?: boolean): void;
   /** Called with every answer to `ask`. */
   listen(listener: (asked: Asked, answer: Answer) => void): void;
   /** Answers are searched for this text from now on. */
   keepSecret(secret: string): void;
+  /** A text in which no such secret is left. A service may put one into everything that it says. */
+  withoutSecrets(text: string): string;
+  /** Resolves when every request that is under way has its answer, or none in time. */
+  settled(): Promise<unknown>;
   close(): void;
 }
 
@@ -102,16 +110,25 @@ export function openWire(address: string): Wire {
 
   const listeners: ((asked: Asked, answer: Answer) => void)[] = [];
 
-  const take = (requests = 1) => {
+  const withoutSecrets = (text: string) =>
+    [...secrets].reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
+  const take = (requests = 1, isNeeded = false) => {
     seen.requests += requests;
-    if (seen.requests <= REQUESTS_MAX) return;
+    if (isNeeded || seen.requests <= REQUESTS_MAX) return;
     throw new Error(`${REQUESTS_MAX} requests were sent, and a run sends no more`);
   };
   const once = async (asked: Asked): Promise<Answer> => {
-    if (!asked.isCleanup) take();
+    take(1, asked.isNeeded);
     const answer = await exchange({ url, agent }, asked);
-    remember(seen, secrets, asked, answer);
+    remember(seen, secrets, { ...asked, path: withoutSecrets(asked.path) }, answer);
     for (const listener of listeners) listener(asked, answer);
+    asked.signal?.throwIfAborted();
+    return answer;
+  };
+  const underWay = new Set<Promise<unknown>>();
+  const tracked = (asked: Asked): Promise<Answer> => {
+    const answer = once(asked).finally(() => underWay.delete(answer));
+    underWay.add(answer);
     return answer;
   };
   return {
@@ -125,16 +142,33 @@ export function openWire(address: string): Wire {
     },
     async ask(asked) {
       for (let tries = 1; ; tries++) {
-        const answer = await once(asked);
+        const answer = await tracked(asked);
         const seconds = Number(answer.headers['retry-after'] ?? Number.NaN);
         const isBusy = answer.status === 429 || answer.status === 503;
         if (!isBusy || asked.isOnce || tries === TRIES_MAX || !(seconds <= RETRY_AFTER_MAX)) {
           return answer;
         }
-        await pause(seconds * 1_000);
+        await pause(seconds * 1_000, undefined, asked.signal && { signal: asked.signal });
       }
     },
+    withoutSecrets,
+    settled: () => Promise.allSettled(underWay),
     close: () => agent.destroy(),
+  };
+}
+
+/** The same wire until the signal: then it sends nothing more. */
+export function wireUntil(wire: Wire, signal: AbortSignal): Wire {
+  return {
+    ...wire,
+    async ask(asked) {
+      signal.throwIfAborted();
+      return wire.ask({ ...asked, signal });
+    },
+    take(requests) {
+      signal.throwIfAborted();
+      wire.take(requests);
+    },
   };
 }
 
@@ -158,17 +192,34 @@ function exchange({ url, agent }: Line, asked: Asked): Promise<Answer> {
   const { hostname, port } = url;
   const host = hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve) => {
-    const closed = () => resolve(NO_ANSWER);
+    const closed = (error?: Error) => resolve({ ...NO_ANSWER, fault: faultOf(error) });
+    let isAnswered = false;
     const request = send({ host, port, method, path: fullPath(url, path), headers, agent, signal });
     request.on('response', (response) => {
+      isAnswered = true;
       readAnswer(response).then(resolve, closed);
     });
     request.on('error', closed);
+    // An answer in another protocol has no body that ends.
+    request.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      closed();
+    });
+    request.on('close', () => {
+      if (!isAnswered) closed();
+    });
     request.end(bytes);
   });
 }
 
 const NO_ANSWER: Answer = { status: 0, headers: {}, text: '', json: undefined };
+
+function faultOf(error: Error | undefined): string {
+  if (error === undefined) return 'the connection was closed';
+  if (error.name === 'AbortError') return `not within ${TIMEOUT_MS / 1_000} seconds`;
+  const { code } = error as NodeJS.ErrnoException;
+  return code ?? error.name;
+}
 
 /** An address such as https://a.example/desk has a path of its own, which discovery may repeat. */
 export function fullPath({ pathname }: URL, path: string): string {

@@ -8,7 +8,7 @@
 
 import { field, listAt, textAt, textsAt } from './fields.ts';
 import { claimsOf } from './jwt.ts';
-import { isSuccess, NotApplicable } from './outcome.ts';
+import { isSuccess, judged, NotApplicable } from './outcome.ts';
 import type { Declared, Service } from './service.ts';
 import type { Answer, Asked, Wire } from './wire.ts';
 
@@ -74,8 +74,12 @@ export interface Issued {
   readonly isBelow: boolean;
 }
 
-/** The lifetime of every token of a run, in hours: a run takes minutes, and a service may not revoke. */
-const TTL_HOURS = 1;
+/** In every request for a token that is not about lifetimes: a run takes minutes, and a service may not revoke. */
+export const ONE_HOUR = { ttl_hours: 1 } as const;
+
+/** In characters. A service may answer with longer ones; they are no tokens for a run. */
+const ID_LENGTH_MAX = 256;
+const TOKEN_LENGTH_MAX = 16 * 1_024;
 
 export function pathOf({ service }: World, name: string): string {
   const path = service.endpoints.get(name);
@@ -83,37 +87,50 @@ export function pathOf({ service }: World, name: string): string {
   return path;
 }
 
-/** Remembers every token that the service issues from now on, whichever request asked for it. */
-export function rememberTokens(world: Pick<World, 'wire' | 'issued'>): void {
-  world.wire.listen((asked, { status, json }) => {
-    const [id, jwt] = [textAt(json, 'token_id'), textAt(json, 'token')];
-    if (status >= 300 || id === undefined || jwt === undefined) return;
-    world.wire.keepSecret(jwt);
-    const parent = textAt(bodyOf(asked), 'parent_token');
-    const isBelow = world.issued.some((each) => each.id === parent);
-    world.issued.push({ id, bearer: asked.bearer, isBelow });
+/** Remembers every token and approval request that the service makes from now on, whichever request asked for it. */
+export function rememberLeft({
+  wire,
+  issued,
+  requests,
+}: Pick<World, 'wire' | 'issued' | 'requests'>) {
+  wire.listen((asked, answer) => {
+    const request = textAt(answer.json, 'failure', 'approval_request_id');
+    if (request !== undefined && request.length <= ID_LENGTH_MAX && !requests.includes(request)) {
+      requests.push(request);
+    }
+    const token = tokenIn(answer);
+    if (!token) return;
+    wire.keepSecret(token.jwt);
+    // By what was issued, not by what was asked for: a broken service may have issued a root token in its place.
+    const parent = textAt(claimsOf(token.jwt), 'parent_token_id');
+    const isBelow = issued.some(({ id }) => id === parent);
+    issued.push({ id: token.id, bearer: asked.bearer, isBelow });
   });
 }
 
-function bodyOf({ body }: Asked): unknown {
-  if (typeof body !== 'string') return body;
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
+/** A request that a healthy service answers. Not applicable where it is busy or silent. */
+export async function ask({ wire }: World, asked: Asked): Promise<Answer> {
+  return judged(await wire.ask(asked));
+}
+
+/** Whether the service still answers. One that asks for patience does. */
+export async function isAnswering({ wire }: Pick<World, 'wire'>): Promise<boolean> {
+  const asked = { method: 'GET', path: '/.well-known/svc', isNeeded: true };
+  const answer = await wire.ask(asked);
+  const isPatient = answer.status === 503 && answer.headers['retry-after'] !== undefined;
+  return isSuccess(answer) || answer.status === 429 || isPatient;
 }
 
 /** Asks for a token with any body and any bearer. */
 export function issueAs(world: World, bearer: string | undefined, body: unknown): Promise<Answer> {
-  return world.wire.ask({ path: pathOf(world, 'tokens'), bearer, body });
+  return ask(world, { path: pathOf(world, 'tokens'), bearer, body });
 }
 
 /** The body that gives a party a token of these scopes. */
 export function rootRequest(party: Party, scope: readonly string[], more: object = {}) {
   return {
     scope,
-    ttl_hours: TTL_HOURS,
+    ...ONE_HOUR,
     ...(party.subject !== undefined && { subject: party.subject }),
     ...(party.tokenId !== undefined && { parent_token: party.tokenId }),
     ...more,
@@ -146,6 +163,7 @@ export function tokenIn(answer: Answer): Token | undefined {
   const id = textAt(answer.json, 'token_id');
   const jwt = textAt(answer.json, 'token');
   if (!isSuccess(answer) || id === undefined || jwt === undefined) return undefined;
+  if (id.length > ID_LENGTH_MAX || jwt.length > TOKEN_LENGTH_MAX) return undefined;
   return { id, jwt, scope: textsAt(answer.json, 'scope'), answer: answer.json };
 }
 
@@ -156,7 +174,7 @@ export function delegate(
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Answer> {
   const subject = textAt(claimsOf(parent.jwt), 'sub') ?? 'agent:writ-attack';
-  const request = { scope: parent.scope, subject, parent_token: parent.id, ttl_hours: TTL_HOURS };
+  const request = { scope: parent.scope, subject, parent_token: parent.id, ...ONE_HOUR };
   return issueAs(world, parent.jwt, { ...request, ...more });
 }
 
@@ -174,7 +192,20 @@ export async function childOf(
 
 /** Shows whether the service accepts a bearer at all: the cheapest call that needs a token. */
 export function permissionsAs(world: World, bearer: string | undefined): Promise<Answer> {
-  return world.wire.ask({ path: pathOf(world, 'permissions'), bearer, body: {} });
+  return ask(world, { path: pathOf(world, 'permissions'), bearer, body: {} });
+}
+
+/** A token that the service accepts: only then does it mean something that it refuses others. */
+export async function acceptedToken(world: World): Promise<Token> {
+  const token = await tokenOf(world, world.self);
+  await mustAccept(world, token);
+  return token;
+}
+
+export async function mustAccept(world: World, { jwt }: Token): Promise<Answer> {
+  const answer = await permissionsAs(world, jwt);
+  if (isSuccess(answer)) return answer;
+  throw new NotApplicable(`the service does not accept a good token either (${shortOf(answer)})`);
 }
 
 export function invokePath(world: World, capability: string): string {
@@ -193,7 +224,7 @@ export function invoke(
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Answer> {
   const body = { parameters, ...more };
-  return world.wire.ask({ path: invokePath(world, capability), bearer: token.jwt, body });
+  return ask(world, { path: invokePath(world, capability), bearer: token.jwt, body });
 }
 
 /** Calls a capability with effects: never repeated by itself. */
@@ -251,14 +282,17 @@ export function auditAs(
 ): Promise<Answer> {
   const text = new URLSearchParams(query).toString();
   const path = pathOf(world, 'audit') + (text === '' ? '' : `?${text}`);
-  return world.wire.ask({ path, bearer });
+  return ask(world, { path, bearer });
 }
+
+/** A type of failure as services name them; any other text may be anything. */
+const FAILURE_TYPE = /^[a-z][a-z_]{0,59}$/;
 
 /** Status and failure type of an answer, for evidence. */
 export function shortOf({ status, json }: Answer): string {
   const type = textAt(json, 'failure', 'type');
   if (status === 0) return 'no answer';
-  return type === undefined ? String(status) : `${status} ${type.slice(0, 60)}`;
+  return type !== undefined && FAILURE_TYPE.test(type) ? `${status} ${type}` : String(status);
 }
 
 /** A token whose scope covers a call, and which is bound to another capability. */

@@ -111,9 +111,10 @@ Attack only services that you may attack. The requests of a run are bounded, and
         return EXIT_OK;
       }
       if (given.url === undefined) throw new Error('give --url');
-      const world = await preparedFor({ ...given, url: given.url }, io);
+      const signal = stopSignal(io);
+      const world = await preparedFor({ ...given, url: given.url }, io, signal);
       try {
-        return await attacked(world, cases, given, io);
+        return await attacked(world, cases, given, { io, signal });
       } catch (error) {
         await endAll(world);
         throw error;
@@ -134,7 +135,11 @@ function chosen(only: string | undefined): readonly Case[] {
   return CASES.filter((each) => names.includes(each.id) || names.includes(kindOf(each)));
 }
 
-async function preparedFor(given: AttackGiven & { url: string }, io: Io): Promise<World> {
+async function preparedFor(
+  given: AttackGiven & { url: string },
+  io: Io,
+  signal: AbortSignal,
+): Promise<World> {
   const { capability, subject } = given;
   const first = credentialOf(given['token-file'], io);
   const second = otherCredential(given['other-token-file'], OTHER_VARIABLE, io);
@@ -160,6 +165,7 @@ async function preparedFor(given: AttackGiven & { url: string }, io: Io): Promis
       approver: third === undefined ? undefined : partyOf(third, undefined),
       call: capability === undefined ? undefined : { capability, parameters },
       now: () => new Date(),
+      signal,
     });
   } catch (error) {
     throw error instanceof CannotRun ? faultOf(error) : error;
@@ -192,7 +198,7 @@ async function attacked(
   world: World,
   cases: readonly Case[],
   given: AttackGiven,
-  io: Io,
+  { io, signal }: { io: Io; signal: AbortSignal },
 ): Promise<number> {
   if (!given.json) printStart(io, world);
   const started = Date.now();
@@ -201,7 +207,7 @@ async function attacked(
   const results = await runCases(world, {
     cases,
     withEffects,
-    signal: stopSignal(io),
+    signal,
     onCase: ({ id }, done) => progress.say(`${done + 1} of ${cases.length}: ${id}`),
   });
   progress.say('ending the tokens of this run');

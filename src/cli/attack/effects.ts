@@ -25,14 +25,15 @@ export async function mayHaveEffects(
   const paid = kinds.has('budgets') ? world.paid : undefined;
   const approved = kinds.has('approvals') ? world.approved : undefined;
   const lines = [
-    ...(paid ? [line(paid, 'at most twice if every rule holds', PAID_CALLS_MAX)] : []),
+    ...(paid
+      ? [line(world, paid, { usual: 'at most twice if every rule holds', most: PAID_CALLS_MAX })]
+      : []),
     ...(approved
       ? [
-          line(
-            approved,
-            approver ? 'once if every rule holds' : 'never if every rule holds',
-            APPROVED_CALLS_MAX,
-          ),
+          line(world, approved, {
+            usual: approver ? 'once if every rule holds' : 'never if every rule holds',
+            most: APPROVED_CALLS_MAX,
+          }),
         ]
       : []),
   ];
@@ -47,11 +48,21 @@ export async function mayHaveEffects(
   return false;
 }
 
-function line({ capability, price, declared }: PaidCall, usual: string, most: number): string {
+interface Often {
+  readonly usual: string;
+  readonly most: number;
+}
+
+function line(
+  { wire }: World,
+  { capability, price, declared }: PaidCall,
+  { usual, most }: Often,
+): string {
   const isPaid = price.amount > 0;
   const worst = { currency: price.currency, amount: Number((price.amount * most).toFixed(4)) };
   const each = isPaid ? `up to ${shownMoney(price)} a call` : 'without a price';
   const sum = isPaid ? `, ${shownMoney(worst)},` : '';
-  const what = `${capability.slice(0, 100)} (${declared.sideEffect}, ${each})`;
+  const name = wire.withoutSecrets(capability).slice(0, 100);
+  const what = `${name} (${declared.sideEffect.slice(0, 20)}, ${each})`;
   return `  ${printable(`${what}: ${usual}; up to ${most} times${sum} if none holds`)}\n`;
 }

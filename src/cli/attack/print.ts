@@ -31,13 +31,20 @@ function viewOf(each: Case): object {
   return { case: id, class: kindOf(each), tries, holds, basis, effects: hasEffects === true };
 }
 
+/** In characters. The service chooses its names. */
+const NAME_LENGTH_MAX = 256;
+
+function idOf({ service, wire }: Pick<World, 'service' | 'wire'>): string {
+  return wire.withoutSecrets(service.id).slice(0, NAME_LENGTH_MAX);
+}
+
 export function printStart(io: Io, { service, wire, self, other, reads }: World): void {
   const [read] = reads;
   const called = read
-    ? `${read.capability}, which only reads and costs nothing`
+    ? `${wire.withoutSecrets(read.capability).slice(0, NAME_LENGTH_MAX)}, which only reads and costs nothing`
     : 'nothing: no capability that only reads and costs nothing could be called';
   printFacts(io, [
-    ['service', `${service.id.slice(0, 256)} at ${wire.url.href.replace(/\/$/, '')}`],
+    ['service', `${idOf({ service, wire })} at ${wire.url.href.replace(/\/$/, '')}`],
     ['as', `${self.name} and ${other.name}`],
     ['calls', called],
   ]);
@@ -49,7 +56,7 @@ interface Printed {
   readonly results: readonly Result[];
   readonly cleanup: Cleanup;
   readonly seconds: number;
-  /** Cases that did not run, because the command was asked to stop. */
+  /** Cases that did not run: the command was asked to stop, took too long, or has sent enough. */
   readonly left: number;
   readonly json: boolean;
 }
@@ -74,7 +81,7 @@ export function printReport(io: Io, printed: Printed): void {
     const { revoked, left: living, requests: asked } = cleanup;
     const ends = { tokens_ended: revoked, tokens_left: living, approval_requests: asked };
     printJson(io, {
-      service_id: world.service.id,
+      service_id: idOf(world),
       ...sums,
       not_run: left,
       requests,
@@ -116,7 +123,7 @@ function printResults(io: Io, results: readonly Result[]): void {
 
 function endOf({ revoked, left, requests }: Cleanup): string {
   const ended = `Ended ${count(revoked, 'token')} of this run`;
-  const living = left > 0 ? `; ${count(left, 'token')} will expire within an hour` : '';
+  const living = left > 0 ? `; ${count(left, 'token')} could not be revoked and will expire` : '';
   const asked = requests > 0 ? `; left ${count(requests, 'approval request')}` : '';
   return `${ended}${living}${asked}.`;
 }
