@@ -55,7 +55,8 @@ export const ATTACKS: Readonly<Record<string, Readonly<Record<string, readonly P
       ['test/authority/issue.test.ts', 'grants a wildcard only where the entitlement has it'],
     ],
     'an agent that gives itself the right to approve': [
-      ['src/domain/authority/narrowing.test.ts', 'narrow() compares budgets exactly'],
+      ['test/authority/delegate.test.ts', "['an approver', { scope: ['approver:book_flight'] }"],
+      ['test/authority/issue-fields.test.ts', "['of an approver', ['approver:charter_jet']"],
       ['test/approvals/second-names.test.ts', 'adds no second name to request with'],
     ],
     'an external identity that imitates another principal': [

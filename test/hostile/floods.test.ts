@@ -152,14 +152,25 @@ function dripping(socket: Socket, head: string, piece: string): void {
 /** In milliseconds: attackers and the service share the processor of this test. */
 const REOPEN_MS = 100;
 
+interface Started {
+  /** Whether as many connections were made as it has. */
+  hasBegun(): boolean;
+  stop(): void;
+}
+
 /** Opens connections until it is stopped. Each is replaced when the service or the attack has ended it. */
-function startFlood(port: number, flood: Flood, tokens: Tokens): () => void {
+function startFlood(port: number, flood: Flood, tokens: Tokens): Started {
   const sockets = new Set<Socket>();
   let isOver = false;
+  let made = 0;
   const open = async () => {
     if (isOver) return;
     const socket = await connected(port).catch(() => undefined);
-    if (!socket) return;
+    if (!socket) {
+      setTimeout(() => void open(), REOPEN_MS);
+      return;
+    }
+    made += 1;
     sockets.add(socket);
     socket.on('close', () => {
       sockets.delete(socket);
@@ -169,9 +180,12 @@ function startFlood(port: number, flood: Flood, tokens: Tokens): () => void {
     else flood.attack(socket, tokens);
   };
   for (let count = 0; count < flood.connections; count += 1) void open();
-  return () => {
-    isOver = true;
-    for (const socket of sockets) socket.destroy();
+  return {
+    hasBegun: () => made >= flood.connections,
+    stop() {
+      isOver = true;
+      for (const socket of sockets) socket.destroy();
+    },
   };
 }
 
@@ -223,7 +237,8 @@ for (const { name, open } of STORES) {
     const pending = await pendingRequest(service, attacker.token);
     const tokens = { agent: attacker.token, pending };
 
-    const stops = FLOODS.map((flood) => startFlood(port, flood, tokens));
+    const floods = FLOODS.map((flood) => startFlood(port, flood, tokens));
+    await eventually(() => floods.every(({ hasBegun }) => hasBegun()));
     const statuses = new Set<number>();
     try {
       for (let round = 0; round < ROUNDS; round += 1) {
@@ -231,7 +246,7 @@ for (const { name, open } of STORES) {
         for (const status of answered) statuses.add(status);
       }
     } finally {
-      for (const stop of stops) stop();
+      for (const { stop } of floods) stop();
     }
 
     assert.deepEqual([...statuses], [200]);
