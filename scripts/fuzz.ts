@@ -2,22 +2,23 @@
  * Fuzz, as long as wanted: hostile requests to every path of a running service, edited tokens, and digests of
  * random JSON compared with two other implementations.
  *
- *     npm run fuzz -- --requests 100000 --tokens 1000000 --values 1000000 --record
+ *     npm run fuzz -- --requests 100000 --tokens 1000000 --values 1000000 --minutes 120 --record
  *
  * Without a number all three run, for about a quarter of an hour. A failure prints the command that repeats it, and
- * ends with 1. `--store` takes the address of an empty store; without it a file in a temporary folder is used.
+ * ends with 1. `--store` takes the address of an empty store; without it a file in a temporary folder is used. The service
+ * and the folder are ended also when the run fails or is interrupted.
  *
  * @module
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { closedAtEnd, temporaryFolder } from '../test/ends.ts';
 import { FuzzFault, fuzz } from '../test/hostile/fuzz.ts';
 import { digestFault } from '../test/hostile/json-digests.ts';
 import { served } from '../test/hostile/served.ts';
 import { fuzzTokens } from '../test/hostile/token-edits.ts';
+import { runLong } from './long-run.ts';
 import { recordFigures } from './security-figures.ts';
 
 const { values: given } = parseArgs({
@@ -28,6 +29,7 @@ const { values: given } = parseArgs({
     seed: { type: 'string', default: '1' },
     from: { type: 'string', default: '0' },
     store: { type: 'string' },
+    minutes: { type: 'string', default: '120' },
     record: { type: 'boolean', default: false },
   },
 });
@@ -43,18 +45,22 @@ const figures: Record<string, number> = {};
 const PROGRESS_EVERY_MS = 5_000;
 let shown = Date.now();
 
-try {
-  await fuzzSurface(numberOf('requests'));
-  fuzzSignatures(numberOf('tokens'));
-  fuzzDigests(numberOf('values'));
-  if (given.record) recordFigures('fuzz', figures);
-} catch (error) {
-  if (!(error instanceof FuzzFault)) throw error;
-  console.error(error.message);
-  process.exitCode = 1;
-}
+const counts = {
+  requests: numberOf('requests'),
+  tokens: numberOf('tokens'),
+  values: numberOf('values'),
+};
+await runLong({
+  minutesMax: numberOf('minutes'),
+  async work() {
+    await fuzzSurface(counts.requests);
+    fuzzSignatures(counts.tokens);
+    fuzzDigests(counts.values);
+    if (given.record) recordFigures('fuzz', figures);
+  },
+});
 
-function numberOf(name: 'requests' | 'tokens' | 'values' | 'seed' | 'from'): number {
+function numberOf(name: 'requests' | 'tokens' | 'values' | 'seed' | 'from' | 'minutes'): number {
   const number = Number(wanted[name]);
   if (Number.isSafeInteger(number) && number >= 0) return number;
   throw new Error(`Cannot read --${name}: expected a whole number`);
@@ -62,24 +68,20 @@ function numberOf(name: 'requests' | 'tokens' | 'values' | 'seed' | 'from'): num
 
 async function fuzzSurface(requests: number): Promise<void> {
   if (requests === 0) return;
-  const folder = mkdtempSync(join(tmpdir(), 'writ-fuzz-'));
+  const folder = temporaryFolder();
   const rejections: unknown[] = [];
   process.on('unhandledRejection', (reason) => void rejections.push(reason));
-  try {
-    const store = given.store ?? `sqlite:${join(folder, 'writ.db')}`;
-    const service = await served({ store, folder });
-    const onProgress = (done: number) => progress('requests', done, requests);
-    const report = await fuzz({ port: service.port, seed, from, requests, onProgress });
-    const findings = [...(await service.findings()), ...rejections.map(String)];
-    if (findings.length > 0) throw new FuzzFault(`After seed ${seed}:\n${findings.join('\n')}`);
-    console.log(`requests ${report.requests}, by status ${JSON.stringify(report.statuses)}`);
-    console.log(`honest calls beside them ${report.honest}, all served; rows and log agree`);
-    figures['hostile requests'] = report.requests;
-    figures['answers of 500'] = 0;
-    figures['honest calls beside them'] = report.honest;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const store = given.store ?? `sqlite:${join(folder, 'writ.db')}`;
+  const service = closedAtEnd(await served({ store, folder }));
+  const onProgress = (done: number) => progress('requests', done, requests);
+  const report = await fuzz({ port: service.port, seed, from, requests, onProgress });
+  const findings = [...(await service.findings()), ...rejections.map(String)];
+  if (findings.length > 0) throw new FuzzFault(`After seed ${seed}:\n${findings.join('\n')}`);
+  console.log(`requests ${report.requests}, by status ${JSON.stringify(report.statuses)}`);
+  console.log(`honest calls beside them ${report.honest}, all served; rows and log agree`);
+  figures['hostile requests'] = report.requests;
+  figures['answers of 500'] = 0;
+  figures['honest calls beside them'] = report.honest;
 }
 
 function fuzzSignatures(count: number): void {
