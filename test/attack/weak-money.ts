@@ -123,6 +123,23 @@ export const MONEY_WEAKNESSES: readonly Weakness[] = [
     },
   },
   {
+    name: 'a grant lives as long as its approver asks for',
+    withEffects: true,
+    breaks: ['approvals.beyond-policy'],
+    beside: ['approvals.stranger'],
+    answer: (answered, { path, body }) => {
+      const { expires_in_seconds: seconds } = jsonOf(body);
+      if (path !== '/svc/approval_grants' || seconds === undefined) return answered;
+      const expires_at = new Date(Date.now() + seconds * 1_000).toISOString();
+      return answerWith(200, {
+        grant_id: 'gnt_1',
+        grant_type: 'one_time',
+        max_uses: 1,
+        expires_at,
+      });
+    },
+  },
+  {
     name: 'nothing needs approval',
     withEffects: true,
     breaks: ['approvals.without-grant'],

@@ -7,7 +7,7 @@
  */
 
 import type { Case } from '../case.ts';
-import { field, listAt, textAt } from '../target/fields.ts';
+import { field, listAt, numberAt, textAt } from '../target/fields.ts';
 import {
   type Attempt,
   attempted,
@@ -117,6 +117,17 @@ function changed(parameters: PaidCall['parameters']): Record<string, unknown> {
       return [name, typeof value === 'string' ? `${value}-changed` : value];
     }),
   );
+}
+
+const YEAR_SECONDS = 365 * 24 * 60 * 60;
+
+/** How far two clocks may be apart. */
+const CLOCKS_SECONDS = 10 * 60;
+
+/** 0 where the answer does not say it. */
+function secondsLeft(world: World, expires: string | undefined): number {
+  const left = Date.parse(expires ?? '') - world.now().getTime();
+  return Number.isNaN(left) ? 0 : Math.round(left / 1_000);
 }
 
 function isApprover({ scope }: Token): boolean {
@@ -271,7 +282,9 @@ const withEffects: readonly Case[] = [
         throw new NotApplicable('it needs the credential of an approver (--approver-token-file)');
       const { requestId, failure } = await pending(world, 'policy');
       const most = Number(field(failure, 'grant_policy', 'max_uses') ?? 1);
+      const longest = numberAt(failure, 'grant_policy', 'expires_in_seconds');
       const terms = [
+        { expires_in_seconds: (longest ?? 0) + YEAR_SECONDS },
         { max_uses: most + 1_000 },
         { max_uses: 1.5 },
         { max_uses: '9' },
@@ -280,9 +293,14 @@ const withEffects: readonly Case[] = [
       for (const more of terms) {
         const body = { approval_request_id: requestId, grant_type: 'one_time', ...more };
         const answer = judged(await grant(world, approver.credential, body));
+        if (!isSuccess(answer)) continue;
         const uses = Number(field(answer.json, 'max_uses') ?? 0);
-        if (isSuccess(answer) && uses > most)
-          return broken(`a grant has ${uses} uses, and the policy allows ${most}`);
+        if (uses > most) return broken(`a grant has ${uses} uses, and the policy allows ${most}`);
+        const seconds = secondsLeft(world, textAt(answer.json, 'expires_at'));
+        if (longest !== undefined && seconds > longest + CLOCKS_SECONDS)
+          return broken(`a grant lives for ${seconds} seconds, and the policy allows ${longest}`);
+        if (textAt(answer.json, 'grant_type') === 'eternal')
+          return broken('a grant has a type that no specification has');
       }
       return held(`${terms.length} terms, no grant beyond the policy`);
     },
