@@ -74,7 +74,7 @@ function isSuite(name: string): name is keyof typeof SUITES {
   return Object.hasOwn(SUITES, name);
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     options: { record: { type: 'boolean', default: false } },
     allowPositionals: true,
@@ -83,7 +83,7 @@ function main(): void {
   for (const name of asked) {
     if (!isSuite(name)) throw new Error(`Cannot run "${name}": expected ${Object.keys(SUITES)}`);
     const { files, counts } = SUITES[name];
-    const figures = suiteCounts(runTests(files), counts);
+    const figures = suiteCounts(await runTests(files), counts);
     for (const [label, count] of Object.entries(figures)) {
       process.stdout.write(`${name.padEnd(10)}${label.padEnd(44)}${count}\n`);
     }
@@ -93,7 +93,7 @@ function main(): void {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   try {
-    main();
+    await main();
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exitCode = 1;

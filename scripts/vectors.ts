@@ -63,12 +63,12 @@ export function vectorCounts(tests: readonly Tested[]): Record<string, number> {
   return { ...counts, [ANSWERED_OTHERWISE]: titles.length - own.length };
 }
 
-function runVectors(): Record<string, number> {
+async function runVectors(): Promise<Record<string, number>> {
   const missing = ['wycheproof', 'merkle', 'jcs'].filter((kind) => !vectors(kind));
   if (missing.length > 0) {
     throw new Error(`Cannot run published vectors: shared/vectors/${missing[0]} is absent`);
   }
-  return vectorCounts(runTests(TESTS));
+  return vectorCounts(await runTests(TESTS));
 }
 
 function runProofs(folder: string, count: number, seed: number): Record<string, number> {
@@ -82,7 +82,7 @@ function runNarrowings(count: number): Record<string, number> {
   return { 'delegations asked for': count, granted: accepted, 'wider than their parent': 0 };
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       proofs: { type: 'string', default: '10000' },
@@ -96,7 +96,7 @@ function main(): void {
   const folder = mkdtempSync(join(tmpdir(), 'writ-vectors-'));
   try {
     const found = {
-      vectors: runVectors(),
+      vectors: await runVectors(),
       proofs: runProofs(folder, proofs, seed),
       narrowing: runNarrowings(narrowings),
     } as const;
@@ -122,7 +122,7 @@ function numberOf(text: string): number {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   try {
-    main();
+    await main();
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exitCode = 1;

@@ -28,6 +28,6 @@ test('suiteCounts() counts the tests that passed, by their titles', () => {
   );
 });
 
-test('runTests() refuses a file that is absent', () => {
-  assert.throws(() => runTests(['test/gone.test.ts']), /test\/gone\.test\.ts is absent/);
+test('runTests() refuses a file that is absent', async () => {
+  await assert.rejects(runTests(['test/gone.test.ts']), /test\/gone\.test\.ts is absent/);
 });
