@@ -3,7 +3,7 @@
  *
  *     npm run simulate -- --seeds 1000 --mode both
  *     npm run simulate -- --minutes 25 --processes 2 --record
- *     npm run simulate -- --seed 42 --mode memory --acts 1,4,7 --without crash,pause
+ *     npm run simulate -- --seed 42 --mode memory --acts=1,4,7 --without crash,pause
  *
  * Several seeds are divided among child processes, which run one bundle of all sources: it is a fifth faster than the
  * sources one by one. The first seed that breaks a rule ends the run: the script

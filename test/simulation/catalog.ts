@@ -29,7 +29,16 @@ const DEADLINE = 'PT5S';
 /** In milliseconds: how late a late handler ends at most. */
 const LATE_MS = 9_000;
 
+/** In milliseconds: a slow handler ends before its deadline, and a slow resolver now and then after it. */
+const SLOW_MS = DEADLINE_MS - 100;
+const RESOLVING_MS = DEADLINE_MS + 500;
+
 const ITEM = { name: 'item', type: 'string', required: false } as const;
+/** Code of the author looks it up, between the check of the call and its admission. */
+const LOOKED_UP = {
+  ...ITEM,
+  resolution: { mode: 'backend_resolved', resolver_ref: 'items' },
+} as const;
 const KEY = { name: 'key', type: 'string', required: false } as const;
 const RESULT = { type: 'object', fields: ['id'] };
 const fixed = (amount: number) =>
@@ -93,6 +102,7 @@ function composed(
 
 export const SERVICE: ServiceDefinition = createService({
   id: 'simulated',
+  resolvers: { items: unhosted as never },
   trust: { level: 'anchored', anchoring: { cadence: 'PT4S' } },
   capabilities: [
     defineCapability({ ...plain('look'), side_effect: 'read' }),
@@ -103,7 +113,12 @@ export const SERVICE: ServiceDefinition = createService({
     }),
     defineCapability({ ...plain('read_paid'), side_effect: 'read', cost: fixed(1) }),
     defineCapability({ ...plain('act'), side_effect: 'write' }),
-    defineCapability({ ...plain('pay'), side_effect: 'irreversible', cost: fixed(10) }),
+    defineCapability({
+      ...plain('pay'),
+      side_effect: 'irreversible',
+      cost: fixed(10),
+      inputs: [LOOKED_UP, KEY],
+    }),
     defineCapability({ ...plain('spend'), side_effect: 'write', cost: DYNAMIC }),
     defineCapability({
       ...plain('book'),
@@ -115,6 +130,7 @@ export const SERVICE: ServiceDefinition = createService({
     defineCapability({
       ...plain('sign'),
       side_effect: 'irreversible',
+      inputs: [LOOKED_UP, KEY],
       cost: fixed(5),
       approval: { when: 'always', grant_policy: POLICY, request_lifetime: 'PT1M' },
     }),
@@ -149,6 +165,8 @@ export interface HandlerHost {
   readonly life: Life;
   /** How often each handler ran for each item, over all replicas. */
   readonly runs: Map<string, number>;
+  /** Ends the life of the replica now. */
+  crash(): void;
   emit(event: EffectEvent): void;
   /** Waits until the faults stop. */
   untilCalm(run: () => void): void;
@@ -163,7 +181,27 @@ export function hostedService(host: HandlerHost): ServiceDefinition {
     };
     return [name, each.handler ? { ...each, handler } : each] as const;
   });
-  return { ...SERVICE, code: new Map(code) };
+  const resolvers = new Map([['items', (value: unknown) => lookedUp(host, value)]]);
+  return { ...SERVICE, code: new Map(code), resolvers };
+}
+
+/** Answers at once, or after a while in which the token or the grant of the call may end. */
+async function lookedUp(host: HandlerHost, value: unknown) {
+  const { faults, runs, world, life } = host;
+  const place = `resolver ${value}`;
+  const drawn = faults.at(`${place} ${counted(runs, place)}`);
+  if (drawn.is(faults.rate('resolver'))) {
+    faults.hit('resolver');
+    const done = world.await(life.owner);
+    await step(host, 1 + drawn.below(RESOLVING_MS)).finally(done);
+  }
+  return { value };
+}
+
+function counted(runs: HandlerHost['runs'], place: string): number {
+  const run = (runs.get(place) ?? 0) + 1;
+  runs.set(place, run);
+  return run;
 }
 
 type Ending = 'returns' | 'no-effect' | 'fails' | 'breaks' | 'unknown';
@@ -174,6 +212,8 @@ interface Script {
   readonly acts: boolean;
   /** When it ends: at once, so many milliseconds later, or when the faults stop. */
   readonly wait: number | 'calm';
+  /** Whether its replica dies, before or after the effect. */
+  readonly dies: 'before' | 'after' | undefined;
   /** In major units: what a dynamic cost is; more than its bound now and then. */
   readonly cost: number;
   readonly price: number;
@@ -181,9 +221,7 @@ interface Script {
 
 function scriptOf({ faults, runs }: HandlerHost, name: string, item: string): Script {
   const place = `handler ${name} ${item}`;
-  const run = (runs.get(place) ?? 0) + 1;
-  runs.set(place, run);
-  const drawn = faults.at(`${place} ${run}`);
+  const drawn = faults.at(`${place} ${counted(runs, place)}`);
   const fails = drawn.is(faults.rate('handler'));
   const ending = drawn.pick(['no-effect', 'fails', 'breaks', 'unknown'] as const);
   const isLate = drawn.is(faults.rate('handler-late'));
@@ -193,10 +231,19 @@ function scriptOf({ faults, runs }: HandlerHost, name: string, item: string): Sc
   const cost = 1 + drawn.below(20);
   const price = 1 + drawn.below(60);
   const overruns = drawn.is(faults.rate('handler') / 4);
+  const [isSlow, slowMs] = [drawn.is(faults.rate('handler-slow')), 1 + drawn.below(SLOW_MS)];
+  const [dies, diesAt] = [
+    drawn.is(faults.rate('handler-crash')),
+    drawn.pick(['before', 'after'] as const),
+  ];
+  if (fails) faults.hit('handler');
+  if (isLate) faults.hit('handler-late');
+  else if (isSlow) faults.hit('handler-slow');
   return {
     ending: fails ? ending : 'returns',
     acts: fails ? acts && ending !== 'no-effect' : true,
-    wait: isLate ? (isStuck ? 'calm' : lateMs) : 0,
+    wait: isLate ? (isStuck ? 'calm' : lateMs) : isSlow ? slowMs : 0,
+    dies: dies ? diesAt : undefined,
     cost: overruns ? cost + 20 : cost,
     price,
   };
@@ -226,12 +273,21 @@ async function simulated(
   const isFirst = host.faults.at(`first ${context.invocation_id}`).is(0.5);
   if (isFirst) await step(host, 0);
   else await step(host, script.wait);
+  if (script.dies === 'before') return died(host);
   if (script.acts) {
     if (amount !== undefined) context.cost({ currency: CURRENCY, amount });
     note('done');
   } else note('none');
   await step(host, isFirst ? script.wait : 0);
+  if (script.dies === 'after') return died(host);
   return endingOf(script, name, context);
+}
+
+/** The replica dies; its handler never ends. */
+function died({ faults, crash }: HandlerHost): Promise<never> {
+  faults.hit('handler-crash');
+  crash();
+  return new Promise(() => undefined);
 }
 
 function endingOf(script: Script, name: string, context: HandlerContext): JsonObject {

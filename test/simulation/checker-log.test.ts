@@ -111,6 +111,25 @@ const CASES: readonly Case[] = [
     },
   },
   {
+    name: 'a denial that was acknowledged and not stored',
+    breaks: 'acknowledged',
+    async run({ store, request, answer }) {
+      const { approval_request_id } = await request(await insert(store, rootToken()));
+      const denied = { operation: 'approval_requests.deny', answer: {} } as const;
+      return () => answer({ ...denied, request: { approval_request_id } });
+    },
+  },
+  ...(['freeze', 'unfreeze'] as const).map(
+    (verb): Case => ({
+      name: `a ${verb} that was acknowledged and not stored`,
+      breaks: 'acknowledged',
+      async run({ answer }) {
+        const request = { what: 'capability', target: 'pay', reason: 'to be safe' };
+        return () => answer({ operation: `operator.${verb}`, request, answer: {} });
+      },
+    }),
+  ),
+  {
     name: 'a checkpoint of more entries than the log has',
     breaks: 'checkpoints',
     async run({ store, mark }) {
@@ -230,6 +249,15 @@ const CASES: readonly Case[] = [
     async run({ store, forge, request }) {
       const { delivery_id } = delivery(await request(await insert(store, rootToken())));
       const result = { delivery_id, state: 'delivered', now: at(SECOND) };
+      return () => forge('finishDelivery', [result]);
+    },
+  },
+  {
+    name: 'a notice that is given up',
+    breaks: 'notices',
+    async run({ store, forge, request }) {
+      const { delivery_id } = delivery(await request(await insert(store, rootToken())));
+      const result = { delivery_id, state: 'failed', error: 'refused', now: at(SECOND) };
       return () => forge('finishDelivery', [result]);
     },
   },

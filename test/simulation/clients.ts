@@ -6,40 +6,22 @@
  */
 
 import type { Failure } from '../../src/protocol/failure.ts';
-import type { OperationName } from '../../src/protocol/operations.ts';
-import { type Ask, isDocument, perform } from '../../src/service/core/operations.ts';
-import type { Act, Approver, Freeze, Invoke, Root, TokenTerms, Use } from './acts.ts';
-import { CURRENCY } from './catalog.ts';
+import { isDocument, perform } from '../../src/service/core/operations.ts';
+import type { Act } from './acts.ts';
 import type { Replica, Scene } from './replica.ts';
-
-export const ROOTS: Readonly<Record<Root, string>> = { alice: 'human:alice', ann: 'human:ann' };
-
-/** The credentials of people; also their keys in the configuration. */
-export const keyOf = (name: Root | Approver | 'operator') => `simulated-${name}-key`;
-
-/** What an act made, for the acts that name it. */
-interface Made {
-  readonly token?: { readonly id: string; readonly jwt: string };
-  /** The request for approval that the call asked. */
-  readonly asked?: string | undefined;
-  readonly grant?: string | undefined;
-  readonly quote?: string | undefined;
-  /** What was sent, so that it can be sent again. */
-  readonly sent?: Sent | undefined;
-}
-
-interface Sent {
-  readonly input: Readonly<Record<string, unknown>>;
-  readonly token: NonNullable<Made['token']>;
-}
-
-interface Question {
-  readonly operation: OperationName;
-  readonly client: string;
-  readonly bearer: string;
-  readonly token?: string | undefined;
-  readonly input: Readonly<Record<string, unknown>>;
-}
+import {
+  asking,
+  eventOf,
+  keyOf,
+  type Made,
+  plainQuestion,
+  type Question,
+  revocationOf,
+  type Sent,
+  sentBy,
+  termsInput,
+  usedBy,
+} from './requests.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a client reads whatever came back.
 type Body = any;
@@ -123,6 +105,18 @@ const TRIES_MAX = 60;
 const ISSUES_MAX = 4;
 const PASSING: ReadonlySet<string> = new Set(['service_unavailable', 'outcome_unknown']);
 
+/** Places of repeated questions; more than an act sends at the same time. */
+const TURNS = 8;
+
+/** How often a client asks again when another call runs under its exclusive token. */
+const BUSY_MAX = 2;
+
+/** In milliseconds: a revocation meets a call at any of its waits, also when the call is slow. */
+const CUT_MS = 4_000;
+
+/** Delegations are few and short. */
+const CUT_DELEGATIONS = 4;
+
 /** In milliseconds: no client waits longer for an answer. */
 const PATIENCE_MS = 90_000;
 
@@ -139,6 +133,8 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
     const drawn = faults.at(`client ${place}`);
     const isLost = drawn.is(faults.rate('lost'));
     const isTwice = drawn.is(faults.rate('duplicate'));
+    if (isLost) faults.hit('lost');
+    if (isTwice) faults.hit('duplicate');
     const send = (lost: boolean): Promise<Body> => {
       ids += 1;
       const event = { ...eventOf(question), id: ids, replica: replica.id };
@@ -182,10 +178,13 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
       const wanted = replicas[act.replica % replicas.length];
       if (wanted?.runtime()) return wanted;
       if (there.length > 0) return there[act.place % there.length];
-      await new Promise<void>((go) => void world.after(AGAIN_MS, world.queue(outside), go));
+      await pause(AGAIN_MS);
     }
     return undefined;
   }
+
+  const pause = (ms: number) =>
+    new Promise<void>((go) => void world.after(ms, world.queue(outside), go));
 
   const tokenOf = (place: number) => made.get(place)?.token;
 
@@ -193,6 +192,31 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
     const replica = await atReplica(act);
     if (!question || !replica) return undefined;
     return ask(question, replica, `${act.place} ${nth}`);
+  }
+
+  /** Asks again when the call that runs under the exclusive token ends or loses its lease. */
+  async function askedInTurn(act: Act, question: Question, nth: number): Promise<Body> {
+    for (let tries = 0; ; tries++) {
+      const body = await asked(act, question, nth + tries * TURNS);
+      const { type, estimated_availability: then } = body?.failure ?? {};
+      if (type !== 'concurrent_branch_busy' || tries === BUSY_MAX) return body;
+      const ms = then === undefined ? 0 : Date.parse(then) - world.now();
+      await pause(Math.max(AGAIN_MS, ms));
+    }
+  }
+
+  /** Revokes the token while the act runs, now and then. */
+  function cut(act: Act, token: Made['token'], factor = 1): void {
+    const drawn = faults.at(`cut ${act.place}`);
+    const [isCut, isSoon, ms] = [
+      drawn.is(faults.rate('cut') * factor),
+      drawn.is(0.6),
+      drawn.below(CUT_MS),
+    ];
+    if (!token || !isCut) return;
+    faults.hit('cut');
+    const revoke = () => asked({ ...act, replica: act.replica + 1 }, revocationOf(token), -1);
+    void (isSoon ? revoke() : pause(ms).then(revoke));
   }
 
   /** Sends a call as often as its act says, to several replicas. */
@@ -203,8 +227,9 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
       ...{ operation: 'invoke', client: 'agent', bearer: token.jwt, token: token.id, input },
     };
     const sends = Array.from({ length: times }, (_, nth) =>
-      asked({ ...act, replica: act.replica + nth }, question, nth),
+      askedInTurn({ ...act, replica: act.replica + nth }, question, nth),
     );
+    cut(act, token);
     const bodies = await Promise.all(sends);
     const best = bodies.find((body) => body?.success) ?? bodies.find((body) => body);
     return {
@@ -220,7 +245,7 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
       const body = await asked(act, question, tries);
       if (body?.token) return { token: { id: body.token_id, jwt: body.token } };
       if (body && !PASSING.has(body.failure?.type)) return {};
-      await new Promise<void>((go) => void world.after(AGAIN_MS, world.queue(outside), go));
+      await pause(AGAIN_MS);
     }
     return {};
   }
@@ -269,6 +294,7 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
         if (!parent) return {};
         const input = { ...termsInput(act), parent_token: parent.id };
         const by = { client: 'agent', bearer: parent.jwt, token: parent.id };
+        cut(act, parent, CUT_DELEGATIONS);
         return issue(act, { operation: 'tokens.issue', ...by, input });
       }
       case 'invoke':
@@ -283,12 +309,15 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
       case 'reconcile':
         return reconcile(act);
       case 'crash':
+        faults.hit('crash');
         replica?.crash(act.ms);
         return {};
       case 'pause':
+        faults.hit('pause');
         replica?.pause(act.ms);
         return {};
       case 'clock':
+        faults.hit('clock');
         replica?.stepClock(act.ms);
         return {};
       case 'store-clock':
@@ -304,95 +333,4 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
   }
 
   return { perform: performed, open: () => open };
-}
-
-function eventOf({ operation, client, token, input }: Question) {
-  return { operation, client, token, request: input };
-}
-
-function asking({ bearer, input }: Question): Ask {
-  return { bearer: () => bearer, input: () => structuredClone(input) };
-}
-
-function termsInput({ subject, budget, isExclusive, ttlHours, session }: TokenTerms) {
-  return {
-    scope: ['s.use'],
-    subject,
-    ...(budget !== undefined && { budget: { currency: CURRENCY, max_amount: budget } }),
-    ...(isExclusive && { concurrent_branches: 'exclusive' }),
-    ...(ttlHours !== undefined && { ttl_hours: ttlHours }),
-    ...(session !== undefined && { session_id: session }),
-  };
-}
-
-function sentBy(act: Act & Invoke, made: ReadonlyMap<number, Made>): Sent | undefined {
-  const token = made.get(act.token)?.token;
-  if (!token) return undefined;
-  const quote = act.quote === undefined ? undefined : made.get(act.quote)?.quote;
-  if (act.capability === 'book' && quote === undefined) return undefined;
-  const { capability, item, key, place } = act;
-  const input = {
-    capability,
-    client_reference_id: `act-${place}`,
-    parameters: { item, ...(key !== undefined && { key }), ...(quote !== undefined && { quote }) },
-    ...(key !== undefined && { idempotency_key: key }),
-  };
-  return { token, input };
-}
-
-function usedBy(act: Act & Use, made: ReadonlyMap<number, Made>): Sent | undefined {
-  const approval = made.get(act.approval);
-  if (!approval?.sent) return undefined;
-  if (act.by === 'grant' && approval.grant === undefined) return undefined;
-  const token = act.token === undefined ? approval.sent.token : made.get(act.token)?.token;
-  if (!token) return undefined;
-  const { idempotency_key: _, ...asked } = approval.sent.input;
-  const input = {
-    ...asked,
-    client_reference_id: `act-${act.place}`,
-    ...(act.key !== undefined && { idempotency_key: act.key }),
-    ...(act.by === 'grant' ? { approval_grant: approval.grant } : { continue_approved: true }),
-  };
-  return { token, input };
-}
-
-function freezeInput({ kind, what, root, capability, isNarrow, lastsMs }: Freeze, now: number) {
-  const isCapability = what === 'capability';
-  return {
-    what,
-    target: isCapability ? capability : ROOTS[root],
-    ...(isCapability && isNarrow && { root_principal: ROOTS[root] }),
-    reason: 'to be safe',
-    ...(kind === 'freeze' && lastsMs > 0 && { until: new Date(now + lastsMs).toISOString() }),
-  };
-}
-
-/** The question of an act that needs nothing but its own facts. */
-function plainQuestion(
-  act: Act,
-  tokenOf: (place: number) => Made['token'],
-  now: number,
-): Question | undefined {
-  const operator = { client: 'operator', bearer: keyOf('operator') };
-  switch (act.kind) {
-    case 'revoke': {
-      const token = tokenOf(act.token);
-      const by = token && { client: 'agent', bearer: token.jwt, token: token.id };
-      return by && { operation: 'tokens.revoke', ...by, input: { token_id: token.id } };
-    }
-    case 'freeze':
-    case 'unfreeze':
-      return { operation: `operator.${act.kind}`, ...operator, input: freezeInput(act, now) };
-    case 'audit':
-    case 'permissions': {
-      const token = tokenOf(act.token);
-      const by = token && { client: 'agent', bearer: token.jwt, token: token.id };
-      const operation = act.kind === 'audit' ? 'audit.query' : 'permissions';
-      return by && { operation, ...by, input: {} };
-    }
-    case 'seal':
-      return { operation: 'operator.checkpoints', ...operator, input: {} };
-    default:
-      return undefined;
-  }
 }

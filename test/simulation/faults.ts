@@ -20,8 +20,12 @@ const USUAL = {
   /** A store call that happened, or did not, gets no answer for a long time. */
   'store-never': 0.004,
   'store-slow': 0.05,
-  /** A replica dies between two statements of a transaction. Only in SQLite. */
+  /** A replica dies with a store call that happened, or, in SQLite, between two statements of a transaction. */
   'store-crash': 0.003,
+  /** A replica pauses with a store call that happened, for up to two and a half times the silence that recovery waits for. */
+  'store-pause': 0.0015,
+  /** The leases of one call are never renewed, so another call takes them. */
+  lease: 0.4,
   /** The mark of the log fails, before or after it is written. */
   mark: 0.015,
   /** The client does not get the answer. */
@@ -32,6 +36,14 @@ const USUAL = {
   handler: 0.3,
   /** A handler ends after its deadline, or when the faults stop. */
   'handler-late': 0.12,
+  /** A handler ends before its deadline, and often after a lease that was not renewed. */
+  'handler-slow': 0.15,
+  /** The replica dies while a handler runs, before or after its effect. */
+  'handler-crash': 0.015,
+  /** Code of the author between the check of a call and its admission is slow. */
+  resolver: 0.15,
+  /** The token of a call or of a delegation is revoked while that runs. */
+  cut: 0.04,
   /** Receivers of webhooks and witnesses refuse, lie, or never answer. */
   peers: 0.25,
   // The next kinds strike as acts: how many acts of a run are of them.
@@ -57,6 +69,10 @@ export interface Faults {
   rate(kind: FaultKind): number;
   /** What happens at a place, by its name. */
   at(place: string): Chance;
+  /** Counts that a fault of this kind happened. */
+  hit(kind: FaultKind): void;
+  /** How often each kind happened. */
+  hits(): ReadonlyMap<FaultKind, number>;
   begin(): void;
   stop(): void;
   isOver(): boolean;
@@ -70,12 +86,15 @@ export function drawFaults(chance: Chance, without: ReadonlySet<FaultKind>): Fau
     if (isThere) rates.set(kind, Math.min(0.5, USUAL[kind] * scale));
   }
   const places = chance.fork('places');
+  const hits = new Map<FaultKind, number>();
   let isOn = false;
   let isOver = false;
   return {
     kinds: [...rates.keys()],
     rate: (kind) => (isOn ? (rates.get(kind) ?? 0) : 0),
     at: (place) => places.fork(place),
+    hit: (kind) => void hits.set(kind, (hits.get(kind) ?? 0) + 1),
+    hits: () => hits,
     begin() {
       isOn = true;
     },

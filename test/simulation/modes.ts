@@ -17,8 +17,6 @@ export type StoreMode = 'memory' | 'sqlite';
 
 interface OpenParts extends PortParts {
   readonly platform: Platform;
-  /** Ends the life of the replica now. */
-  crash(): void;
 }
 
 export interface Place {

@@ -78,6 +78,7 @@ function called(
   const fault = drawn.pick(['refuses', 'never', 'lost', 'slow', 'lies', 'fails'] as const);
   const slowMs = drawn.below(SLOW_MS);
   const does = isFaulty ? fault : 'answers';
+  if (isFaulty) faults.hit('peers');
   return new Promise((resolve, reject) => {
     const fail = (why: string) => reject(new Error(`Cannot call the peer: ${why}`));
     const late = world.after(request.timeoutMs, life.loop, () => fail('no answer in time'));
@@ -182,7 +183,10 @@ function markOf(
     const failsBefore = drawn.is(faults.rate('mark'));
     const failsAfter = drawn.is(faults.rate('mark'));
     return new Promise((resolve, reject) => {
-      const fail = () => reject(new StoreUnavailable('Cannot use the mark: it is out of reach'));
+      const fail = () => {
+        faults.hit('mark');
+        reject(new StoreUnavailable('Cannot use the mark: it is out of reach'));
+      };
       world.park(life.owner, () => {
         if (failsBefore) return fail();
         const result = run();

@@ -35,6 +35,9 @@ export interface PortParts {
   readonly clock: () => Date;
   /** The disk of the database is full. */
   isFull(): boolean;
+  /** Ends the life of the replica now. */
+  crash(): void;
+  pause(ms: number): void;
   emit(event: StoreEvent): void;
 }
 
@@ -46,11 +49,15 @@ const GIVEN_UP_MS = 20_000;
 /** In milliseconds: how slow a slow answer is at most. */
 const SLOW_MS = 8_000;
 
+/** In milliseconds: a pause is longer than a lease, and at most two and a half times the silence of recovery. */
+const PAUSE_MIN_MS = 3_000;
+const PAUSE_SPREAD_MS = 17_000;
+
 /** A store in another process, over a network. */
 export function remoteStore(inner: Store, parts: PortParts): Store {
   return portOver(inner, parts, (method, name, args) => {
     const { world, life, outside } = parts;
-    const plan = planOf(parts, name);
+    const plan = planOf(parts, name, args);
     const done = world.await(life.owner);
     return new Promise((resolve, reject) => {
       const settle = ({ error, result, waitMs }: Reply) => {
@@ -81,26 +88,57 @@ interface Reply {
 async function replyTo(parts: PortParts, plan: Plan, call: Execution): Promise<Reply> {
   const { name } = call;
   const { slowMs: waitMs } = plan;
-  const silence = () => ({ error: lost(name, 'no answer came'), waitMs: GIVEN_UP_MS });
-  if (plan.failsBefore) return { error: refused('it is out of reach'), waitMs };
-  if (CHANGES.has(name) && parts.isFull()) return { error: refused('it is full'), waitMs };
+  const silence = () => {
+    parts.faults.hit('store-never');
+    return { error: lost(name, 'no answer came'), waitMs: GIVEN_UP_MS };
+  };
+  if (waitMs > 0) parts.faults.hit('store-slow');
+  const unmet = refusalOf(parts, plan, name);
+  if (unmet) return { error: unmet, waitMs };
   if (plan.isNever && !plan.happens) return silence();
   try {
     const result = await executed(parts, call);
+    strike(parts, plan);
     if (plan.isNever) return silence();
-    return plan.failsAfter
-      ? { error: lost(name, 'the connection broke'), waitMs }
-      : { result, waitMs };
+    if (!plan.failsAfter) return { result, waitMs };
+    parts.faults.hit('store-after');
+    return { error: lost(name, 'the connection broke'), waitMs };
   } catch (error) {
     return { error, waitMs };
+  }
+}
+
+/** Why the store does not execute a call. */
+function refusalOf(parts: PortParts, plan: Plan, name: keyof Store): Error | undefined {
+  const { faults } = parts;
+  if (plan.losesLease) {
+    faults.hit('lease');
+    return refused('it is out of reach');
+  }
+  if (plan.failsBefore) {
+    faults.hit('store-before');
+    return refused('it is out of reach');
+  }
+  if (!CHANGES.has(name) || !parts.isFull()) return undefined;
+  faults.hit('disk-full');
+  return refused('it is full');
+}
+
+/** What happens to the replica when the store has executed its call. */
+function strike({ faults, life, crash, pause }: PortParts, { crashes, pauseMs }: Plan): void {
+  if (!life.owner.isAlive) return;
+  if (crashes) {
+    faults.hit('store-crash');
+    crash();
+  } else if (pauseMs > 0) {
+    faults.hit('store-pause');
+    pause(pauseMs);
   }
 }
 
 interface EmbeddedParts extends PortParts {
   /** Counts the transactions of the connection. */
   batch(): number;
-  /** Ends the life of the replica now. */
-  crash(): void;
 }
 
 /**
@@ -110,17 +148,26 @@ interface EmbeddedParts extends PortParts {
  */
 export function embeddedStore(inner: Store, parts: EmbeddedParts): Store {
   return portOver(inner, parts, async (method, name, args) => {
-    const { failsAfter, slowMs } = planOf(parts, name);
+    const plan = planOf(parts, name, args);
+    const { failsAfter, slowMs, losesLease } = plan;
+    if (losesLease) {
+      parts.faults.hit('lease');
+      throw refused('the file is locked');
+    }
     const result = await executed(parts, { method, name, args, batch: parts.batch });
+    // A replica dies within a transaction where its connection says so.
+    strike(parts, { ...plan, crashes: false });
     // Other processes write to the file before this one goes on.
     await turnOf(parts, slowMs);
     if (!failsAfter || !CHANGES.has(name) || !parts.life.owner.isAlive) return result;
+    parts.faults.hit('store-after');
     parts.crash();
     return NEVER;
   });
 }
 
-function turnOf({ world, life }: PortParts, slowMs: number): Promise<void> {
+function turnOf({ world, life, faults }: PortParts, slowMs: number): Promise<void> {
+  if (slowMs > 0) faults.hit('store-slow');
   return new Promise((resolve) => {
     if (slowMs === 0) world.park(life.owner, resolve);
     else world.after(slowMs, life.loop, resolve);
@@ -163,12 +210,21 @@ interface Plan {
   /** Whether it is executed although its replica died before. */
   readonly hasLeft: boolean;
   readonly slowMs: number;
+  /** The replica dies, or pauses for so long, when the call has happened. */
+  readonly crashes: boolean;
+  readonly pauseMs: number;
+  /** The call renews a lease that is never renewed. */
+  readonly losesLease: boolean;
 }
+
+/** Calls after which a replica holds something that another one waits for: here it pauses more often. */
+const HOLDING: ReadonlySet<keyof Store> = new Set(['admit', 'beginStep', 'endStep']);
+const HOLDING_FACTOR = 8;
 
 const counts = new WeakMap<Life, Map<string, number>>();
 
 /** Draws everything each time, so that one kind of fault never shifts another. */
-function planOf({ faults, life }: PortParts, name: keyof Store): Plan {
+function planOf({ faults, life }: PortParts, name: keyof Store, args: readonly unknown[]): Plan {
   let counted = counts.get(life);
   if (!counted) {
     counted = new Map();
@@ -176,15 +232,26 @@ function planOf({ faults, life }: PortParts, name: keyof Store): Plan {
   }
   const count = (counted.get(name) ?? 0) + 1;
   counted.set(name, count);
-  const strike: Chance = faults.at(`${life.label} ${name} ${count}`);
+  const drawn: Chance = faults.at(`${life.label} ${name} ${count}`);
+  const [failsBefore, failsAfter] = [
+    drawn.is(faults.rate('store-before')),
+    drawn.is(faults.rate('store-after')),
+  ];
+  const isNever = drawn.is(faults.rate('store-never'));
+  const [happens, hasLeft] = [drawn.is(0.5), drawn.is(0.5)];
+  const [isSlow, slowMs] = [drawn.is(faults.rate('store-slow')), 1 + drawn.below(SLOW_MS)];
   return {
-    failsBefore: strike.is(faults.rate('store-before')),
-    failsAfter: strike.is(faults.rate('store-after')),
-    isNever: strike.is(faults.rate('store-never')),
-    happens: strike.is(0.5),
-    hasLeft: strike.is(0.5),
-    slowMs: strike.is(faults.rate('store-slow')) ? 1 + strike.below(SLOW_MS) : 0,
+    ...{ failsBefore, failsAfter, isNever, happens, hasLeft },
+    slowMs: isSlow ? slowMs : 0,
+    crashes: drawn.is(faults.rate('store-crash')),
+    pauseMs: pauseOf(faults, drawn, name),
+    losesLease: name === 'renewLeases' && faults.at(`lease of ${args[0]}`).is(faults.rate('lease')),
   };
+}
+
+function pauseOf(faults: Faults, drawn: Chance, name: keyof Store): number {
+  const rate = faults.rate('store-pause') * (HOLDING.has(name) ? HOLDING_FACTOR : 1);
+  return drawn.is(rate) ? PAUSE_MIN_MS + drawn.below(PAUSE_SPREAD_MS) : 0;
 }
 
 interface Execution {

@@ -39,11 +39,17 @@ export interface Scene {
   readonly config: Config;
   readonly keyring: Keyring;
   readonly runs: HandlerHost['runs'];
-  openStore(life: Life, platform: Platform, crash: () => void): Store;
+  openStore(life: Life, platform: Platform, control: Control): Store;
   untilCalm(run: () => void): void;
   emit(event: SimEvent): void;
   /** Receives lines of the log of a replica. */
   log(replica: number, level: string, facts: unknown, message: string): void;
+}
+
+/** What a fault does to one life of a replica. */
+interface Control {
+  crash(): void;
+  pause(ms: number): void;
 }
 
 export interface Replica {
@@ -85,7 +91,8 @@ export function createReplica(scene: Scene, id: number): Replica {
     life = own;
     emit({ kind: 'replica', replica: id, what: 'start' });
     const platform = platformOf(scene, own, () => stepMs);
-    startRuntime(scene, own, { platform, crash: () => crash(RESTART_MS) }).then(
+    const control = { crash: () => crash(RESTART_MS), pause };
+    startRuntime(scene, own, platform, control).then(
       (started) => {
         if (owner.isAlive) runtime = started;
       },
@@ -104,6 +111,18 @@ export function createReplica(scene: Scene, id: number): Replica {
     startAfter(downMs);
   }
 
+  function pause(ms: number): void {
+    const { owner } = life;
+    if (!owner.isAlive || owner.isPaused) return;
+    owner.isPaused = true;
+    emit({ kind: 'replica', replica: id, what: 'pause', ms });
+    world.after(ms, outsideQueue, () => {
+      if (!owner.isAlive) return;
+      emit({ kind: 'replica', replica: id, what: 'resume' });
+      world.resume(owner);
+    });
+  }
+
   return {
     id,
     runtime: () => (life.owner.isPaused ? undefined : runtime),
@@ -114,17 +133,7 @@ export function createReplica(scene: Scene, id: number): Replica {
     },
     start,
     crash,
-    pause(ms) {
-      const { owner } = life;
-      if (!owner.isAlive || owner.isPaused) return;
-      owner.isPaused = true;
-      emit({ kind: 'replica', replica: id, what: 'pause', ms });
-      world.after(ms, outsideQueue, () => {
-        if (!owner.isAlive) return;
-        emit({ kind: 'replica', replica: id, what: 'resume' });
-        world.resume(owner);
-      });
-    },
+    pause,
     stepClock(ms) {
       stepMs += ms;
       emit({ kind: 'replica', replica: id, what: 'clock', ms });
@@ -140,17 +149,18 @@ function deadLife(replica: number): Life {
 function startRuntime(
   scene: Scene,
   life: Life,
-  { platform, crash }: { platform: Platform; crash: () => void },
+  platform: Platform,
+  control: Control,
 ): Promise<Runtime> {
   const { config, keyring, peers, world, faults, runs, untilCalm, emit } = scene;
-  const host = { world, faults, runs, life, untilCalm, emit };
+  const host = { world, faults, runs, life, untilCalm, emit, crash: control.crash };
   return createRuntime({
     definition: hostedService(host),
     config,
     keyring,
     platform,
-    log: loggerOf(scene, life),
-    store: scene.openStore(life, platform, crash),
+    log: loggerOf(scene, life.replica),
+    store: scene.openStore(life, platform, control),
     mark: peers.mark(life),
     callOut: peers.callOut(life),
     baseUrl: () => 'http://127.0.0.1',
@@ -196,7 +206,7 @@ function platformOf({ world, chance }: Scene, life: Life, stepMs: () => number):
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug'] as const;
 
-function loggerOf({ log }: Scene, { replica }: Life): Logger {
+export function loggerOf({ log }: Scene, replica: number): Logger {
   const lines = LEVELS.map((level) => [
     level,
     (facts: unknown, message: string) => log(replica, level, facts, message),

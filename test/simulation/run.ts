@@ -12,16 +12,19 @@ import { configOf } from '../../src/config/config.ts';
 import { type Keyring, openKeyring } from '../../src/keyring/keyring.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { type Act, drawActs } from './acts.ts';
+import { broken } from './broken.ts';
 import { SERVICE } from './catalog.ts';
 import { type Chance, chanceOf } from './chance.ts';
 import { type Checker, createChecker } from './checker.ts';
-import { type Clients, keyOf, ROOTS, type Stage, startClients } from './clients.ts';
+import { type Clients, type Stage, startClients } from './clients.ts';
 import type { SimEvent } from './events.ts';
 import { drawFaults, type FaultKind } from './faults.ts';
 import type { CheckerOptions } from './invariants/shadow.ts';
 import { openPlace, type StoreMode } from './modes.ts';
 import { createPeers, HOOK_URL, WITNESS_URL, WITNESS_VKEY } from './peers.ts';
-import { createReplica, RECOVERY, type Replica, type Scene } from './replica.ts';
+import { enrol } from './people.ts';
+import { createReplica, loggerOf, RECOVERY, type Replica, type Scene } from './replica.ts';
+import { keyOf, ROOTS } from './requests.ts';
 import { lineOf } from './trace.ts';
 import { createWorld, type Owner } from './world.ts';
 
@@ -45,6 +48,8 @@ export interface RunReport {
   /** The places of the acts that happened. */
   readonly acts: readonly number[];
   readonly kinds: readonly FaultKind[];
+  /** How often each kind of fault happened. */
+  readonly hits: ReadonlyMap<FaultKind, number>;
   readonly steps: number;
   /** How many invocations the store admitted, and how many effects happened. */
   readonly admitted: number;
@@ -73,7 +78,6 @@ const CONFIG = configOf(
     identities: [
       ...(['alice', 'ann'] as const).map((name) => identity(name, ROOTS[name], ['s.*'])),
       identity('bob', 'human:bob', ['approver:*']),
-      identity('carol', 'human:carol', ['approver:*']),
       identity('operator', 'service:operator', ['operator:*']),
     ],
     webhooks: [
@@ -115,6 +119,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<RunRep
   for (const replica of stage.replicas) replica.start();
   const isUp = () => stage.replicas.every((replica) => replica.runtime());
   await world.run(() => events.isBroken() || isUp() || world.now() > BEGIN + START_MS);
+  await enrol({ ...stage, store: run.place.observe(), log: loggerOf(stage, 0) });
   stage.faults.begin();
   const acts = performedActs(chance, options, stage.replicas.length);
   const clients = startClients(stage, acts);
@@ -132,6 +137,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<RunRep
     ...{ seed, mode: options.mode, replicas: stage.replicas.length, ...counts, trace, broken },
     acts: acts.map(({ place }) => place),
     kinds: stage.faults.kinds,
+    hits: stage.faults.hits(),
     steps: world.steps(),
   };
 }
@@ -159,9 +165,9 @@ function prepare(chance: Chance, options: RunOptions) {
     ...{ world, faults, outside, emit, chance, runs: new Map(), keyring: keysOf() },
     config: hasWitness ? CONFIG : { ...CONFIG, witnesses: [] },
     peers: createPeers({ world, faults, outside, emit }),
-    openStore: (life, platform, crash) =>
+    openStore: (life, platform, control) =>
       place.open({
-        ...{ world, faults, life, outside, clock, emit, platform, crash },
+        ...{ world, faults, life, outside, clock, emit, platform, ...control },
         isFull: () => !faults.isOver() && world.now() < fullUntil,
       }),
     untilCalm: (run) => void (faults.isOver() ? run() : stuck.push(run)),
@@ -213,7 +219,9 @@ async function rest({ world, stage, events, place }: Run, clients: Clients): Pro
   const end = world.now() + REST_MS;
   for (;;) {
     const until = world.now() + LOOK_MS;
-    await world.run(() => events.isBroken() || (world.now() >= until && !world.isBusy()));
+    const isOver = () => events.isBroken() || (world.now() >= until && !world.isBusy());
+    // Replicas always have a timer, so only work without an end is left.
+    if (!(await world.run(isOver))) broken('liveness', `no rest after ${world.steps()} steps`);
     if (events.isBroken()) return;
     if (world.now() >= end || (await isAtRest(observer, stage, clients))) break;
   }

@@ -77,7 +77,8 @@ async function dropActs(
 export function commandOf(seed: number, { mode, acts, without, replicas }: RunOptions): string {
   return [
     `npm run simulate -- --seed ${seed} --mode ${mode}`,
-    ...(acts ? [`--acts ${acts.join(',')}`] : []),
+    // With an equals sign: the list may be empty.
+    ...(acts ? [`--acts=${acts.join(',')}`] : []),
     ...(without && without.length > 0 ? [`--without ${without.join(',')}`] : []),
     ...(replicas === undefined ? [] : [`--replicas ${replicas}`]),
   ].join(' ');

@@ -2,8 +2,8 @@
  * The connection of a replica to a SQLite database that all replicas share, with faults at its statements.
  *
  * A transaction runs to its end in one turn, so transactions of replicas never mix. BEGIN, any statement and COMMIT
- * can fail; a statement fails before or after it ran. A replica can die between two statements; its transaction is
- * then rolled back, as SQLite does it when the next process opens the file.
+ * can fail. SQLite undoes a statement that fails, so it fails before it ran. A replica can die between two statements;
+ * its transaction is then rolled back, as SQLite does it when the next process opens the file.
  *
  * @module
  */
@@ -26,7 +26,7 @@ const UNFLUSHED_CODE = 1_034;
 const STATEMENTS_MAX = 24;
 
 interface Plan {
-  readonly at: 'begin' | 'statement' | 'after-statement' | 'commit' | 'crash';
+  readonly at: 'begin' | 'statement' | 'commit' | 'crash';
   /** Counted from the first statement after BEGIN. */
   readonly statement: number;
   readonly code: number;
@@ -39,7 +39,7 @@ export function replicaConnection(
   parts: Pick<PortParts, 'faults' | 'life' | 'isFull'> & { crash(): void },
   platform: Connection['platform'],
 ): ReplicaConnection {
-  const { life } = parts;
+  const { life, faults } = parts;
   let isArmed = false;
   let batches = 0;
   let plan: Plan | undefined;
@@ -52,11 +52,13 @@ export function replicaConnection(
     throw Object.assign(new Error('Cannot run the statement: the disk failed'), { errcode: code });
   };
   const strike = ({ code, isRolledBack }: Plan): never => {
+    faults.hit(code === FULL_CODE && parts.isFull() ? 'disk-full' : 'store-before');
     plan = undefined;
     if (isRolledBack) undo();
     return fail(code);
   };
   const die = (): never => {
+    faults.hit('store-crash');
     plan = undefined;
     undo();
     parts.crash();
@@ -77,8 +79,6 @@ export function replicaConnection(
     if (!life.owner.isAlive) return fail(DEAD_CODE);
     if (!plan || plan.at === 'commit' || left-- > 0) return run();
     if (plan.at === 'crash') return die();
-    if (plan.at === 'statement') return strike(plan);
-    run();
     return strike(plan);
   };
   const control = (sql: string): boolean => {
@@ -121,7 +121,7 @@ function planOf({ faults, life }: Pick<PortParts, 'faults' | 'life'>, batch: num
   const crashes = drawn.is(faults.rate('store-crash'));
   const fails = drawn.is(faults.rate('store-before'));
   const statement = drawn.below(STATEMENTS_MAX);
-  const at = drawn.pick(['begin', 'statement', 'after-statement', 'commit', 'commit'] as const);
+  const at = drawn.pick(['begin', 'statement', 'statement', 'commit', 'commit'] as const);
   const isUnflushed = drawn.is(0.4);
   const code = drawn.pick(UNDONE_CODES);
   const isRolledBack = drawn.is(0.3);

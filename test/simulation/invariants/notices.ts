@@ -29,7 +29,9 @@ export function notices(): Subject {
             `notice "${delivery_id}" counts as delivered, and its receiver never got it`,
           );
         }
-        if (state !== 'pending') waiting.delete(delivery_id);
+        // Its receiver refuses it twice at most, and the service tries for days.
+        if (state === 'failed') broken('notices', `notice "${delivery_id}" was given up`);
+        if (state === 'delivered') waiting.delete(delivery_id);
       },
     },
     delivery: ({ id }) => void received.add(id),

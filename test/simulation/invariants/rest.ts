@@ -7,9 +7,12 @@
  * @module
  */
 
+import { capabilityTarget } from '../../../src/domain/authority/freeze.ts';
 import type { InvokeAnswer } from '../../../src/protocol/invocation.ts';
 import type { OperationName } from '../../../src/protocol/operations.ts';
+import type { UnfreezeRequest } from '../../../src/protocol/operator.ts';
 import { checkStore } from '../../../src/storage/fsck/fsck.ts';
+import { freezeKey } from '../../../src/storage/port/ledger-store.ts';
 import type { Store } from '../../../src/storage/port/store.ts';
 import { broken } from '../broken.ts';
 import type { ClientEvent } from '../events.ts';
@@ -28,7 +31,13 @@ export function rest(shadow: Shadow, log: Log): Subject {
         if (result === 'approved' && grant) known.grants.add(grant.grant_id);
       },
       deny({ args: [{ approval_request_id }], result }) {
-        if (result === 'denied') known.decided.add(approval_request_id);
+        if (result === 'denied') known.denied.add(approval_request_id);
+      },
+      freeze({ args: [record], result }) {
+        if (result === 'frozen') known.frozen.add(freezeKey(record));
+      },
+      unfreeze({ args: [key], result }) {
+        if (typeof result === 'boolean') known.lifted.add(freezeKey(key));
       },
       insertCheckpoint({ args: [{ checkpoint_id }], result }) {
         if (result) known.checkpoints.add(checkpoint_id);
@@ -79,13 +88,25 @@ function isUnrecorded({ operation, answer }: ClientEvent): boolean {
 }
 
 interface Known {
+  /** Requests with a vote that counted. */
   readonly decided: Set<string>;
+  readonly denied: Set<string>;
+  /** Freezes that were stored, and freezes that were lifted, ever. */
+  readonly frozen: Set<string>;
+  readonly lifted: Set<string>;
   readonly grants: Set<string>;
   readonly checkpoints: Set<string>;
 }
 
 function createKnown(): Known {
-  return { decided: new Set(), grants: new Set(), checkpoints: new Set() };
+  return {
+    decided: new Set(),
+    denied: new Set(),
+    frozen: new Set(),
+    lifted: new Set(),
+    grants: new Set(),
+    checkpoints: new Set(),
+  };
 }
 
 type Acknowledged = (event: ClientEvent, shadow: Shadow, known: Known) => void;
@@ -110,6 +131,19 @@ const ACKNOWLEDGED: { readonly [Name in OperationName]?: Acknowledged } = {
     if (!isStored)
       broken('acknowledged', `answer ${id} approved "${approval_request_id}", which is not stored`);
   },
+  'approval_requests.deny'({ id, request }, _shadow, { denied }) {
+    const { approval_request_id } = request as { approval_request_id: string };
+    if (denied.has(approval_request_id)) return;
+    broken('acknowledged', `answer ${id} denied "${approval_request_id}", which is not stored`);
+  },
+  'operator.freeze'({ id, request }, _shadow, { frozen }) {
+    const key = frozenKey(request as UnfreezeRequest);
+    if (!frozen.has(key)) broken('acknowledged', `answer ${id} froze ${key}, which is not stored`);
+  },
+  'operator.unfreeze'({ id, request }, _shadow, { lifted }) {
+    const key = frozenKey(request as UnfreezeRequest);
+    if (!lifted.has(key)) broken('acknowledged', `answer ${id} lifted ${key}, which is not stored`);
+  },
   'operator.reconcile'({ id, request }, { invocations }) {
     const { invocation_id } = request as { invocation_id: string };
     if (invocations.get(invocation_id)?.isReconciled) return;
@@ -124,6 +158,10 @@ const ACKNOWLEDGED: { readonly [Name in OperationName]?: Acknowledged } = {
     );
   },
 };
+
+function frozenKey({ what, target = '', root_principal }: UnfreezeRequest): string {
+  return freezeKey({ what, target: capabilityTarget(target, root_principal) });
+}
 
 async function refuseUnexplained(store: Store, { entries }: Log): Promise<void> {
   const report = await checkStore(store);

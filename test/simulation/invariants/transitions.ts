@@ -19,6 +19,7 @@ type Entries<Name extends Method> = (
 export const ENTRIES: { readonly [Name in Method]?: Entries<Name> } = {
   insertRoot: ({ args: [, entry] }) => [entry],
   insertChild: ({ args: [, entry], result }) => (result === 'inserted' ? [entry] : []),
+  insertIdentity: ({ args: [, entry], result }) => (result === 'inserted' ? [entry] : []),
   revokeToken: made,
   reconcile: (event) => [...made(event), ...frozenBy(event.args[3]?.overrun)],
   expireApprovals: made,

@@ -283,6 +283,32 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'notice-given-up',
+    mode: 'memory',
+    why: 'a notice that its receiver refuses once is never sent again',
+    found: ['notices'],
+    edits: [
+      {
+        file: 'src/service/approval/webhooks.ts',
+        replace: '  const wait = BACKOFF_SECONDS[attempts];',
+        by: '  const wait = BACKOFF_SECONDS[attempts + 99];',
+      },
+    ],
+  },
+  {
+    name: 'freeze-not-stored',
+    mode: 'memory',
+    why: 'an operator gets the answer that a capability is frozen, and the store does not have the freeze',
+    found: ['acknowledged'],
+    edits: [
+      {
+        file: 'src/service/authority/freeze.ts',
+        replace: '    acted(await parts.store.freeze(record, entry, actorOf(caller)));',
+        by: '    await parts.store.append([entry]);',
+      },
+    ],
+  },
+  {
     name: 'sign-before-the-mark',
     mode: 'memory',
     why: 'a checkpoint is stored and shown before the mark outside of the store has it',

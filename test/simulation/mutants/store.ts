@@ -122,7 +122,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'grant-expiry-not-compared-under-the-lock',
     unreached:
-      'nothing waits between the check of a grant and its admission, because every approver is configured; the store contract has the case',
+      'every approver is configured, so no await lies between the last comparison of a grant (`unusable` in approve-call.ts) and the time of its admission, and time passes only at an await; an approver whose identity is in the store would add one; the store contract has the case',
     mode: 'sqlite',
     why: 'a grant that expires between the check and the admission is still used',
     found: ['grant-uses'],
