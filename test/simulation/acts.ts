@@ -203,7 +203,13 @@ function menuOf(chance: Chance): Menu {
     name,
     weight * chance.fork(name).pick(MENU),
   ]);
-  return menu.some(([, weight]) => weight > 0) ? menu : CAPABILITIES;
+  const weightOf = (wanted: string) => menu.find(([name]) => name === wanted)?.[1] ?? 0;
+  // A booking takes a quote.
+  const needsQuote = weightOf('book') > 0 && weightOf('quote') === 0;
+  const whole = needsQuote
+    ? menu.map(([name, weight]): [string, number] => [name, name === 'quote' ? 2 : weight])
+    : menu;
+  return whole.some(([, weight]) => weight > 0) ? whole : CAPABILITIES;
 }
 
 function weightsOf(

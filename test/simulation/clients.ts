@@ -101,8 +101,11 @@ function refsOf(act: Act): number[] {
 const AGAIN_MS = 500;
 const TRIES_MAX = 60;
 
-/** How often a client asks for one token, and the failures after which it asks again. */
-const ISSUES_MAX = 4;
+/**
+ * How often a client asks for one token, and the failures after which it asks again: for longer than a replica waits
+ * for the mark.
+ */
+const ISSUES_MAX = 10;
 const PASSING: ReadonlySet<string> = new Set(['service_unavailable', 'outcome_unknown']);
 
 /** Places of repeated questions; more than an act sends at the same time. */
@@ -115,7 +118,7 @@ const BUSY_MAX = 2;
 const CUT_MS = 4_000;
 
 /** Delegations are few and short. */
-const CUT_DELEGATIONS = 4;
+const CUT_DELEGATIONS = 6;
 
 /** In milliseconds: no client waits longer for an answer. */
 const PATIENCE_MS = 90_000;

@@ -43,7 +43,7 @@ const USUAL = {
   /** Code of the author between the check of a call and its admission is slow. */
   resolver: 0.15,
   /** The token of a call or of a delegation is revoked while that runs. */
-  cut: 0.04,
+  cut: 0.025,
   /** Receivers of webhooks and witnesses refuse, lie, or never answer. */
   peers: 0.25,
   // The next kinds strike as acts: how many acts of a run are of them.

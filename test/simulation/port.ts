@@ -167,10 +167,17 @@ export function embeddedStore(inner: Store, parts: EmbeddedParts): Store {
 }
 
 function turnOf({ world, life, faults }: PortParts, slowMs: number): Promise<void> {
-  if (slowMs > 0) faults.hit('store-slow');
   return new Promise((resolve) => {
-    if (slowMs === 0) world.park(life.owner, resolve);
-    else world.after(slowMs, life.loop, resolve);
+    if (slowMs === 0) {
+      world.park(life.owner, resolve);
+      return;
+    }
+    faults.hit('store-slow');
+    const done = world.await(life.owner);
+    world.after(slowMs, life.loop, () => {
+      done();
+      resolve();
+    });
   });
 }
 
