@@ -240,8 +240,6 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'compensation-repeated',
-    unreached:
-      'no replica died between two compensations in the first 400 seeds; test/compose has the case',
     mode: 'memory',
     why: 'a process that adopts a composed call begins compensations that have begun before',
     found: ['step-once', 'liveness'],
