@@ -58,4 +58,7 @@ const CAROL = {
   key_sha256: hash('sha256', keyOf('carol')),
   principal: 'human:carol',
   scopes: ['approver:*'],
+  subjects: undefined,
+  caller_class: undefined,
+  caller_classes: undefined,
 };

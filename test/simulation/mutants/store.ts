@@ -326,8 +326,12 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     mode: 'sqlite',
     why: 'callers get their results before the transaction is committed',
     found: [
-      ...(['log-contiguous', 'ledger-is-log', 'intent-first', 'acknowledged'] as const),
-      ...(['checkpoints', 'once-per-key'] as const),
+      'log-contiguous',
+      'ledger-is-log',
+      'intent-first',
+      'acknowledged',
+      'checkpoints',
+      'once-per-key',
     ],
     edits: [
       {
