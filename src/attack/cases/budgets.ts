@@ -48,6 +48,15 @@ function otherCurrency(currency: string): string {
   return currency === 'EUR' ? 'USD' : 'EUR';
 }
 
+/** A token with a budget, and a request for a child of it, to which a case adds what it tries. */
+async function parentWithCeiling(world: World) {
+  const currency = currencyOf(world);
+  const parent = await tokenOf(world, world.self, { budget: { currency, max_amount: CEILING } });
+  const { scope, id: parent_token } = parent;
+  const request = { scope, subject: 'agent:writ-attack', parent_token, ...ONE_HOUR };
+  return { currency, parent, request };
+}
+
 /** Texts of JSON numbers and other values in the place of an amount. */
 const AMOUNTS = [
   '-1',
@@ -121,10 +130,7 @@ const harmless: readonly Case[] = [
     holds: 'No child has a higher ceiling than its parent.',
     basis: NARROWS,
     async run(world) {
-      const currency = currencyOf(world);
-      const parent = await tokenOf(world, world.self, {
-        budget: { currency, max_amount: CEILING },
-      });
+      const { currency, parent } = await parentWithCeiling(world);
       const amounts = [CEILING + 1, CEILING + 0.01, 1e15, Number.MAX_SAFE_INTEGER];
       const attempts = await attempted(amounts, async (max_amount) => ({
         what: `a child with ${max_amount} under a parent with ${CEILING}`,
@@ -142,12 +148,14 @@ const harmless: readonly Case[] = [
     holds: 'No child has another currency.',
     basis: 'Tokens rule 4: currency must match',
     async run(world) {
-      const currency = currencyOf(world);
-      const other = otherCurrency(currency);
-      const parent = await tokenOf(world, world.self, {
-        budget: { currency, max_amount: CEILING },
-      });
-      const names = [other, currency.toLowerCase(), `${currency} `, '', '__proto__'];
+      const { currency, parent } = await parentWithCeiling(world);
+      const names = [
+        otherCurrency(currency),
+        currency.toLowerCase(),
+        `${currency} `,
+        '',
+        '__proto__',
+      ];
       const attempts = await attempted(names, async (name) => ({
         what: `the currency ${JSON.stringify(name)}`,
         answer: await delegate(world, parent, { budget: { currency: name, max_amount: 1 } }),
@@ -184,16 +192,7 @@ const harmless: readonly Case[] = [
     holds: 'No child shows a ceiling above that of its parent.',
     basis: NARROWS,
     async run(world) {
-      const currency = currencyOf(world);
-      const parent = await tokenOf(world, world.self, {
-        budget: { currency, max_amount: CEILING },
-      });
-      const request = {
-        scope: parent.scope,
-        subject: 'agent:writ-attack',
-        parent_token: parent.id,
-        ...ONE_HOUR,
-      };
+      const { currency, parent, request } = await parentWithCeiling(world);
       const bodies = [
         ...AMOUNTS.map((amount) => budgetBody(request, currency, amount)),
         ...['null', '[]', '0', '""', '{}'].map(
@@ -216,16 +215,7 @@ const harmless: readonly Case[] = [
     holds: 'No child has a higher ceiling than its parent.',
     basis: NARROWS,
     async run(world) {
-      const currency = currencyOf(world);
-      const parent = await tokenOf(world, world.self, {
-        budget: { currency, max_amount: CEILING },
-      });
-      const request = {
-        scope: parent.scope,
-        subject: 'agent:writ-attack',
-        parent_token: parent.id,
-        ...ONE_HOUR,
-      };
+      const { currency, parent, request } = await parentWithCeiling(world);
       const high = `{"currency":"${currency}","max_amount":1000000}`;
       const low = `{"currency":"${currency}","max_amount":1}`;
       const rest = JSON.stringify(request).slice(1);

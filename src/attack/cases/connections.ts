@@ -10,8 +10,17 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from '../case.ts';
-import { attempted, broken, count, held, isSuccess, notApplicable } from '../target/outcome.ts';
+import {
+  attempted,
+  broken,
+  count,
+  held,
+  isSuccess,
+  notApplicable,
+  type Outcome,
+} from '../target/outcome.ts';
 import { exchanged, openSocket, rawText, statusesIn } from '../target/socket.ts';
+import type { Seen } from '../target/wire.ts';
 import { acceptedToken, isAnswering, pathOf, type Token, type World } from '../target/world.ts';
 
 const SMUGGLED = 'GET /.well-known/svc HTTP/1.1\r\nHost: writ-attack.invalid\r\n\r\n';
@@ -257,35 +266,27 @@ export const lastCases: readonly Case[] = [
     tries: 'Everything above.',
     holds: 'No request was answered as a defect of the service (5xx, other than overload).',
     basis: 'Errors: failures return HTTP 4xx',
-    async run({ wire }) {
-      const { defects, answers } = wire.seen;
-      return defects.length > 0
-        ? broken(defects.slice(0, 5).join('; '))
-        : held(`${answers} answers, none of these`);
-    },
+    run: async ({ wire }) => noneSeen(wire.seen, 'defects', 'none of these'),
   },
   {
     id: 'surface.insides',
     tries: 'Looking for stack traces, paths of files and messages of databases in all refusals.',
     holds: 'No refusal has one.',
     basis: 'practice: a failure says what the caller can do, not how the service is made',
-    async run({ wire }) {
-      const { insides, answers } = wire.seen;
-      return insides.length > 0
-        ? broken(insides.slice(0, 5).join('; '))
-        : held(`${answers} answers, no such text`);
-    },
+    run: async ({ wire }) => noneSeen(wire.seen, 'insides', 'no such text'),
   },
   {
     id: 'surface.echoed-secrets',
     tries: 'Looking for the tokens and credentials of this run in all answers.',
     holds: 'Only the answer that issues a token has it.',
     basis: 'practice: answers are logged and shown',
-    async run({ wire }) {
-      const { secrets, answers } = wire.seen;
-      return secrets.length > 0
-        ? broken(secrets.slice(0, 5).join('; '))
-        : held(`${answers} answers, none repeats a secret`);
-    },
+    run: async ({ wire }) => noneSeen(wire.seen, 'secrets', 'none repeats a secret'),
   },
 ];
+
+function noneSeen(seen: Seen, what: 'defects' | 'insides' | 'secrets', otherwise: string): Outcome {
+  const places = seen[what];
+  return places.length > 0
+    ? broken(places.slice(0, 5).join('; '))
+    : held(`${seen.answers} answers, ${otherwise}`);
+}

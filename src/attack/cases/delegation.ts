@@ -113,7 +113,7 @@ export const delegationCases: readonly Case[] = [
     id: 'tokens.foreign-parent',
     tries:
       'A child of a token of another principal: with the token, and with the credential, of a stranger.',
-    holds: 'The service issues nothing: nobody delegates from a token that is not theirs.',
+    holds: 'The service issues nothing: only the subject of a token delegates from it.',
     basis: 'Tokens rule 2: the existing delegation JWT plus parent_token',
     async run(world) {
       const victim = await tokenOf(world, world.self);

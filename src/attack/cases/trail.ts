@@ -85,7 +85,7 @@ function shows(entries: readonly unknown[], { invocationId, token }: Marked): bo
   );
 }
 
-/** A call that its owner finds, so that nobody else finding it means something. */
+/** A call that its owner finds. Otherwise it means nothing that others do not find it. */
 async function findable(world: World): Promise<Marked> {
   const call = await marked(world);
   if ((await entryOf(world, call)) !== undefined) return call;
@@ -229,7 +229,7 @@ export const trailCases: readonly Case[] = [
   {
     id: 'log.foreign-token',
     tries: 'Reading the stored token of another principal by its id.',
-    holds: 'The service shows it to nobody else, and its answer is that for an unknown id.',
+    holds: 'The service does not show it to others, and its answer is that for an unknown id.',
     basis: 'practice: foreign ids are indistinguishable from absent ones',
     async run(world) {
       const path = pathOf(world, 'token');

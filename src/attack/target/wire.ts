@@ -64,7 +64,7 @@ export interface Answer {
 }
 
 /** What some cases judge at the end, over all answers of the run. */
-interface Seen {
+export interface Seen {
   requests: number;
   /** Answers that were read. */
   answers: number;

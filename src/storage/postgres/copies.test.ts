@@ -4,21 +4,21 @@ import { test } from 'vitest';
 import { StoreUnavailable } from '../port/store.ts';
 import { createCopies } from './copies.ts';
 
-interface Told {
+interface Answered {
   readonly system: string;
   readonly timeline: string;
   readonly database: string;
   readonly position: string;
 }
 
-const SERVER: Told = { system: '7', timeline: '00000001', database: '5', position: '1000' };
+const SERVER: Answered = { system: '7', timeline: '00000001', database: '5', position: '1000' };
 
 /** A connection to a server that says this of itself. */
-function connectionTo(told: Told | Error) {
+function connectionTo(answered: Answered | Error) {
   return {
     async query<Row>(): Promise<{ rows: Row[] }> {
-      if (told instanceof Error) throw told;
-      return { rows: [told as Row] };
+      if (answered instanceof Error) throw answered;
+      return { rows: [answered as Row] };
     },
   };
 }
@@ -32,25 +32,25 @@ function watched() {
   });
   return {
     copies,
-    look: (told: Told | Error) => copies.look(connectionTo(told)),
+    look: (answered: Answered | Error) => copies.look(connectionTo(answered)),
     compared: () => compared,
   };
 }
 
-const others: [what: string, told: Partial<Told>][] = [
+const others: [what: string, answered: Partial<Answered>][] = [
   ['another system', { system: '8' }],
   ['another timeline', { timeline: '00000002' }],
   ['another database', { database: '6' }],
   ['a position further back', { position: '999' }],
 ];
-for (const [what, told] of others) {
+for (const [what, answered] of others) {
   test(`look() has ${what} compared once, and changes wait for it`, async () => {
     const { copies, look, compared } = watched();
     await look(SERVER);
     const early = connectionTo(SERVER);
     await copies.look(early);
 
-    const found = look({ ...SERVER, ...told });
+    const found = look({ ...SERVER, ...answered });
     await found;
     assert.throws(() => copies.refuseUncompared(), StoreUnavailable);
     await new Promise(setImmediate);
@@ -58,7 +58,7 @@ for (const [what, told] of others) {
     assert.equal(compared(), 1);
     assert.ok(!copies.isCurrent(early));
     copies.refuseUncompared();
-    for (let n = 0; n < 3; n++) await look({ ...SERVER, ...told });
+    for (let n = 0; n < 3; n++) await look({ ...SERVER, ...answered });
     assert.equal(compared(), 1);
   });
 }
@@ -66,11 +66,11 @@ for (const [what, told] of others) {
 test('look() compares nothing while a server goes on, in whatever order its answers arrive', async () => {
   const { copies, look, compared } = watched();
   await look(SERVER);
-  let answer: (told: Told) => void = () => undefined;
+  let answer: (answered: Answered) => void = () => undefined;
   const slow = copies.look({
     query: <Row>() =>
       new Promise<{ rows: Row[] }>((resolve) => {
-        answer = (told) => resolve({ rows: [told as Row] });
+        answer = (answered) => resolve({ rows: [answered as Row] });
       }),
   });
   await look({ ...SERVER, position: '2000' });
