@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
+import { OutcomeUnknown, type Store } from '../../src/storage/port/store.ts';
 import { temporaryFolder } from '../ends.ts';
 import { eventually, STORES } from '../world.ts';
 import { createWorld, type World, whole } from './catalog.ts';
@@ -44,7 +45,13 @@ interface Ended {
 }
 
 /** Runs one call in a process that dies on the way, then another process until the call is closed. */
-async function runTo(death: Death, world: World, url: string, name: string): Promise<Ended> {
+async function runTo(
+  death: Death,
+  world: World,
+  url: string,
+  name: string,
+  takeover: Parameters<typeof openDesk>[1] = {},
+): Promise<Ended> {
   let died = false;
   let tell: () => void = () => undefined;
   const dead = new Promise<void>((resolve) => {
@@ -62,7 +69,7 @@ async function runTo(death: Death, world: World, url: string, name: string): Pro
   const { body } = await call;
 
   const recovery = { intervalMs: 20, silentMs: 1 };
-  const second = await openDesk(world, { store: url, recovery, ...SHARED });
+  const second = await openDesk(world, { store: url, recovery, ...SHARED, ...takeover });
   try {
     const { invocation_id: id } = body;
     await eventually(async () => (await second.entries(id)).length > 0);
@@ -169,6 +176,30 @@ for (const place of STORES) {
       );
 
       assert.equal(points, 3 * 2 + 1);
+    });
+
+    test('a call that a process took over without learning of it is resumed all the same', {
+      timeout: 120_000,
+    }, async () => {
+      world.reset();
+      let lost = 0;
+      const wrap = (store: Store): Store => ({
+        ...store,
+        async adoptComposition(...args) {
+          const adopted = await store.adoptComposition(...args);
+          if (!adopted || lost > 0) return adopted;
+          lost++;
+          throw new OutcomeUnknown('Cannot tell: a test');
+        },
+      });
+      // Longer than between two heartbeats: a process that beats is not taken for dead.
+      const recovery = { intervalMs: 20, silentMs: 500 };
+
+      const death = { after: 4, happened: true };
+      const ended = await runTo(death, world, url, 'trip', { wrap, recovery });
+
+      assert.equal(lost, 1);
+      assertSound(world, ended);
     });
 
     test('an interrupted read leaves no unknown outcome', { timeout: 120_000 }, async () => {

@@ -11,6 +11,7 @@
 
 import { composedOutput } from '../../domain/composition/composition.ts';
 import { failure } from '../../domain/failure.ts';
+import { newUuid } from '../../platform.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type {
@@ -34,14 +35,39 @@ import { listed, recordStep, type Whole } from './trail.ts';
 
 type Timing = Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
 
-/** Looks for abandoned calls at the interval of the heartbeat. */
+/**
+ * Looks for abandoned calls at the interval of the heartbeat.
+ *
+ * It takes them under an id with heartbeats of its own. After a pass that failed it takes another id: an adoption
+ * without an answer may have taken a call that nothing here resumes, and a silent id gives the call free.
+ */
 export function startResuming(parts: ServiceParts, timing: Timing = {}): Repeated {
   const { intervalMs = HEARTBEAT_MS, silentMs = SILENT_MS } = timing;
+  const { store, platform, log } = parts;
+  const underNewId = (): ServiceParts => ({ ...parts, instanceId: newUuid(platform) });
+  let resumer = underNewId();
+  const beat = () => store.heartbeat(resumer.instanceId, store.now());
+  const pass = async () => {
+    await beat();
+    try {
+      await resumeAll(resumer, silentMs);
+    } catch (error) {
+      resumer = underNewId();
+      throw error;
+    }
+  };
   const onError = (error: unknown) =>
-    parts.log.error({ err: error }, 'could not look for abandoned compositions');
-  const resuming = repeated(parts.platform, () => resumeAll(parts, silentMs), intervalMs, onError);
-  resuming.nudge();
-  return resuming;
+    log.error({ err: error }, 'could not look for abandoned compositions');
+  const beats = repeated(platform, beat, intervalMs, onError);
+  const passes = repeated(platform, pass, intervalMs, onError);
+  passes.nudge();
+  return {
+    nudge: passes.nudge,
+    async stop() {
+      await passes.stop();
+      await beats.stop();
+    },
+  };
 }
 
 /**
