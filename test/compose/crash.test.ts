@@ -44,20 +44,19 @@ interface Ended {
   readonly died: boolean;
 }
 
+interface Crash extends Death {
+  /** How the process that goes on differs from the first one. */
+  readonly takeover?: Parameters<typeof openDesk>[1];
+}
+
 /** Runs one call in a process that dies on the way, then another process until the call is closed. */
-async function runTo(
-  death: Death,
-  world: World,
-  url: string,
-  name: string,
-  takeover: Parameters<typeof openDesk>[1] = {},
-): Promise<Ended> {
+async function runTo(crash: Crash, world: World, url: string, name: string): Promise<Ended> {
   let died = false;
   let tell: () => void = () => undefined;
   const dead = new Promise<void>((resolve) => {
     tell = resolve;
   });
-  const wrap = mortal(death, () => {
+  const wrap = mortal(crash, () => {
     died = true;
     tell();
   });
@@ -69,7 +68,7 @@ async function runTo(
   const { body } = await call;
 
   const recovery = { intervalMs: 20, silentMs: 1 };
-  const second = await openDesk(world, { store: url, recovery, ...SHARED, ...takeover });
+  const second = await openDesk(world, { store: url, recovery, ...SHARED, ...crash.takeover });
   try {
     const { invocation_id: id } = body;
     await eventually(async () => (await second.entries(id)).length > 0);
@@ -195,8 +194,8 @@ for (const place of STORES) {
       // Longer than between two heartbeats: a process that beats is not taken for dead.
       const recovery = { intervalMs: 20, silentMs: 500 };
 
-      const death = { after: 4, happened: true };
-      const ended = await runTo(death, world, url, 'trip', { wrap, recovery });
+      const crash = { after: 4, happened: true, takeover: { wrap, recovery } };
+      const ended = await runTo(crash, world, url, 'trip');
 
       assert.equal(lost, 1);
       assertSound(world, ended);
