@@ -10,6 +10,8 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, test } from 'vitest';
 import { entryOf, SALT_BYTES } from '../../src/domain/log/entry.ts';
 import { ID_BYTES, idOf } from '../../src/domain/wire/ids.ts';
+import { moneyOf } from '../../src/service/core/call.ts';
+import type { IntentRecord } from '../../src/storage/port/records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { eventually, STORES } from '../world.ts';
 import { startRig } from './rig.ts';
@@ -56,12 +58,14 @@ function createFaults(): Faults {
 }
 
 /** The entry that recovery makes of a call whose process it takes for dead. */
-function closingEntry(invocation_id: string) {
+function closingEntry({ invocation_id, token_id, charge }: IntentRecord) {
   return entryOf(
     {
       entry_id: idOf('ent_', randomBytes(ID_BYTES.ent_)),
       entry_type: 'invocation',
       invocation_id,
+      token_id,
+      ...(charge && { cost_actual: moneyOf(charge) }),
       actor_key: 'agent:a',
       root_principal: 'human:alice',
       event_class: 'high_risk_failure',
@@ -87,6 +91,22 @@ for (const place of STORES) {
     /** Handlers that ran in this test. */
     let ran = 0;
     const ranNow = () => rig.world.ranAny() - ran;
+
+    /** Another process takes this one for dead before it tries again. */
+    async function closeAsUnknown(invocationId: string): Promise<void> {
+      const [intent] = await rig.store.abandonedIntents(new Date(Date.now() + 86_400_000), 10);
+      assert.ok(intent);
+      assert.equal(intent.invocation_id, invocationId);
+      const closed = await rig.store.settle({
+        operation_id: intent.operation_id,
+        outcome: 'indeterminate',
+        bindings: [],
+        answer: new Uint8Array(),
+        entry: closingEntry(intent),
+        now: rig.store.now(),
+      });
+      assert.equal(closed, 'settled');
+    }
 
     test('invoke() runs nothing and charges nothing when the store cannot be read', async () => {
       const { token } = await rig.token(BUDGET);
@@ -167,6 +187,51 @@ for (const place of STORES) {
       });
     }
 
+    for (const [name, interfere] of [
+      [
+        'loses its lease',
+        async (token: string) => {
+          rig.advance(3_600_000);
+          const next = await rig.invoke(token, 'touch');
+          rig.advance(-3_600_000);
+          assert.equal(next.status, 200);
+        },
+      ],
+      ['is closed by another process', (_token: string, id: string) => closeAsUnknown(id)],
+    ] as const) {
+      test(`invoke() gives back what a call took that ${name} before its lost admission is undone`, async () => {
+        const token = await rig.token({
+          ...BUDGET,
+          concurrent_branches: 'exclusive',
+          ttl_hours: 5,
+        });
+        let id = '';
+        faults.plan('admit', lostAfter);
+        faults.plan('settle', async (real) => {
+          await eventually(() => id !== '');
+          await interfere(token.token, id);
+          return real() as Promise<never>;
+        });
+
+        const { body } = await rig.invoke(token.token, 'pay');
+        id = body.invocation_id;
+
+        assert.equal(body.failure.type, 'outcome_unknown');
+        await eventually(async () => (await rig.entries(body.invocation_id)).length === 2);
+        const entries = await rig.entries(body.invocation_id);
+        assert.deepEqual(
+          entries.map((each) => [each.entry_type, each.state]),
+          [
+            ['invocation', 'indeterminate'],
+            ['settlement', 'failed'],
+          ],
+        );
+        const { reserved, consumed } = await rig.budgetOf(token);
+        assert.deepEqual([reserved, consumed], [0n, 0n]);
+        assert.deepEqual(await rig.indeterminate(), []);
+      });
+    }
+
     for (const [name, fault] of [
       ['is away', unavailable],
       ['loses the step', lostBefore],
@@ -206,19 +271,7 @@ for (const place of STORES) {
       const { body } = await rig.invoke(token.token, 'pay');
       assert.equal(body.failure.type, 'outcome_unknown');
 
-      // Another process takes this one for dead before it gets to try again.
-      const [intent] = await rig.store.abandonedIntents(new Date(Date.now() + 86_400_000), 10);
-      assert.equal(intent?.invocation_id, body.invocation_id);
-      const entry = closingEntry(body.invocation_id);
-      const operation_id = intent?.operation_id ?? '';
-      await rig.store.settle({
-        operation_id,
-        outcome: 'indeterminate',
-        bindings: [],
-        answer: new Uint8Array(),
-        entry,
-        now: rig.store.now(),
-      });
+      await closeAsUnknown(body.invocation_id);
 
       await eventually(async () => (await rig.entries(body.invocation_id)).length === 2);
       const entries = await rig.entries(body.invocation_id);

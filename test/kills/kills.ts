@@ -85,8 +85,9 @@ const ANSWER_MS_MAX = 90_000;
 /** One of so many kills comes with a further fault of this kind. */
 const SHARES = { pause: 6, restart: 8, cut: 1 };
 
-/** A start may meet a connection that is cut, and then ends; the next one succeeds. */
-const START_TRIES = 5;
+/** A start may meet a connection that is cut or a server that recovers, and then ends; a later one succeeds. */
+const START_TRIES = 30;
+const START_REST_MS = 500;
 
 export async function runKills({ kills, store, say }: KillsOptions): Promise<KillsReport> {
   const report: KillsReport = {
@@ -169,6 +170,7 @@ async function startSome(place: Place): Promise<Running> {
       return await start(place);
     } catch (error) {
       if (tries === START_TRIES) throw error;
+      await sleep(START_REST_MS);
     }
   }
 }

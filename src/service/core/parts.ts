@@ -151,9 +151,10 @@ export interface Settler {
     later?: (outcome: 'settled' | 'superseded') => void,
   ): Promise<'settled' | 'superseded' | 'unknown'>;
   /**
-   * Closes a call that did not run but that the store may have admitted. Runs in the background.
+   * Closes a call that did not run but that the store may have admitted. Runs in the background, and calls
+   * `superseded` when the store has another outcome or the call lost its lease.
    */
-  release(settlement: Settlement): void;
+  release(settlement: Settlement, superseded: () => void): void;
   /**
    * Repeats a change until the store takes it. The change must be repeatable. Rejects with the
    * failure of the store when the service stops first, and at once with any other error.

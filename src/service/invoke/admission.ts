@@ -123,14 +123,16 @@ function lostAdmission(parts: InvokeParts, call: CheckedCall, { intent }: Admiss
   const ending: Ending = { state: 'failed', failure: found };
   const unsettled = { ...call, budget: 'unsettled' as const };
   const entry = endingEntry(parts, unsettled, ending);
-  parts.settler.release({
+  const done: Done = { outcome: 'no_effect', failure: found, bindings: [] };
+  const settlement: Settlement = {
     operation_id: intent.operation_id,
-    outcome: 'no_effect',
-    bindings: [],
+    outcome: done.outcome,
+    bindings: done.bindings,
     answer: bytesOf(answerOf(parts, unsettled, ending, entry)),
     entry,
     now: parts.store.now(),
-  });
+  };
+  parts.settler.release(settlement, () => void supersededCall(parts, call, done, settlement));
   return { body: answerOf(parts, unsettled, ending), failure: found };
 }
 

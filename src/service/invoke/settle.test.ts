@@ -68,7 +68,7 @@ test('release() closes a call that the store had admitted', async () => {
   const call = await admitted();
   const before = await entryCount();
 
-  settler.release({ ...call, outcome: 'no_effect' });
+  settler.release({ ...call, outcome: 'no_effect' }, () => undefined);
   await untilNothingWaits();
 
   assert.equal(await isOpen(), false);
@@ -79,7 +79,7 @@ test('release() appends the entry of a call that was never admitted', async () =
   const call = settlement(admission(rootToken()));
   faults = [new StoreUnavailable('Cannot write')];
 
-  settler.release({ ...call, outcome: 'no_effect' });
+  settler.release({ ...call, outcome: 'no_effect' }, () => undefined);
   await untilNothingWaits();
 
   const {

@@ -113,7 +113,11 @@ export function createSettler(store: Store, platform: Platform, log: Logger): Se
       if (settled === 'unknown') void tryAgain(recording, settlement, later);
       return settled;
     },
-    release: (settlement) => void tryAgain(releasing, settlement),
+    release(settlement, superseded) {
+      void tryAgain(releasing, settlement, (outcome) => {
+        if (outcome === 'superseded') superseded();
+      });
+    },
     insist,
     waiting: () => waiting,
     close() {
