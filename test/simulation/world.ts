@@ -123,9 +123,19 @@ export function createWorld(chance: Chance, begin: number): World {
     },
     after(ms, queue, run) {
       places += 1;
-      const timer: Waiting = { at: now + Math.max(0, ms), place: places, queue, run };
+      let isCancelled = false;
+      // A cancelled timer that is due and waits in its queue does not run.
+      const runDue = () => {
+        if (!isCancelled) run();
+      };
+      const timer: Waiting = { at: now + Math.max(0, ms), place: places, queue, run: runDue };
       timers.add(timer);
-      return { cancel: () => void timers.delete(timer) };
+      return {
+        cancel() {
+          isCancelled = true;
+          timers.delete(timer);
+        },
+      };
     },
     resume(owner) {
       owner.isPaused = false;
