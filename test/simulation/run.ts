@@ -225,13 +225,15 @@ async function rest({ world, stage, events, place }: Run, clients: Clients): Pro
     if (events.isBroken()) return;
     const isLast = world.now() >= end;
     if (!isLast && !(await isAtRest(observer, stage, clients))) continue;
-    // What is late may still come: the lease of a crashed process ends, a call waits for its store.
     const fault = await events.atRest(observer);
-    if (fault?.invariant === 'liveness' && !isLast) continue;
+    if (LATE.has(fault?.invariant) && !isLast) continue;
     if (fault) events.found(fault);
     return;
   }
 }
+
+/** What may still come: the lease of a crashed process ends, a call waits for its store, an entry is repeated. */
+const LATE: ReadonlySet<string | undefined> = new Set(['liveness', 'acknowledged']);
 
 /** The rows that one look reads. A run has fewer. */
 const ROWS_MAX = 1_000;
