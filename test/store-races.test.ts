@@ -12,7 +12,7 @@ import { newFile, openInstances } from './store-places.ts';
 const runner = { describe, test };
 
 /** Without the lock of a lineage, 200 rounds failed each time. `WRIT_TEST_RACE_ROUNDS` asks for more. */
-const rounds = Number(process.env.WRIT_TEST_RACE_ROUNDS ?? 300);
+const rounds = Number(process.env.WRIT_TEST_RACE_ROUNDS ?? 200);
 const options = { runner, rounds };
 
 storeRaces('in-memory SQLite', async () => [await openSqlite(':memory:')], options);

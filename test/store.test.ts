@@ -1,5 +1,6 @@
 /**
- * The store contract, on every store we ship.
+ * The store contract, on every store we ship. A store in memory is the SQLite store without a file; most other tests
+ * use it.
  *
  * @module
  */
@@ -11,6 +12,5 @@ import { newFile, openInstances } from './store-places.ts';
 
 const runner = { describe, test };
 
-storeContract('in-memory SQLite', () => openSqlite(':memory:'), { runner });
 storeContract('SQLite file', () => openSqlite(newFile()), { runner });
 storeContract('PostgreSQL', async () => (await openInstances(1))[0], { runner });

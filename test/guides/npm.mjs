@@ -1,7 +1,6 @@
 /**
- * Stands for npm and npx while a guide is walked. `npm install` links packages of this repository, and npx runs what
- * is installed, so a walk asks no registry and takes no package that the repository does not pin. Other commands of npm
- * are run as they are.
+ * Stands for npm while a guide is walked. `npm install` links packages of this repository, so a walk asks no registry
+ * and takes no package that the repository does not pin. Other commands of npm are run as they are.
  *
  * @module
  */
@@ -21,8 +20,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '../..');
 const INSTALLS = ['install', 'i', 'add', 'ci'];
 
-const [as = '', ...words] = process.argv.slice(2);
-process.exitCode = as === 'npx' ? runInstalled(words) : runNpm(words);
+process.exitCode = runNpm(process.argv.slice(2));
 
 /** @param {string[]} words */
 function runNpm([verb = '', ...rest]) {
@@ -81,17 +79,6 @@ function note(/** @type {string[]} */ names) {
   const dependencies = { ...manifest.dependencies };
   for (const name of names) dependencies[name] = manifestIn(join('node_modules', name)).version;
   writeFileSync('package.json', `${JSON.stringify({ ...manifest, dependencies }, null, 2)}\n`);
-}
-
-/** Looks in this folder and the folders around it, as npx does. @param {string[]} words */
-function runInstalled([command = '', ...rest]) {
-  for (let folder = process.cwd(); ; folder = dirname(folder)) {
-    const file = join(folder, 'node_modules/.bin', command);
-    if (existsSync(file)) return spawnSync(file, rest, { stdio: 'inherit' }).status ?? 1;
-    if (folder === dirname(folder)) break;
-  }
-  process.stderr.write(`npx would download "${command}": a guide installs a package first\n`);
-  return 1;
 }
 
 /**

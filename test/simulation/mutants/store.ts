@@ -266,8 +266,6 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'composition-resumed-twice',
-    unreached:
-      'not found in about 1,000 seeds: a process has to pause between the end of a step and the begin of the next, be silent for eight seconds, and go on while the process that adopted the call still undoes it; the store contract has the case',
     mode: 'sqlite',
     why: 'two processes continue one composed call, because an adopted call keeps its former owner',
     found: ['step-once'],
