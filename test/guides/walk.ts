@@ -299,12 +299,8 @@ function environmentIn(folder: string, port: number): Record<string, string> {
   const bin = join(folder, '.bin');
   mkdirSync(bin);
   const npm = `#!/bin/sh\nexec "${process.execPath}" "${resolve('test/guides/npm.mjs')}" "$@"\n`;
-  for (const [name, script] of [
-    ['npm', npm],
-    ['npx', NPX],
-  ] as const) {
-    writeFileSync(join(bin, name), script, { mode: 0o700 });
-  }
+  writeFileSync(join(bin, 'npm'), npm, { mode: 0o700 });
+  writeFileSync(join(bin, 'npx'), NPX, { mode: 0o700 });
   return {
     PATH: [bin, process.env.PATH ?? ''].join(delimiter),
     HOME: folder,

@@ -231,6 +231,7 @@ const ROWS: [table: string, key: Key, columns: string[]][] = [
   ['nodes', { level: 1, index: 2 }, ['level', 'index', 'hash']],
   ['nodes', { level: 2, index: 0 }, ['level', 'index', 'hash']],
   ['head', { id: 1 }, ['size', 'peaks']],
+  ['checkpoints', { sequence: 1 }, CHECKPOINT_COLUMNS],
   ['checkpoints', { sequence: 2 }, CHECKPOINT_COLUMNS],
 ];
 
