@@ -7,6 +7,8 @@
  * @module
  */
 
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { inclusionHashes } from '../src/service/log/proofs.ts';
 import { childToken, entry, happened, rootToken } from '../src/testing/fixtures.ts';
 import type { Curve } from './chart.ts';
@@ -53,7 +55,9 @@ export async function growth(extent: Extent): Promise<Growth> {
     const depth = await depthCurve(service, extent);
     const tokens = await tokenCurve(service, extent, read);
     const revoked = await revocation(service, extent.descendants);
+    const sought = await appendSought(service);
     const log = await logCurves(service, extent, alice);
+    const found = await filterFigures(service, sought);
     const grown = await besideSmall(service, extent, alice);
     const start = await turns(() => startTime(service));
     const { seal, proof } = log;
@@ -61,12 +65,14 @@ export async function growth(extent: Extent): Promise<Growth> {
     return {
       curves: [invoked, queried, tokens, depth],
       figures: [
-        figure(`invoke at ${ends(invoked)} entries`, grown.invoked.toFixed(2), 'at most 1.10'),
+        figure(`invoke at ${ends(invoked)} entries`, grown.invoked.toFixed(2), 'at most 1.05'),
         figure(
           `audit query of 50 own entries at ${ends(queried)} stored`,
           grown.queried.toFixed(2),
           'at most 1.25 (0.8 of the rate)',
         ),
+        ...found,
+        figure('disk for an entry', `${log.bytes.toFixed(0)} bytes`, 'at most 974'),
         figure(`invoke at ${ends(tokens)} tokens`, ratio(tokens), 'flat'),
         figure('invoke under a token at depth 5, of depth 0', ratio(depth), 'at most 1.15'),
         figure('sealing a checkpoint, CPU', `${seal.toFixed(1)} ms`, 'with the proof under 10 ms'),
@@ -136,8 +142,76 @@ async function times(one: () => Promise<number>, other: () => Promise<number>): 
   return cost / (before + (await other()));
 }
 
+const SOUGHT = {
+  capability: 'sought_capability',
+  task_id: 'sought-task',
+  parent_invocation_id: 'inv-500400700a01',
+  client_reference_id: 'sought-reference',
+  invocation_id: 'inv-500400700a02',
+  root_principal: 'human:sought@example.com',
+};
+
+type Sought = ReturnType<typeof entry>;
+
+/** One entry below all others, with values of its own. */
+async function appendSought({ store }: BenchService): Promise<Sought> {
+  const sought = entry(SOUGHT);
+  await store.append([sought]);
+  return sought;
+}
+
+/** Asks for the oldest entry by each filter, and by its hash. */
+async function filterFigures({ store }: BenchService, sought: Sought): Promise<Figure[]> {
+  const filters = {
+    capability: { capability: SOUGHT.capability },
+    task: { taskId: SOUGHT.task_id },
+    'parent invocation': { parentInvocationId: SOUGHT.parent_invocation_id },
+    'client reference': { clientReferenceId: SOUGHT.client_reference_id },
+    invocation: { invocationId: SOUGHT.invocation_id },
+    principal: { rootPrincipal: SOUGHT.root_principal },
+    'principal and entry type': {
+      rootPrincipal: SOUGHT.root_principal,
+      entryType: sought.entry_type,
+    },
+  };
+  const figures: Figure[] = [];
+  for (const [name, filter] of Object.entries(filters)) {
+    let steps = 0;
+    const cost = await turns(() =>
+      cpuOf(16, async () => {
+        steps = 0;
+        for (let before: number | undefined; ; steps += 1) {
+          const page = await store.queryEntries({
+            ...filter,
+            limit: 50,
+            ...(before && { before }),
+          });
+          if (page.entries.some(({ entry_id }) => entry_id === sought.entry_id)) return;
+          if (page.next === undefined) throw new Error(`Cannot find the entry by ${name}`);
+          before = page.next;
+        }
+      }),
+    );
+    const pages = steps > 0 ? ` in ${steps + 1} pages` : '';
+    figures.push(figure(`the oldest entry by ${name}, CPU`, milliseconds(cost), pages.trim()));
+  }
+  const byHash = () => cpuOf(16, () => store.findLeaf({ leaf_hash: sought.leaf_hash }));
+  figures.push(figure('the oldest leaf by its hash, CPU', milliseconds(await turns(byHash)), ''));
+  return figures;
+}
+
+function milliseconds(microseconds: number): string {
+  return `${(microseconds / 1_000).toFixed(1)} ms`;
+}
+
+/** Of the database file. */
+function fileBytes({ folder }: BenchService): number {
+  return statSync(join(folder, STORE_FILE)).size;
+}
+
 async function logCurves(service: BenchService, { entries, sample }: Extent, alice: Issued) {
   const { store } = service;
+  const [begun, bytesBefore] = [(await store.sequence()).size, fileBytes(service)];
   const invoked: { at: number; value: number }[] = [];
   const queried: { at: number; value: number }[] = [];
   let seal = 0;
@@ -164,7 +238,9 @@ async function logCurves(service: BenchService, { entries, sample }: Extent, ali
     { title: 'Invoke, by entries in the log', unit: 'µs of CPU', points: invoked },
     { title: 'Audit query of 50 own entries, by entries', unit: 'µs of CPU', points: queried },
   ];
-  return { curves, seal, proof };
+  const { size: ended } = await store.sequence();
+  const bytes = (fileBytes(service) - bytesBefore) / (ended - begun);
+  return { curves, seal, proof, bytes };
 }
 
 const BATCH = 1_000;

@@ -1,13 +1,14 @@
 /**
  * The benchmark: the service beside bare servers, in the same run, on the same machine.
  *
- *     npm run bench -- [--quick] [--json <file>] [--profile <folder>] [--no-growth] [--calls <number>]
+ *     npm run bench -- [--quick] [--json <file>] [--profile <folder>] [--no-growth] [--growth] [--calls <number>] [--entries <number>]
  *     npm run bench -- --attacks
  *     npm run bench -- --console [--quick]
  *
  * Targets are interleaved and repeated. A whole run writes `bench/RESULTS.md` and `bench/growth.svg`;
  * a quick one only prints. With `--profile`, each program leaves its CPU profile in the folder. `--calls` is
- * over how many invocations memory is watched; a million takes some minutes more. `--attacks` measures an
+ * over how many invocations memory is watched; a million takes some minutes more. `--growth` measures growth and
+ * nothing else, and only prints; `--entries` is how far the log grows then. `--attacks` measures an
  * honest client beside hostile ones, and nothing else. `--console` measures the pages of the console in a browser,
  * and nothing else.
  *
@@ -39,6 +40,8 @@ const { values: options } = parseArgs({
     json: { type: 'string' },
     profile: { type: 'string' },
     'no-growth': { type: 'boolean', default: false },
+    growth: { type: 'boolean', default: false },
+    entries: { type: 'string' },
     calls: { type: 'string' },
     attacks: { type: 'boolean', default: false },
     console: { type: 'boolean', default: false },
@@ -52,6 +55,8 @@ const WARM_UP_SECONDS = quick ? 0.3 : 2;
 
 const CALLS = options.calls === undefined ? undefined : Number(options.calls);
 
+const ENTRIES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+
 const EXTENT: Extent = quick
   ? {
       entries: [1_000, 5_000],
@@ -61,7 +66,7 @@ const EXTENT: Extent = quick
       sample: 300,
     }
   : {
-      entries: [1_000, 10_000, 100_000, 1_000_000],
+      entries: ENTRIES.filter((size) => size <= Number(options.entries ?? 1_000_000)),
       tokens: [100, 1_000, 10_000, 100_000],
       descendants: 10_000,
       calls: CALLS ?? 100_000,
@@ -73,7 +78,7 @@ async function main(): Promise<void> {
   console.log(`${cores} x ${cpu}, Node ${node}, ${CONNECTIONS} connections\n`);
   if (options.attacks) return underAttack();
   if (options.console) return inBrowser(quick ? [100] : [100, 10_000]);
-  const rows = await underLoad();
+  const rows = options.growth ? [] : await underLoad();
   console.log(tableOf(rows));
   const grown = options['no-growth'] ? undefined : await growth(EXTENT);
   for (const { name, figure, wanted } of grown?.figures ?? []) {
@@ -83,7 +88,7 @@ async function main(): Promise<void> {
     const told = { machine: machine(), connections: CONNECTIONS, rows, growth: grown };
     writeFileSync(options.json, `${JSON.stringify(told, null, 2)}\n`);
   }
-  if (quick || !grown || options.profile !== undefined) return;
+  if (quick || !grown || options.growth || options.profile !== undefined) return;
   writeFileSync(new URL('RESULTS.md', import.meta.url), pageOf(rows, grown, SECONDS));
   writeFileSync(new URL('growth.svg', import.meta.url), chartOf(grown.curves));
 }

@@ -18,6 +18,7 @@ import { type RowSealOptions, sealStore } from './service/rows/row-seal.ts';
 import { openMark, openStore } from './storage/open.ts';
 import type { MarkStore } from './storage/port/mark.ts';
 import type { Store } from './storage/port/store.ts';
+import type { OnStep } from './storage/port/versions.ts';
 
 /**
  * Options of `serve()`.
@@ -69,7 +70,8 @@ export async function openResources(
   let store: Store | undefined;
   let mark: MarkStore | undefined;
   try {
-    const onStep = (step: object) => log.info(step, 'the store was migrated by one step');
+    const onStep: OnStep = (step) =>
+      log.info(step, `the store ${step.moved ? 'is being' : 'was'} migrated by one step`);
     const onWarning = (message: string) => log.warn({}, message);
     const opening = { platform, onStep, onWarning };
     store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store, opening));

@@ -8,9 +8,11 @@ import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { backupOf } from '../src/storage/backup/backup.ts';
 import { COPIED_TABLES } from '../src/storage/backup/tables.ts';
+import { entriesOf } from '../src/storage/log/segment.ts';
 import { openSnapshot, openStore, restoreStore, SCHEMA_VERSIONS } from '../src/storage/open.ts';
 import type { Store } from '../src/storage/port/store.ts';
 import { openConnection } from '../src/storage/sqlite/connection.ts';
+import { segmentsFrom } from '../src/storage/sqlite/log/segments.ts';
 import { entry } from '../src/testing/fixtures.ts';
 import { fillLedger } from './log/small-ledger.ts';
 import { freshDatabase, runSql } from './postgres.ts';
@@ -64,20 +66,30 @@ async function beginAgain(store: Store): Promise<void> {
   await store.sequence();
 }
 
-/** Every row of every table of a store, as the database prints it. */
+/** What a restore computes from the entries. */
+const COMPUTED = {
+  sqlite: ['tiles', 'head', 'blocks', 'buckets', 'retentions'],
+  postgres: ['nodes', 'head', 'families'],
+} as const;
+
+/** Every row of every table of a store, as the database prints it, and every entry of its log. */
 export async function dump(url: string): Promise<Record<string, string[]>> {
-  const names = [...COPIED_TABLES.map(({ name }) => name), 'nodes', 'head', 'families', 'marks'];
+  const copied = COPIED_TABLES.map(({ name }) => name);
   const tables: Record<string, string[]> = {};
   if (url.startsWith('sqlite:')) {
     const connection = openConnection(url.slice('sqlite:'.length));
-    for (const name of names.filter((each) => each !== 'queue' && each !== 'families')) {
+    const entries = [...segmentsFrom(connection, 0)].flatMap(entriesOf);
+    tables.log = entries.map((entry) => JSON.stringify(entry, printed));
+    for (const name of [...copied, ...COMPUTED.sqlite]) {
+      // The log of a restored store has other segments.
+      if (name === 'queue' || name === 'log') continue;
       const rows = connection.all<object>(`SELECT * FROM ${name}`);
       tables[name] = rows.map((row) => JSON.stringify(row, printed)).sort();
     }
     connection.close();
     return tables;
   }
-  for (const name of names.filter((each) => each !== 'marks')) {
+  for (const name of [...copied, ...COMPUTED.postgres]) {
     const rows = await runSql<{ row: string }>(
       url,
       `SELECT to_jsonb(t)::text AS row FROM ${name} t`,

@@ -49,6 +49,12 @@ export function entry(changed: Partial<EntryFields> = {}): EntryRecord {
   return entryOf(fields, randomBytes(SALT_BYTES));
 }
 
+/** An entry that no store can take: its hash is too short. */
+export function unstorableEntry(): EntryRecord {
+  const { leaf_hash, ...others } = entry();
+  return { ...others, leaf_hash: leaf_hash.subarray(1) };
+}
+
 export function issuanceEntry(token: TokenRecord): EntryRecord {
   const { token_id, root_principal, capability } = token;
   const detail = issuanceFacts(ISSUER, token);

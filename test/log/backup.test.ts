@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, test } from 'vitest';
 import { freshDatabase } from '../postgres.ts';
+import { attackFile } from './raw-segments.ts';
 import {
   type Desk,
   FIRST_OPERATOR,
@@ -237,21 +238,40 @@ test('writ restore says in one line what is wrong with a file, and makes no stor
   assert.deepEqual(readdirSync(folder).sort(), ['backup.gz', 'writ.config.yaml']);
 });
 
-test('writ backup of a damaged log says so and leaves no file', async () => {
-  const place = await (PLACES.SQLite as () => Promise<Place>)();
-  await life(place, async (desk) => {
-    await desk.issue();
-    await desk.seal();
+const DAMAGES: readonly [name: string, damage: string, said: RegExp][] = [
+  [
+    'other hashes',
+    'UPDATE segments SET hashes = zeroblob(32 * count) WHERE first = 0',
+    /^Cannot back up the store: the log is damaged: its head says .*; see "writ fsck"\n$/,
+  ],
+  [
+    'a segment cut short',
+    'UPDATE segments SET leaves = substr(leaves, 1, 9) WHERE first = 0',
+    /^Cannot back up the store: the log is damaged: entry 0 cannot be read; see "writ fsck"\n$/,
+  ],
+  [
+    'no first segment',
+    'DELETE FROM segments WHERE first = 0',
+    /^Cannot back up the store: entry 0 is missing before entry 1\n$/,
+  ],
+];
+
+for (const [name, damage, said] of DAMAGES) {
+  test(`writ backup of a log with ${name} says so and leaves no file`, async () => {
+    const place = await (PLACES.SQLite as () => Promise<Place>)();
+    await life(place, async (desk) => {
+      await desk.issue();
+      await desk.seal();
+    });
+    attackFile(place.url.slice('sqlite:'.length), (raw) => raw.exec(damage));
+
+    const { status, err } = await writ(['backup', '--out', backupFile()], place);
+
+    assert.equal(status, 2);
+    assert.match(err, said);
+    assert.deepEqual(
+      readdirSync(folder).filter((each) => each.startsWith('backup')),
+      [],
+    );
   });
-  await place.edit(`DROP TRIGGER log_is_append_only;
-    UPDATE log SET leaf_hash = zeroblob(32) WHERE sequence = 0`);
-
-  const { status, err } = await writ(['backup', '--out', backupFile()], place);
-
-  assert.equal(status, 2);
-  assert.match(err, /^Cannot back up the store: the log is damaged: .*see "writ fsck"\n$/);
-  assert.deepEqual(
-    readdirSync(folder).filter((name) => name.startsWith('backup')),
-    [],
-  );
-});
+}

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { EntryRecord } from '../../src/domain/log/entry.ts';
 import { generateJwk } from '../../src/keyring/es256.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
@@ -18,15 +19,18 @@ export const SMALL_LOG_SIZE = 7;
 /** A small log with every column filled somewhere, and two checkpoints. */
 export async function fillLog(store: Store, size = SMALL_LOG_SIZE): Promise<void> {
   for (let i = 0; i < size; i++) {
-    await store.append([
-      entry({
-        ...{ capability: 'book_flight', invocation_id: newId('inv-'), task_id: `task ${i}` },
-        ...{ client_reference_id: `ref ${i}`, parent_invocation_id: newId('inv-') },
-        timestamp: at(i).toISOString(),
-      }),
-    ]);
+    await store.append([smallEntry(i)]);
     if (i === 2 || i === size - 1) await sealLog(store);
   }
+}
+
+/** The entry at this place of a small log: every column says something. */
+export function smallEntry(place: number): EntryRecord {
+  return entry({
+    ...{ capability: 'book_flight', invocation_id: newId('inv-'), task_id: `task ${place}` },
+    ...{ client_reference_id: `ref ${place}`, parent_invocation_id: newId('inv-') },
+    timestamp: at(place).toISOString(),
+  });
 }
 
 /** Signs with keys of its own, as a service would. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { test } from 'vitest';
 import { temporaryFolder } from '../../../test/ends.ts';
+import { attackFile, editEntry, withField } from '../../../test/log/raw-segments.ts';
 import { fillLedger } from '../../../test/log/small-ledger.ts';
 import { openKeyring } from '../../keyring/keyring.ts';
 import { createLog } from '../../log.ts';
@@ -58,11 +59,9 @@ test('writ fsck ends with 0 on a whole log, and says what it checked', async () 
 test('writ fsck --json prints one document: what it checked, and each finding', async () => {
   const whole = await logOf('whole-json', 5);
   const damaged = await logOf('damaged-json', 5);
-  const database = new DatabaseSync(damaged);
-  database.exec(
-    "DROP TRIGGER log_is_append_only; UPDATE log SET entry_type = 'replay' WHERE sequence = 2",
-  );
-  database.close();
+  attackFile(damaged, (raw) => {
+    editEntry(raw, 2, ({ leaf }) => ({ leaf: withField(leaf, 'entry_type', 'replay') }));
+  });
 
   const good = await writ(['fsck', '--store', `sqlite:${whole}`, '--json']);
   const bad = await writ(['fsck', '--store', `sqlite:${damaged}`, '--json']);
@@ -155,20 +154,36 @@ test('writ fsck ends with 1 when the store and its list of logs name different f
 
 test('writ fsck ends with 1 on a log that was changed, and names the place', async () => {
   const file = await logOf('changed', 5);
-  const raw = new DatabaseSync(file);
-  const guard = raw
-    .prepare("SELECT sql FROM sqlite_schema WHERE name = 'log_is_append_only'")
-    .get() as { sql: string };
-  raw.exec('DROP TRIGGER log_is_append_only');
-  raw.exec("UPDATE log SET actor_key = 'agent:thief' WHERE sequence = 2");
-  raw.exec(guard.sql);
-  raw.close();
+  attackFile(file, (raw) => {
+    editEntry(raw, 2, ({ personal }) => {
+      return { personal: withField(personal, 'actor_key', 'agent:thief') };
+    });
+  });
 
   const { status, out } = await writ(['fsck', '--store', `sqlite:${file}`]);
 
   assert.equal(status, 1);
-  assert.match(out, /^entry 2: column actor_key is "agent:thief", the leaf says "agent:actor"$/m);
+  assert.match(out, /^entry 2: its personal fields are not those whose digest the leaf has$/m);
   assert.match(out, /Found: 1\n$/);
+});
+
+test('writ fsck names the entries of a damaged segment, and checks those behind it', async () => {
+  const file = await logOf('damaged', 10);
+  const store = await openSqlite(file);
+  await store.append(Array.from({ length: 10 }, () => entry()));
+  await store.append(Array.from({ length: 10 }, () => entry()));
+  await store.close();
+  attackFile(file, (raw) => {
+    raw.exec('UPDATE segments SET leaves = substr(leaves, 1, 700) WHERE first = 10');
+    editEntry(raw, 25, ({ leaf }) => ({ leaf: withField(leaf, 'state', 'refused') }));
+  });
+
+  const { status, out } = await writ(['fsck', '--store', `sqlite:${file}`]);
+
+  assert.equal(status, 1);
+  assert.match(out, /^entries {6}20$/m);
+  assert.match(out, /^entry 10 to 19: Cannot read entries 10 to 19: the segment is damaged: it /m);
+  assert.match(out, /^entry 25: its leaf hash is [0-9a-f]{64}, its bytes give /m);
 });
 
 test('writ fsck reads the store from the environment when no option names one', async () => {
@@ -205,13 +220,13 @@ test('writ fsck ends with 2 on an empty file, and leaves it empty', async () => 
 test('writ fsck ends with 1 on a store without one of its guards, and names it', async () => {
   const file = await logOf('unguarded', 3);
   const raw = new DatabaseSync(file);
-  raw.exec('DROP TRIGGER nodes_are_kept');
+  raw.exec('DROP TRIGGER tiles_are_kept');
   raw.close();
 
   const { status, out } = await writ(['fsck', '--store', `sqlite:${file}`]);
 
   assert.equal(status, 1);
-  assert.match(out, /^store \S+: the guard "nodes_are_kept" is missing$/m);
+  assert.match(out, /^store \S+: the guard "tiles_are_kept" is missing$/m);
 });
 
 test('writ fsck ends with 2 on a file that is no store', async () => {

@@ -220,12 +220,12 @@ async function close(
     if (await settled(parts, call, adopted, { ...unknownEnd(), steps })) return;
   }
   const entry = endingEntry(parts, call, { ...endingOf(adopted, done), entryType: 'settlement' });
-  await parts.settler.insist(async () => {
+  await parts.settler.insist(async (isRepeat) => {
     const refund = done.outcome === 'no_effect';
     const { invocation_id } = call.ids;
     const isKnown = done.outcome !== 'indeterminate';
     const reconciled = isKnown && (await parts.store.reconcile(invocation_id, refund, () => entry));
-    if (!reconciled) await parts.store.append([entry]);
+    if (!reconciled) await parts.store.append([entry], [], undefined, isRepeat);
   });
   await parts.settler.insist(() => parts.store.releaseLeases(adopted.intent.operation_id));
 }

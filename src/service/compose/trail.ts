@@ -97,7 +97,8 @@ export async function recordStep(
   const entry = hasEntry(whole, step, results) ? stepEntry(parts, whole, ending) : undefined;
   if (whole.operationId === undefined || ending.isRefused) {
     const entries = entry ? [entry] : [];
-    const append = () => parts.store.append(entries, results.bindings, results.overrun);
+    const append = (isRepeat = false) =>
+      parts.store.append(entries, results.bindings, results.overrun, isRepeat);
     await (whole.operationId === undefined ? append() : parts.settler.insist(append));
     return;
   }
@@ -105,7 +106,9 @@ export async function recordStep(
   if (await parts.settler.insist(end)) return;
   // The process that took the call over recorded an unknown outcome. This entry adds the real one.
   const late = stepEntry(parts, whole, ending, 'settlement');
-  await parts.settler.insist(() => parts.store.append([late], [], results.overrun));
+  await parts.settler.insist((isRepeat) =>
+    parts.store.append([late], [], results.overrun, isRepeat),
+  );
   throw new CallLost(`Cannot record step "${step.step_id}": the call was taken over`);
 }
 

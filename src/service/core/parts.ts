@@ -159,7 +159,7 @@ export interface Settler {
    * Repeats a change until the store takes it. The change must be repeatable. Rejects with the
    * failure of the store when the service stops first, and at once with any other error.
    */
-  insist<Result>(change: () => Promise<Result>): Promise<Result>;
+  insist<Result>(change: (isRepeat: boolean) => Promise<Result>): Promise<Result>;
   /** The number of changes that wait for the store. */
   waiting(): number;
   close(): void;

@@ -121,10 +121,10 @@ async function record(
   // An operator reconciles a call whose late outcome is unknown too.
   const isKnown = done.outcome !== 'indeterminate';
   // The store inserts an entry once, so this can be repeated.
-  await parts.settler.insist(async () => {
+  await parts.settler.insist(async (isRepeat) => {
     const reconciled =
       isKnown && (await parts.store.reconcile(invocation_id, refund, () => entry, { overrun }));
-    if (!reconciled) await parts.store.append([entry], [], overrun);
+    if (!reconciled) await parts.store.append([entry], [], overrun, isRepeat);
   });
 }
 

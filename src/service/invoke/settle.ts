@@ -83,10 +83,10 @@ export function createSettler(store: Store, platform: Platform, log: Logger): Se
     }
   };
 
-  async function insist<Result>(change: () => Promise<Result>): Promise<Result> {
+  async function insist<Result>(change: (isRepeat: boolean) => Promise<Result>): Promise<Result> {
     for (let wait = RETRY_FIRST_MS; ; wait = Math.min(2 * wait, RETRY_MOST_MS)) {
       try {
-        return await change();
+        return await change(wait > RETRY_FIRST_MS);
       } catch (error) {
         if (!isStoreFailure(error) || isClosed) throw error;
         log.warn({ err: error }, 'retrying the store');
@@ -99,7 +99,7 @@ export function createSettler(store: Store, platform: Platform, log: Logger): Se
 
   async function appended({ entry }: Settlement): Promise<'settled' | 'unknown'> {
     try {
-      await store.append([entry]);
+      await store.append([entry], [], undefined, true);
       return 'settled';
     } catch (error) {
       log.error({ entry_id: entry.entry_id, err: error }, 'a refusal could not be recorded');

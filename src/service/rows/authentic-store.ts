@@ -128,8 +128,8 @@ function callRows(store: Store, rows: RowSealing, check: RowCheck): Partial<Stor
       if (settlement.bindings.length === 0 && !settlement.overrun) return store.settle(settlement);
       return store.settle({ ...settlement, ...sealedResults(settlement) });
     },
-    append: (entries, bindings = [], overrun = undefined) =>
-      store.append(entries, bound(bindings), sealedOverrun(rows, overrun)),
+    append: (entries, bindings = [], overrun = undefined, isRepeat = false) =>
+      store.append(entries, bound(bindings), sealedOverrun(rows, overrun), isRepeat),
     async reconcile(invocationId, refund, entry, by) {
       const isRecorded = refund ? await recordedCharge(store, invocationId) : undefined;
       try {

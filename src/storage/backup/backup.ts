@@ -11,6 +11,7 @@ import { foldPeaks } from '../../domain/log/merkle.ts';
 import { firstPlaceOf, leafIndexOf } from '../../domain/log/origin.ts';
 import { fromBase64 } from '../../domain/wire/base64.ts';
 import { toHex } from '../../domain/wire/hash.ts';
+import { DamagedSegment } from '../log/segment.ts';
 import {
   BACKUP_FORMAT,
   type BackupHead,
@@ -119,7 +120,7 @@ async function* linesOf(
     const { name, columns } = table;
     let written = 0;
     yield JSON.stringify({ table: name, columns: columns.map((column) => column.name) });
-    for await (const slice of snapshot.rows(table)) {
+    for await (const slice of readableRows(snapshot, table)) {
       checkRows(check, table, slice);
       for (const row of slice) yield JSON.stringify(row);
       written += slice.length;
@@ -130,6 +131,19 @@ async function* linesOf(
     if (table === LOG) checkHead(check, head);
   }
   yield JSON.stringify({ rows });
+}
+
+async function* readableRows(
+  snapshot: Snapshot,
+  table: CopiedTable,
+): AsyncGenerator<readonly CopiedRow[]> {
+  try {
+    yield* snapshot.rows(table);
+  } catch (error) {
+    if (!(error instanceof DamagedSegment)) throw error;
+    const damage = `the log is damaged: ${error.places} cannot be read; see "writ fsck"`;
+    throw new CopyFault(damage, { cause: error });
+  }
 }
 
 /** What a restore knows after it has read a file once. */

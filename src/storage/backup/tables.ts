@@ -2,8 +2,9 @@
  * The tables of a backup: the columns of each with their kinds, the same for both databases.
  *
  * Described tables come from `tables.ts`; the tables that each adapter describes itself have their common form
- * here. The order satisfies every reference between rows. A backup leaves out what a restore computes again (the
- * nodes of the tree, the head, time marks), and what only running processes know (heartbeats, elections, probes).
+ * here. The order satisfies every reference between rows. A backup has one row for each entry of the log, and
+ * leaves out what a restore computes again (segments, tiles and nodes of the tree, the head, the index), and what
+ * only running processes know (heartbeats, elections, probes).
  *
  * @module
  */
@@ -103,9 +104,13 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
 
 /** Tables that a backup leaves out, each with the reason. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
+  segments: 'the table `log` of a backup has their entries',
+  tiles: 'computed from the leaf hashes',
   nodes: 'computed from the leaf hashes',
   head: 'computed from the leaf hashes',
-  marks: 'computed from the times of the entries',
+  blocks: 'computed from the entries',
+  buckets: 'computed from the entries',
+  retentions: 'computed from the entries',
   families: 'the column `children` of a token',
   store: 'the header has the id of the log and the seal of the rows',
   meta: 'the header has the id of the log and the seal of the rows',

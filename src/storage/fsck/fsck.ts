@@ -42,10 +42,11 @@ import { entryFaults } from './entry.ts';
 import { erasureFault } from './erased.ts';
 import { createIds, fingerprintOf, type Ids } from './ids.ts';
 import { createLedgerCheck, type LedgerCheck, type LedgerReport } from './ledger.ts';
+import { firstPlaceFrom, readablePages } from './pages.ts';
 import type { LedgerPart } from './rows.ts';
 
-/** Entries read at once: enough to make trips rare, few enough to hold (65 KB each at most). */
-const PAGE = 500;
+/** Checkpoints read at once. */
+const CHECKPOINTS_PAGE = 500;
 
 /** Findings that are listed. A log that is damaged everywhere needs no longer list. */
 export const FINDINGS_MAX = 100;
@@ -153,7 +154,7 @@ function report(check: Check, what: Finding['what'], where: string, detail: stri
 
 async function checkEntries(check: Check, head: TreeHead): Promise<void> {
   let expected = 0;
-  for await (const page of pagesOf(check.store, endOf(head))) {
+  for await (const page of pagesOf(check, endOf(head))) {
     // One log at a time: each has a tree of its own.
     for (const { first, entries } of byLog(page)) {
       if (first !== firstPlaceOf(expected)) expected = beginLog(check, expected, entries);
@@ -207,15 +208,9 @@ async function checkErasures(check: Check, page: readonly StoredEntry[]): Promis
   }
 }
 
-/** All entries below `end`, in order of sequence. */
-async function* pagesOf(store: Store, end: number): AsyncGenerator<readonly StoredEntry[]> {
-  for (let from = 0; from < end; ) {
-    const page = await store.scanEntries(from, PAGE);
-    const below = page.filter(({ sequence }) => sequence < end);
-    if (below.length > 0) yield below;
-    if (below.length < PAGE) return;
-    from = (below.at(-1) as StoredEntry).sequence + 1;
-  }
+/** All entries below `end`. What cannot be read is reported, and left out. */
+function pagesOf(check: Check, end: number): AsyncGenerator<readonly StoredEntry[]> {
+  return readablePages(check.store, end, (where, damage) => report(check, 'entry', where, damage));
 }
 
 function checkEntry(check: Check, stored: StoredEntry, expected: number): void {
@@ -286,7 +281,7 @@ async function readNodes(
 async function checkIds(check: Check, head: TreeHead): Promise<void> {
   const repeated = check.ids.repeated();
   if (repeated.size === 0) return;
-  for await (const page of pagesOf(check.store, endOf(head))) {
+  for await (const page of pagesOf(check, endOf(head))) {
     for (const { sequence, entry_id } of page) {
       if (!repeated.has(fingerprintOf(entry_id))) continue;
       report(check, 'entry', `${sequence}`, `its id "${entry_id}" occurs more than once`);
@@ -296,11 +291,11 @@ async function checkIds(check: Check, head: TreeHead): Promise<void> {
 
 /** Entries beyond the head are not in the tree, unless the head has moved since. */
 async function checkTail(check: Check, head: TreeHead): Promise<void> {
-  const [beyond] = await check.store.scanEntries(endOf(head), 1);
+  const beyond = await firstPlaceFrom(check.store, endOf(head));
   if (beyond === undefined) return;
   const now = await check.store.treeHead();
   if (endOf(now) > endOf(head)) return;
-  report(check, 'entry', `${beyond.sequence}`, `it is beyond the head, whose size is ${now.size}`);
+  report(check, 'entry', `${beyond}`, `it is beyond the head, whose size is ${now.size}`);
 }
 
 function checkHead(check: Check, head: TreeHead): void {
@@ -325,7 +320,7 @@ function checkHead(check: Check, head: TreeHead): void {
 async function checkCheckpoints(check: Check, last: CheckpointRecord | undefined): Promise<void> {
   let later: CheckpointRecord | undefined;
   for (let before = (last?.sequence ?? 0) + 1; before > 1; ) {
-    const page = await check.store.listCheckpoints(PAGE, before);
+    const page = await check.store.listCheckpoints(CHECKPOINTS_PAGE, before);
     for (const checkpoint of page) {
       await checkCheckpoint(check, checkpoint, later);
       later = checkpoint;

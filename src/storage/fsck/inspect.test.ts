@@ -1,29 +1,45 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { test } from 'vitest';
 import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
-import { fillLog } from '../../../test/log/small-log.ts';
+import { attackFile } from '../../../test/log/raw-segments.ts';
+import { fillLog, SMALL_LOG_SIZE } from '../../../test/log/small-log.ts';
 import { freshDatabase, runSql } from '../../../test/postgres.ts';
-import { entry } from '../../testing/fixtures.ts';
+import { entry, newId } from '../../testing/fixtures.ts';
+import { BLOCK_ENTRIES, FIELDS } from '../log/blocks.ts';
+import { bucketNumber } from '../log/numbers.ts';
 import { openPostgres } from '../postgres/store.ts';
-import { MARK_SPACING } from '../sqlite/log/writer.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore } from './fsck.ts';
 
 const folder = temporaryFolder();
 let files = 0;
 
-/** A log in a file, with one mark of time. */
-async function markedFile(): Promise<string> {
+/** A log in a file: two index blocks, a tile with eight hashes, segments of several sizes. */
+async function indexedFile(): Promise<string> {
+  original ??= fillFile(join(folder, 'original.db'));
   const file = join(folder, `${files++}.db`);
+  copyFileSync(await original, file);
+  return file;
+}
+
+let original: Promise<string> | undefined;
+async function fillFile(file: string): Promise<string> {
   const store = await openSqlite(file);
   await fillLog(store);
-  await store.append(Array.from({ length: MARK_SPACING }, () => entry()));
+  for (let size = SMALL_LOG_SIZE; size < SIZE; size += 300) {
+    const count = Math.min(300, SIZE - size);
+    await store.append(
+      Array.from({ length: count }, () => entry({ invocation_id: newId('inv-') })),
+    );
+  }
   await store.close();
   return file;
 }
+
+const SIZE = 2 * BLOCK_ENTRIES + 10;
 
 async function detailsOf(file: string): Promise<string[]> {
   const store = await openSqlite(file, { create: false });
@@ -32,54 +48,70 @@ async function detailsOf(file: string): Promise<string[]> {
   return findings.map(({ what, detail }) => `${what}: ${detail}`);
 }
 
-test('checkStore() finds nothing in a file with time marks', async () => {
-  assert.deepEqual(await detailsOf(await markedFile()), []);
+test('checkStore() finds nothing in a file with tiles and index blocks', async () => {
+  assert.deepEqual(await detailsOf(await indexedFile()), []);
 });
 
-/** What the port cannot show, and what is said of it. Above 1031 leaves are 1027 nodes. */
+/** The number of the first bucket of the second block. */
+const SECOND = bucketNumber({ first: BLOCK_ENTRIES, field: 0, bucket: 0 });
+
+/** That of the first invocation ids of the first block. */
+const IDS = bucketNumber({ first: 0, field: FIELDS.indexOf('invocation_id'), bucket: 0 });
+
+const OWN_INDEX = 'tokens_by_parent';
+
+const DISAGREE = 'store: index blocks do not agree with the entries: 1, the first at';
+
+/** What the port cannot show, and what is said of it. */
 const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
   [
-    'a mark that is too early',
-    'UPDATE marks SET latest = 0',
-    'store: time marks that hide entries: 1, the first at 1031',
+    'a bucket with a byte changed',
+    `UPDATE buckets SET data = CAST(substr(data, 1, 20) || x'07' || substr(data, 22) AS BLOB)
+     WHERE id = (SELECT min(id) FROM buckets WHERE length(data) > 1000)`,
+    `${DISAGREE} 0`,
+  ],
+  ['an empty bucket', "UPDATE buckets SET data = x'' WHERE id = 0", `${DISAGREE} 0`],
+  ['a bucket that is gone', `DELETE FROM buckets WHERE id = ${SECOND}`, `${DISAGREE} 1024`],
+  [
+    'a bucket of another block',
+    `UPDATE buckets SET data = (SELECT data FROM buckets WHERE id = ${IDS}) WHERE id = ${SECOND} + ${IDS}`,
+    `${DISAGREE} 1024`,
   ],
   [
-    'a mark by one millisecond too early',
-    'UPDATE marks SET latest = latest - 1',
-    'store: time marks that hide entries: 1, the first at 1031',
+    'a bucket that no block has',
+    "INSERT INTO buckets VALUES (127, x'00')",
+    'store: buckets of the index belong to no block: 1',
   ],
   [
-    'a mark that the store did not make',
-    'INSERT INTO marks VALUES (5, 0)',
-    'store: time marks that hide entries: 1, the first at 5',
+    'a block that hides entries by its times',
+    'UPDATE blocks SET newest = newest - 1, latest = latest - 1 WHERE first = 1024',
+    'store: entries that no index block has: the first is 1024',
   ],
   [
-    'a mark of entries to come',
-    'INSERT INTO marks SELECT 2000, latest FROM marks',
-    'store: time marks that hide entries: 1, the first at 2000',
+    'a block that is gone',
+    'DELETE FROM blocks WHERE first = 0',
+    'store: entries that no index block has: the first is 0',
   ],
   [
-    'a node ahead of the tree',
-    'INSERT INTO nodes VALUES (1, 515, zeroblob(32))',
-    'store: it has 1028 nodes, a tree of 1031 leaves has 1027',
-    'store: nodes ahead of the tree: 1, among them 1/515',
+    'the last block gone',
+    'DELETE FROM blocks WHERE first = 1024',
+    'store: entries that no index block has: the first is 1024',
   ],
   [
-    'a node of a level that no tree has',
-    'INSERT INTO nodes VALUES (64, 0, zeroblob(32))',
-    'store: it has 1028 nodes, a tree of 1031 leaves has 1027',
-    'store: nodes ahead of the tree: 1, among them 64/0',
+    'no index at all',
+    'DELETE FROM blocks; DELETE FROM buckets',
+    'store: entries that no index block has: the first is 0',
   ],
   [
     'a guard that is gone',
-    'DROP TRIGGER log_keeps_entries',
-    'store: the guard "log_keeps_entries" is missing',
+    'DROP TRIGGER segments_are_kept',
+    'store: the guard "segments_are_kept" is missing',
   ],
   [
     'a guard that guards nothing',
-    `DROP TRIGGER nodes_are_final;
-     CREATE TRIGGER nodes_are_final BEFORE UPDATE ON nodes BEGIN SELECT 1; END`,
-    'store: the guard "nodes_are_final" was changed',
+    `DROP TRIGGER tiles_only_grow;
+     CREATE TRIGGER tiles_only_grow BEFORE UPDATE ON tiles BEGIN SELECT 1; END`,
+    'store: the guard "tiles_only_grow" was changed',
   ],
   [
     'an unknown trigger',
@@ -93,8 +125,8 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
   ],
   [
     'a trigger named as an index of ours',
-    `CREATE TRIGGER trail_by_task BEFORE INSERT ON log BEGIN SELECT raise(IGNORE); END`,
-    'store: the trigger "trail_by_task" on "log" is not ours',
+    `CREATE TRIGGER ${OWN_INDEX} BEFORE INSERT ON segments BEGIN SELECT raise(IGNORE); END`,
+    `store: the trigger "${OWN_INDEX}" on "segments" is not ours`,
   ],
   [
     'an index that would refuse what is written',
@@ -103,13 +135,13 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
   ],
   [
     'an index that is gone',
-    'DROP INDEX trail_by_task',
-    'store: the index "trail_by_task" is missing',
+    `DROP INDEX ${OWN_INDEX}`,
+    `store: the index "${OWN_INDEX}" is missing`,
   ],
   [
     'an index that finds too little',
-    `DROP INDEX log_by_type; CREATE INDEX log_by_type ON log (entry_type) WHERE sequence > 3`,
-    'store: the index "log_by_type" was changed',
+    `DROP INDEX ${OWN_INDEX}; CREATE INDEX ${OWN_INDEX} ON tokens (token_id) WHERE depth > 3`,
+    `store: the index "${OWN_INDEX}" was changed`,
   ],
   ['a table that is gone', 'DROP TABLE permits', 'store: the table "permits" is missing'],
   [
@@ -120,9 +152,9 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
 ];
 
 test('checkStore() finds nothing wrong with an index of the operator, or with statistics', async () => {
-  const file = await markedFile();
+  const file = await indexedFile();
   const raw = new DatabaseSync(file);
-  raw.exec('CREATE INDEX own ON log (actor_key); ANALYZE');
+  raw.exec('CREATE INDEX own ON tokens (subject); ANALYZE');
   raw.close();
 
   assert.deepEqual(await detailsOf(file), []);
@@ -130,7 +162,7 @@ test('checkStore() finds nothing wrong with an index of the operator, or with st
 
 for (const [name, statement, ...found] of DAMAGES) {
   test(`checkStore() finds in a file ${name}`, async () => {
-    const file = await markedFile();
+    const file = await indexedFile();
     const raw = new DatabaseSync(file);
     raw.exec(statement);
     raw.close();
@@ -139,24 +171,99 @@ for (const [name, statement, ...found] of DAMAGES) {
   });
 }
 
+/** Changes of tiles, which guards stop, and where each shows. */
+const TILES: [name: string, statement: string, what: string, found: RegExp][] = [
+  [
+    'a tile with a byte changed',
+    "UPDATE tiles SET hashes = CAST(x'07' || substr(hashes, 2) AS BLOB)",
+    'node',
+    /^store: tiles of the tree do not agree with the entries: 1$/m,
+  ],
+  [
+    'two hashes of a tile exchanged',
+    `UPDATE tiles SET hashes =
+       CAST(substr(hashes, 33, 32) || substr(hashes, 1, 32) || substr(hashes, 65) AS BLOB)`,
+    'node',
+    /^store: tiles of the tree do not agree with the entries: 1$/m,
+  ],
+  [
+    'a tile with a hash less',
+    'UPDATE tiles SET hashes = substr(hashes, 1, length(hashes) - 32)',
+    'node',
+    /^store: tiles of the tree do not agree with the entries: 1$/m,
+  ],
+  [
+    'a tile with a hash more',
+    'UPDATE tiles SET hashes = CAST(hashes || zeroblob(32) AS BLOB)',
+    'store',
+    /^store: tiles of the tree do not agree with the entries: 1$/m,
+  ],
+  [
+    'a tile that is gone',
+    'DELETE FROM tiles',
+    'node',
+    /^store: tiles of the tree are missing: 1$/m,
+  ],
+  [
+    'a tile ahead of the tree',
+    'INSERT INTO tiles VALUES (9, zeroblob(32))',
+    'store',
+    /^store: tiles of the tree do not agree with the entries: 1$/m,
+  ],
+  [
+    'a tile at another place',
+    'UPDATE tiles SET id = 4',
+    'node',
+    /^store: tiles of the tree are missing: 1$/m,
+  ],
+];
+
+for (const [name, statement, what, found] of TILES) {
+  test(`checkStore() finds in a file ${name}`, async () => {
+    const file = await indexedFile();
+    attackFile(file, (raw) => raw.exec(statement));
+
+    const details = await detailsOf(file);
+
+    assert.ok(details.some((each) => each.startsWith(`${what}: `)));
+    assert.match(details.join('\n'), found);
+  });
+}
+
+test('checkStore() finds an index and tiles that are newer than the segments', async () => {
+  const file = await indexedFile();
+  attackFile(file, (raw) => {
+    raw.exec(`DELETE FROM segments WHERE first >= ${SMALL_LOG_SIZE}`);
+    raw.exec(`UPDATE head SET size = ${SMALL_LOG_SIZE}`);
+  });
+
+  const details = await detailsOf(file);
+
+  assert.match(details.join('\n'), /^head: peak 0 is .*, the log gives /m);
+  assert.match(details.join('\n'), /^store: tiles of the tree do not agree with the entries: 1$/m);
+  assert.match(details.join('\n'), /^store: index blocks end beyond the log, which ends at 7$/m);
+});
+
 test('checkStore() finds one byte changed in a page of an index', async () => {
-  const file = await markedFile();
+  const file = await indexedFile();
   const raw = new DatabaseSync(file);
+  raw.exec("INSERT INTO passkeys VALUES ('c', 'human:ann', '', '', '', 0, 0, 0, 0, NULL)");
+  raw.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   const page = raw
-    .prepare("SELECT rootpage AS number FROM sqlite_schema WHERE name = 'log_by_task'")
+    .prepare("SELECT rootpage AS number FROM sqlite_schema WHERE name = 'passkeys_by_principal'")
     .get() as { number: number };
   const size = raw.prepare('PRAGMA page_size').get() as { page_size: number };
   raw.close();
   const bytes = readFileSync(file);
   const start = (page.number - 1) * size.page_size;
-  const place = bytes.indexOf('task 3', start);
+  const place = bytes.indexOf('human:ann', start);
   assert.ok(place > start && place < start + size.page_size, 'the key is on its page');
-  bytes[place] = 'T'.charCodeAt(0);
+  bytes[place] = 'H'.charCodeAt(0);
   writeFileSync(file, bytes);
 
   const details = await detailsOf(file);
 
-  assert.match(details.join('\n'), /^store: the file is damaged: .*log_by_task$/m);
+  assert.match(details.join('\n'), /^store: the file is damaged: .*passkeys_by_principal$/m);
 });
 
 const DISARM = `ALTER TABLE log DISABLE TRIGGER USER; ALTER TABLE nodes DISABLE TRIGGER USER`;

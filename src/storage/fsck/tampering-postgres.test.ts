@@ -141,3 +141,59 @@ async function update(raw: Client, row: Row, table: string, set: string): Promis
   assert.equal(rows.length, 1);
   row.at = rows[0]?.at ?? '';
 }
+
+/** Ways to change history, and where each must show. */
+const POSTGRES_FORGERIES: [name: string, where: string, statement: string][] = [
+  ['a column changed', 'entry', "UPDATE log SET state = 'refused' WHERE sequence = 3"],
+  ['a time changed', 'entry', "UPDATE log SET timestamp = timestamp + interval '1 ms'"],
+  [
+    'a byte of a leaf changed',
+    'entry',
+    'UPDATE log SET leaf = set_byte(leaf, 9, 1) WHERE sequence = 3',
+  ],
+  [
+    'a leaf hash changed',
+    'node',
+    'UPDATE log SET leaf = NULL, leaf_hash = set_byte(leaf_hash, 31, 0)',
+  ],
+  ['an entry removed', 'entry', 'DELETE FROM log WHERE sequence = 3'],
+  [
+    'a node changed',
+    'node',
+    'UPDATE nodes SET hash = set_byte(hash, 0, 7) WHERE level = 1 AND index = 1',
+  ],
+  ['a node removed', 'node', 'DELETE FROM nodes WHERE level = 0 AND index = 1'],
+  ['the head grown', 'head', 'UPDATE head SET size = 8'],
+  ['a peak changed', 'head', 'UPDATE head SET peaks[1] = set_byte(peaks[1], 0, 7)'],
+  ['a root changed', 'checkpoint', 'UPDATE checkpoints SET root = set_byte(root, 0, 7)'],
+];
+
+const DISARM = `ALTER TABLE log DISABLE TRIGGER USER; ALTER TABLE nodes DISABLE TRIGGER USER`;
+const REARM = `ALTER TABLE log ENABLE ALWAYS TRIGGER log_altered,
+    ENABLE ALWAYS TRIGGER log_deleted, ENABLE ALWAYS TRIGGER log_truncated;
+  ALTER TABLE nodes ENABLE ALWAYS TRIGGER nodes_changed, ENABLE ALWAYS TRIGGER nodes_truncated`;
+
+test('checkStore() finds on PostgreSQL what was changed, and nothing before', async () => {
+  const { url } = await freshDatabase();
+  const store = closedAtEnd(await openPostgres(url));
+  const raw = await connectedTo(url);
+  await fillLog(store);
+  assert.deepEqual((await checkStore(store)).findings, []);
+  const tables = ['log', 'nodes', 'head', 'checkpoints'];
+  for (const table of tables) await raw.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
+  const putBack = tables.map((table) => {
+    return `DELETE FROM ${table}; INSERT INTO ${table} TABLE kept_${table}`;
+  });
+  const attackBy = (statements: string) =>
+    raw.query(`BEGIN; ${DISARM}; ${statements}; ${REARM}; COMMIT`);
+
+  for (const [name, where, statement] of POSTGRES_FORGERIES) {
+    await attackBy(statement);
+    const report = await checkStore(store);
+    const isFound = report.findings.some(({ what }) => what === where);
+    assert.equal(isFound, true, `${name}: in the ${where}`);
+    await attackBy(putBack.join('; '));
+  }
+
+  assert.deepEqual((await checkStore(store)).findings, [], 'all was put back');
+}, 60_000);

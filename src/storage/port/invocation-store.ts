@@ -61,13 +61,14 @@ export interface InvocationStore {
 
   /**
    * Appends entries of calls that were not admitted (refusals, reads, replays, dry runs) and late ends of
-   * closed calls, with the bindings and the overrun of the call. An entry whose id is already stored is
-   * skipped, and so is its overrun.
+   * closed calls, with the bindings and the overrun of the call. Where an earlier attempt may have succeeded,
+   * `isRepeat` is true: an entry whose id is stored is then skipped, and so is its overrun.
    */
   append(
     entries: readonly EntryRecord[],
     bindings?: readonly BindingRecord[],
     overrun?: Overrun,
+    isRepeat?: boolean,
   ): Promise<void>;
 
   /** Extends the leases of a running call. False when one was lost; the call must not claim success. */

@@ -5,8 +5,14 @@
  * @module
  */
 
-/** One completed step of a migration. */
-interface MigrationStep {
+/** How far a step has come that moves the entries of the log in slices. */
+export interface Moved {
+  readonly moved: number;
+  readonly entries: number;
+}
+
+/** One completed step of a migration, or with `moved` a part of one. */
+interface MigrationStep extends Partial<Moved> {
   /** The version that the store has now. */
   readonly version: number;
   /** The version that it gets. */
@@ -15,6 +21,25 @@ interface MigrationStep {
 }
 
 export type OnStep = (step: MigrationStep) => void;
+
+/** In milliseconds: how often a long step reports how far it has come. */
+const REPORT_EVERY_MS = 1_000;
+
+/** Reports each whole step, and parts of a long one now and then. */
+export function reportingSteps(onStep: OnStep, now: () => number) {
+  let started = now();
+  let reported = started;
+  return {
+    /** `moved` where the step is not complete. */
+    took(version: number, of: number, moved: Moved | undefined): void {
+      const milliseconds = now() - started;
+      if (!moved) started = now();
+      else if (now() - reported < REPORT_EVERY_MS) return;
+      reported = now();
+      onStep({ version, of, milliseconds, ...moved });
+    },
+  };
+}
 
 /** Why a store of a later version is refused: this program would write rows without what it does not know. */
 export function newerStore(version: number, known: number): string {

@@ -35,6 +35,8 @@ export interface BatchWork {
   rewind(mark: number): void;
   /** The last writes before COMMIT. */
   finish(): void;
+  /** COMMIT has returned. */
+  committed(): void;
 }
 
 export interface GroupCommit {
@@ -118,6 +120,7 @@ function commitTogether(
     const notifications = runIn(batch);
     work.finish();
     commit(connection);
+    work.committed();
     for (const notify of notifications) notify();
   } catch (error) {
     const lost = lossOf(error);

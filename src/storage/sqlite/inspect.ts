@@ -1,5 +1,5 @@
 /**
- * Checks that SQLite can make of its own file: pages and indexes, stray nodes, time marks, schema.
+ * Checks that SQLite can make of its own file: pages, tiles, index blocks, schema.
  *
  * Only reads, in the snapshot of its caller. When pages are damaged it stops: other results would prove
  * nothing.
@@ -7,10 +7,8 @@
  * @module
  */
 
-import { ORIGIN_SPAN } from '../../domain/log/origin.ts';
-import { treeFaults } from '../fsck/tree-faults.ts';
 import { type Connection, IN_MEMORY, openConnection } from './connection.ts';
-import { readHead } from './log/writer.ts';
+import { derivedFaults } from './log/derived.ts';
 import { migrate } from './schema/migrations.ts';
 
 /** Findings that SQLite lists. A file that is damaged everywhere needs no longer list. */
@@ -19,7 +17,7 @@ const PAGE_FINDINGS_MAX = 100;
 export function inspect(connection: Connection): string[] {
   const damage = damagedPages(connection);
   if (damage.length > 0) return damage;
-  return [...strayNodes(connection), ...wrongMarks(connection), ...changedSchema(connection)];
+  return [...derivedFaults(connection), ...changedSchema(connection)];
 }
 
 /** Also compares every index with its table. */
@@ -29,51 +27,6 @@ function damagedPages(connection: Connection): string[] {
   );
   const words = rows.map(({ integrity_check }) => integrity_check);
   return words.filter((word) => word !== 'ok').map((word) => `the file is damaged: ${word}`);
-}
-
-function strayNodes(connection: Connection): string[] {
-  const row = connection.get<{ kept: bigint; ahead: bigint; first: string | null }>(
-    `SELECT (SELECT count(*) FROM nodes) AS kept, count(level) AS ahead,
-       min(level || '/' || "index") AS first
-     FROM head LEFT JOIN nodes ON "index" >= (size >> level)`,
-  );
-  if (!row) return ['the tree has no head'];
-  const counts = { sizes: treeSizes(connection), kept: Number(row.kept), ahead: Number(row.ahead) };
-  return treeFaults({ ...counts, firstAhead: row.first }, 1);
-}
-
-/** Of every log: up to its last entry; of the current log: the size in the head. */
-function treeSizes(connection: Connection): number[] {
-  const head = readHead(connection);
-  const ended = connection.all<{ size: bigint }>(
-    `SELECT coalesce((SELECT max(sequence) + 1 - first FROM log
-       WHERE sequence >= first AND sequence < first + ${ORIGIN_SPAN}), 0) AS size
-     FROM origins WHERE first < ? ORDER BY first`,
-    head.first,
-  );
-  return [...ended.map(({ size }) => Number(size)), head.size];
-}
-
-/**
- * A mark with too early a time, or at a place beyond the log, hides entries from queries by time. Reads the
- * entries between two marks once, and carries the greatest time from mark to mark.
- */
-function wrongMarks(connection: Connection): string[] {
-  const rows = connection.all<{ sequence: bigint }>(
-    `WITH spans AS (
-       SELECT sequence, latest, lag(sequence, 1, 0) OVER (ORDER BY sequence) AS start FROM marks
-     ), newest AS (
-       SELECT sequence, latest, max((
-         SELECT max(timestamp) FROM log
-         WHERE log.sequence >= spans.start AND log.sequence < spans.sequence
-       )) OVER (ORDER BY sequence) AS newest FROM spans
-     )
-     SELECT sequence FROM newest
-     WHERE latest < newest OR sequence > (SELECT size FROM head) ORDER BY sequence`,
-  );
-  if (rows.length === 0) return [];
-  const first = rows[0]?.sequence;
-  return [`time marks that hide entries: ${rows.length}, the first at ${first}`];
 }
 
 /**

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'vitest';
 import { closedAtEnd } from '../../../test/ends.ts';
 import { appendLeaves, peaksOf } from '../../domain/log/merkle.ts';
-import { EntryType } from '../../protocol/audit.ts';
-import { at, entry, insert, rootToken } from '../../testing/fixtures.ts';
+import { at, entry, insert, rootToken, unstorableEntry } from '../../testing/fixtures.ts';
 import { foundIn } from '../../testing/store/observe.ts';
+import { BLOCK_ENTRIES } from '../log/blocks.ts';
 import type { EntryQuery, Store } from '../port/store.ts';
-import { type Connection, openConnection, type Value } from './connection.ts';
-import { findLeaf, queryEntries } from './log/reader.ts';
-import { MARK_SPACING } from './log/writer.ts';
-import { HASH_BLOCK } from './schema/schema.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { mergeBlocks } from './log/blocks.ts';
 import { createSqliteStore } from './store.ts';
 
 let connection: Connection;
@@ -28,7 +26,7 @@ test('append() leaves no gap and no leaf where a transition of the same batch wa
   const results = await Promise.allSettled([
     store.append([taken]),
     // Its first entry has a place already when the second one fails.
-    store.append([entry(), { ...entry(), entry_id: taken.entry_id }]),
+    store.append([entry(), unstorableEntry()]),
     store.append([first]),
     store.insertRoot({ ...token, lineage: ['tok_other'] }, entry()),
     insert(store, token),
@@ -63,7 +61,7 @@ test('nodes() rejects when a node is missing', async () => {
 });
 
 test('queryEntries() finds by time whatever the order in which entries came', async () => {
-  const size = 3 * MARK_SPACING;
+  const size = 3 * BLOCK_ENTRIES;
   // Mostly later and later, as they come, with some that are late or early by a lot.
   const times = Array.from({ length: size }, (_, i) => {
     if (i % 97 === 0) return at(i + 1_500);
@@ -83,89 +81,121 @@ test('queryEntries() finds by time whatever the order in which entries came', as
       expected,
     );
   }
-  const marks = connection.get<{ count: bigint }>('SELECT count(*) AS count FROM marks');
-  assert.ok(Number(marks?.count) >= 2, `${marks?.count} marks`);
+  const blocks = connection.get<{ count: bigint }>('SELECT count(*) AS count FROM blocks');
+  assert.equal(blocks?.count, 3n);
 });
 
-/** What a query can name, the rarest first: the column, and the end of the index's name. */
-const NAMED = [
-  ['invocationId', 'invocation_id', 'invocation'],
-  ['parentInvocationId', 'parent_invocation_id', 'parent'],
-  ['clientReferenceId', 'client_reference_id', 'reference'],
-  ['taskId', 'task_id', 'task'],
-  ['capability', 'capability', 'capability'],
-] as const;
+/** Entries of a few principals and capabilities, over several blocks. */
+const MANY = Array.from({ length: 3 * BLOCK_ENTRIES + 100 }, (_, n) =>
+  entry({
+    invocation_id: `inv-${n.toString(16).padStart(12, '0')}`,
+    root_principal: `human:${n % 9}`,
+    entry_type: n % 4 === 0 ? 'operator' : 'invocation',
+    ...(n % 3 !== 0 && { capability: `c${n % 5}` }),
+    ...(n % 7 === 0 && { task_id: `t${n % 21}` }),
+    ...(n % 50 === 0 && { client_reference_id: `ref ${n % 200}` }),
+    ...(n % 11 === 0 && { parent_invocation_id: `inv-${'0'.repeat(11)}${n % 3}` }),
+    timestamp: at(n).toISOString(),
+  }),
+);
 
-/** Every set of filters, each with the index that has the rarest, the trail and the type. */
-const QUERIES = Array.from({ length: 2 ** (NAMED.length + 2) }, (_, set) => {
-  const has = (place: number) => (set & (2 ** place)) !== 0;
-  const named = NAMED.filter((_name, place) => has(place));
-  const [isTrail, isTyped] = [has(NAMED.length), has(NAMED.length + 1)];
-  const query: Omit<EntryQuery, 'limit'> = {
-    ...Object.fromEntries(named.map(([field]) => [field, 'x'])),
-    ...(isTrail && { rootPrincipal: 'r' }),
-    ...(isTyped && { entryType: 'operator' }),
-  };
-  const [, column, suffix] = named[0] ?? ['', '', 'type'];
-  const inTrail = isTrail && suffix !== 'invocation';
-  const columns = [inTrail ? 'root_principal' : '', column, 'entry_type'].filter(Boolean);
-  return { query, index: `${inTrail ? 'trail' : 'log'}_by_${suffix}`, columns };
-});
+const QUERIES: readonly Omit<EntryQuery, 'limit'>[] = [
+  {},
+  { rootPrincipal: 'human:4' },
+  { entryType: 'operator' },
+  { capability: 'c2', entryType: 'invocation' },
+  { rootPrincipal: 'human:1', capability: 'c1', entryType: 'invocation' },
+  { taskId: 't14' },
+  { clientReferenceId: 'ref 150', rootPrincipal: 'human:6' },
+  { parentInvocationId: `inv-${'0'.repeat(11)}1` },
+  { invocationId: 'inv-000000000800' },
+  { rootPrincipal: 'human:4', since: at(2_000) },
+  { rootPrincipal: 'human:4', before: 1_500 },
+  { capability: 'no such capability' },
+];
 
-/** How SQLite goes about what is asked through `ask`. */
-function plansOf(ask: (explained: Connection) => void): string[] {
-  const plans: string[] = [];
-  const explain = (sql: string, values: Value[]) => {
-    const rows = connection.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values);
-    plans.push(...rows.map(({ detail }) => detail));
-  };
-  ask({
-    ...connection,
-    all: (sql, ...values) => {
-      explain(sql, values);
-      return [];
-    },
-    get: (sql, ...values) => {
-      explain(sql, values);
-      return connection.get(sql, ...values);
-    },
-  });
-  return plans;
+function expectedOf(query: Omit<EntryQuery, 'limit'>): number[] {
+  const { before = Number.POSITIVE_INFINITY, since } = query;
+  const isFound = (each: (typeof MANY)[number], place: number) =>
+    place < before &&
+    (since === undefined || each.timestamp > since) &&
+    (query.rootPrincipal ?? each.root_principal) === each.root_principal &&
+    (query.entryType ?? each.entry_type) === each.entry_type &&
+    (query.capability ?? each.capability) === each.capability &&
+    (query.taskId ?? each.task_id) === each.task_id &&
+    (query.clientReferenceId ?? each.client_reference_id) === each.client_reference_id &&
+    (query.parentInvocationId ?? each.parent_invocation_id) === each.parent_invocation_id &&
+    (query.invocationId ?? each.invocation_id) === each.invocation_id;
+  return MANY.flatMap((each, place) => (isFound(each, place) ? [place] : [])).reverse();
 }
 
-test('queryEntries() walks the one index that has what is asked for, and never sorts', () => {
-  for (const { query, index, columns } of QUERIES) {
-    const asked = { ...query, since: at(0), before: 9, limit: 50 };
-    const plans = plansOf((explained) => queryEntries(explained, asked));
+async function appendMany(): Promise<void> {
+  for (let start = 0; start < MANY.length; start += 301) {
+    await store.append(MANY.slice(start, start + 301));
+  }
+}
 
-    const beside = /^(MERGE \(UNION ALL\)|LEFT|RIGHT|SEARCH marks .*)$/;
-    const walks = plans.filter((plan) => !beside.test(plan));
-    const equal = columns.map((column) => `${column}=?`).join(' AND ');
-    const range = `${index} (${equal} AND rowid>? AND rowid<?)`;
-    const types = query.entryType ? 1 : EntryType.options.length;
-    // How far to look is read off the index alone.
-    const expected = [
-      ...Array(types).fill(`SEARCH log USING COVERING INDEX ${range}`),
-      ...Array(types).fill(`SEARCH log USING INDEX ${range}`),
-    ];
-    assert.deepEqual(walks, expected, JSON.stringify(query));
+const HARM: readonly (readonly [string, string])[] = [
+  ['nothing is damaged', 'SELECT 1'],
+  ['a bucket is damaged', 'UPDATE buckets SET data = zeroblob(length(data)) WHERE id % 3 = 0'],
+  ['a bucket is missing', 'DELETE FROM buckets WHERE id % 5 = 0'],
+  ['a block is missing', 'DELETE FROM blocks WHERE first = 1024'],
+  ['all blocks are missing', 'DELETE FROM blocks; DELETE FROM buckets'],
+];
+
+for (const [name, harm] of HARM) {
+  test(`queryEntries() finds what a walk over all entries finds where ${name}`, async () => {
+    await appendMany();
+    connection.script(harm);
+
+    for (const query of QUERIES) {
+      const found = await foundIn(store, { ...query, limit: 50 });
+
+      assert.deepEqual(
+        found.map(({ sequence }) => sequence),
+        expectedOf(query),
+        JSON.stringify(query),
+      );
+    }
+  });
+}
+
+test('findLeaf() finds every entry by its hash and by its invocation, whatever is damaged', async () => {
+  await appendMany();
+  for (const [, harm] of HARM) {
+    connection.script(harm);
+    for (const place of [0, 1, 1_023, 1_024, 2_500, MANY.length - 1]) {
+      const { leaf_hash, invocation_id = '' } = MANY[place] as (typeof MANY)[number];
+      assert.equal((await store.findLeaf({ leaf_hash }))?.sequence, place);
+      assert.equal((await store.findLeaf({ invocation_id }))?.sequence, place);
+    }
+    assert.equal(await store.findLeaf({ leaf_hash: new Uint8Array(32) }), undefined);
   }
 });
 
-test('findLeaf() finds a hash in every block of its index, and reads nothing else', async () => {
-  // As if a block but one entry were full: the tree of so many has as many peaks as the number has ones.
-  const almost = HASH_BLOCK - 1;
-  const peaks = new Uint8Array(32 * peaksOf(almost).length);
-  connection.run('UPDATE head SET size = ?, peaks = ?', almost, peaks);
-  const [last, first] = [entry(), entry()];
-  await store.append([last, first]);
+test('merged blocks find what small ones found, and have their entries once', async () => {
+  const many = Array.from({ length: 33 }, (_, n) =>
+    MANY.slice(0, BLOCK_ENTRIES).map((each) => {
+      return entry({ root_principal: each.root_principal, capability: `c${n}` });
+    }),
+  );
+  for (const page of many) await store.append(page);
+  const before = await foundIn(store, { rootPrincipal: 'human:3', limit: 1_000 });
 
-  const found = [last, first].map(({ leaf_hash }) => findLeaf(connection, { leaf_hash })?.sequence);
-  assert.deepEqual(found, [almost, HASH_BLOCK]);
+  // The store may have merged them already.
+  while (mergeBlocks(connection));
 
-  const near = Uint8Array.from(last.leaf_hash, (byte, place) => (place === 31 ? byte ^ 1 : byte));
-  const plans = plansOf((explained) => findLeaf(explained, { leaf_hash: near }));
-  const search = 'SEARCH log USING INDEX log_by_leaf_hash (<expr>=? AND <expr>=?)';
-  assert.deepEqual(plans.slice(1), [search, search]);
-  assert.equal(findLeaf(connection, { leaf_hash: near }), undefined);
+  const blocks = connection.all<{ first: bigint; count: bigint }>(
+    'SELECT first, count FROM blocks',
+  );
+  assert.deepEqual(
+    blocks.map(({ first, count }) => [Number(first), Number(count)]),
+    [
+      [0, 32_768],
+      [32_768, 1_024],
+    ],
+  );
+  assert.deepEqual(await foundIn(store, { rootPrincipal: 'human:3', limit: 1_000 }), before);
+  assert.equal((await foundIn(store, { capability: 'c7', limit: 2_000 })).length, BLOCK_ENTRIES);
+  assert.deepEqual(await store.inspect(), []);
 });

@@ -42,7 +42,10 @@ import { erasures } from './log/erase.ts';
 import { createEraser } from './log/eraser.ts';
 import { foldLog } from './log/fold.ts';
 import { findLeaf, queryEntries, readNodes, readOrigins, scanEntries } from './log/reader.ts';
-import { beginOrigin, createLogWriter, type LogWriter, readHead } from './log/writer.ts';
+import { createSight } from './log/sight.ts';
+import { readHead } from './log/tree.ts';
+import { createUpkeep } from './log/upkeep.ts';
+import { beginOrigin, createLogWriter, type LogWriter } from './log/writer.ts';
 import * as passkeys from './passkeys.ts';
 import { createReader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
@@ -82,10 +85,17 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
 /** The store on a connection that is already open. The store closes it. */
 export function createSqliteStore(connection: Connection, options: SqliteOptions = {}): Store {
   migrate(connection, MIGRATIONS, options.onStep);
-  const log = createLogWriter(connection);
+  const sight = createSight();
+  const log = createLogWriter(connection, sight, () => upkeep.nudge());
   const commits = createGroupCommit(connection, log);
+  const upkeep = createUpkeep(connection, commits, sight.damaged);
   // A call often writes its entry in the turn of its read, so each read also schedules a commit.
   const reader = createReader<TokensSeen>(connection, () => new Map(), commits.expect);
+  const search = async <Result>(find: () => Result): Promise<Result> => {
+    const found = await reader.ask(find);
+    if (sight.damaged.size > 0) upkeep.nudge();
+    return found;
+  };
   const now = options.clock ?? (() => new Date(connection.platform.now()));
   return {
     ...bound<[Connection], typeof READS>(READS, (read, args) => {
@@ -97,12 +107,15 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     ...bound<[Connection, LogWriter], typeof ENTERED>(ENTERED, (act, args) => {
       return commits.submit(() => act(connection, log, ...args));
     }),
-    ...createEraser(connection, commits),
+    ...createEraser(connection, commits, sight),
     ...lifeOf(connection, now, () => {
+      upkeep.stop();
       reader.close();
       commits.close();
     }),
 
+    queryEntries: (query) => search(() => queryEntries(connection, sight, query)),
+    findLeaf: (by) => search(() => findLeaf(connection, sight, by)),
     load: (request) => reader.ask((seen) => invocations.load(connection, request, now(), seen)),
     admit: (admission) => {
       return commits.submit(
@@ -169,9 +182,7 @@ const READS = {
   // An acknowledged entry already has its place.
   sequence: readHead,
   origins: readOrigins,
-  queryEntries,
   scanEntries,
-  findLeaf,
   erasures,
   nodes: readNodes,
   inspect,

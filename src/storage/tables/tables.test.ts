@@ -35,11 +35,11 @@ const TYPES: Readonly<Record<Database, Readonly<Record<string, readonly string[]
 
 /** The tables that are kept in a form of each adapter's own, or by one statement. */
 const APART: Readonly<Record<Database, readonly string[]>> = {
-  sqlite: ['marks', 'store'],
-  postgres: ['families', 'meta', 'queue'],
+  sqlite: ['store', 'segments', 'tiles', 'blocks', 'buckets', 'retentions'],
+  postgres: ['families', 'meta', 'queue', 'log', 'nodes'],
 };
 const APART_IN_BOTH = [
-  ...['intents', 'log', 'nodes', 'head', 'origins', 'erasures', 'cosignatures'],
+  ...['intents', 'head', 'origins', 'erasures', 'cosignatures'],
   ...['leases', 'permits', 'instances', 'leads', 'probes'],
 ];
 

@@ -11,6 +11,7 @@ import type { EntryRecord, StoredEntry } from '../../../src/domain/log/entry.ts'
 import { appendLeaves, type Hash, type NodeId } from '../../../src/domain/log/merkle.ts';
 import { nextPlaceAfter, nodeFrom, type Origin } from '../../../src/domain/log/origin.ts';
 import { equalBytes } from '../../../src/domain/wire/hash.ts';
+import { refuseUnstorable } from '../../../src/storage/log/segment.ts';
 import type { TreeHead } from '../../../src/storage/port/log-store.ts';
 import { copiesOf, copyOf } from './copy.ts';
 import type { Journal } from './table.ts';
@@ -33,7 +34,7 @@ export interface Log {
   indexOf(entryId: string): number | undefined;
   /** The index of the first entry at this place or after it. */
   indexFrom(place: number): number;
-  /** Throws when the id is taken. */
+  /** Throws for an entry that no store can take. Like the databases, does not look for its id. */
   append(entry: EntryRecord): void;
   /** Puts an entry with the same place and hash in place of another one. */
   replace(index: number, entry: StoredEntry): void;
@@ -55,14 +56,14 @@ export function createLog(journal: Journal): Log {
   function append(entry: EntryRecord): void {
     const origin = origins.at(-1);
     if (!origin) throw new Error('Cannot append an entry: the store has no log');
-    if (indexes.has(entry.entry_id)) {
-      throw new Error(`Cannot append entry "${entry.entry_id}": its id is taken`);
-    }
+    refuseUnstorable(entry);
+    const before = indexes.get(entry.entry_id);
     const index = entries.length;
     const sequence = origin.first + index - origin.before;
     journal.note(() => {
       entries.length = index;
-      indexes.delete(entry.entry_id);
+      if (before === undefined) indexes.delete(entry.entry_id);
+      else indexes.set(entry.entry_id, before);
     });
     entries.push(Object.assign(copyOf(entry), { sequence }));
     indexes.set(entry.entry_id, index);

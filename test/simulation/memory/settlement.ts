@@ -87,21 +87,16 @@ function keepAnswer({ keys }: MemoryDatabase, { key, intent }: CallRow, answer: 
 
 export function append(
   database: MemoryDatabase,
-  ...[entries, bindings = [], overrun]: Parameters<InvocationStore['append']>
+  ...[entries, bindings = [], overrun, isRepeat = false]: Parameters<InvocationStore['append']>
 ): void {
+  const added = isRepeat ? entries.filter((entry) => !isStored(database, entry)) : entries;
+  for (const entry of added) database.log.append(entry);
+  // A repetition: the bindings and the overrun are stored with the entries.
+  if (added.length === 0 && entries.length > 0) return;
   for (const binding of bindings) {
     if (!database.bindings.get(binding.binding_id)) insertBinding(database, binding);
   }
-  const added = entries.filter((entry) => appendOnce(database, entry));
-  const isRepeated = entries.length > 0 && added.length === 0;
-  if (overrun && !isRepeated) addOverrun(database, overrun);
-}
-
-/** Whether the entry is new. */
-function appendOnce(database: MemoryDatabase, entry: EntryRecord): boolean {
-  if (isStored(database, entry)) return false;
-  database.log.append(entry);
-  return true;
+  if (overrun) addOverrun(database, overrun);
 }
 
 /** Whether this very entry is in the log. Another entry with its id is a defect. */

@@ -30,6 +30,7 @@ import {
   keyOf,
   rootToken,
   settlement,
+  unstorableEntry,
   usd,
   useOf,
 } from '../../../src/testing/fixtures.ts';
@@ -56,16 +57,16 @@ function refuse(): never {
   throw new Error('the entry cannot be made');
 }
 
-/** Transitions whose last part cannot be stored: they meet an entry whose id is taken, or a function that throws. */
+/** Transitions whose last part cannot be stored: an entry with a hash that is too short, or a function that throws. */
 const BREAKING: Readonly<
-  Record<string, (store: Store, taken: EntryRecord) => Promise<() => Promise<unknown>>>
+  Record<string, (store: Store, unstorable: EntryRecord) => Promise<() => Promise<unknown>>>
 > = {
-  insertRoot: async (store, taken) => () => store.insertRoot(rootToken(), taken),
+  insertRoot: async (store, unstorable) => () => store.insertRoot(rootToken(), unstorable),
 
-  async insertChild(store, taken) {
+  async insertChild(store, unstorable) {
     const parent = await insert(store, rootToken());
     const bounds = { now: at(0), childrenMax: 9 };
-    return () => store.insertChild(childToken(parent), taken, bounds);
+    return () => store.insertChild(childToken(parent), unstorable, bounds);
   },
 
   async revokeToken(store) {
@@ -73,27 +74,27 @@ const BREAKING: Readonly<
     return () => store.revokeToken(token_id, at(0), refuse);
   },
 
-  async settle(store, taken) {
+  async settle(store, unstorable) {
     const token = await insert(store, rootToken({ ...EXCLUSIVE, budget: cents(100) }));
     const claims = { charge: usd(10n), idempotency: keyOf(token, 'k'), composed: {} };
     const call = await admitCall(store, token, claims);
     const { token_id, root_principal } = token;
     const until = at(HOUR);
     const rollback = { capability: 'undo', root_principal, digest: 'sha256:a', until };
-    const freeze = { record: freezeOf(), entry: taken };
+    const freeze = { record: freezeOf(), entry: unstorable };
     const overrun = { token_id, debt: usd(5n), freeze };
     const bindings = [binding(token)];
     return () => store.settle(settlement(call, { bindings, rollback, overrun, actual: 3n }));
   },
 
-  async endStep(store, taken) {
+  async endStep(store, unstorable) {
     const token = await insert(store, rootToken());
     const { intent } = await admitCall(store, token, { composed: {} });
     const { operation_id, instance_id } = intent;
     const named = { operation_id, invocation_id: 'inv-000000000001', capability: 'hold' };
     const step = { ...named, role: 'step', step_id: 'one', parameters: {} } as const;
     await store.beginStep(step, instance_id);
-    const kept = { bindings: [binding(token)], entry: taken };
+    const kept = { bindings: [binding(token)], entry: unstorable };
     return () => store.endStep({ ...step, outcome: 'completed' }, instance_id, kept);
   },
 
@@ -104,22 +105,22 @@ const BREAKING: Readonly<
     return () => store.reconcile(call.intent.invocation_id, true, refuse);
   },
 
-  async append(store, { entry_id }) {
+  async append(store, unstorable) {
     const token = await insert(store, rootToken());
-    return () => store.append([entry(), { ...entry(), entry_id }], [binding(token)]);
+    return () => store.append([entry(), unstorable], [binding(token)]);
   },
 
-  requestApproval: async (store, taken) => () => {
+  requestApproval: async (store, unstorable) => () => {
     const request = approval();
-    return store.requestApproval(request, taken, [delivery(request)]);
+    return store.requestApproval(request, unstorable, [delivery(request)]);
   },
 
-  async approve(store, taken) {
+  async approve(store, unstorable) {
     const request = approval();
     await store.requestApproval(request, entry(), []);
     const grant = grantFor(request);
     const deliveries = [delivery(request)];
-    return () => store.approve(decisionOn(request, { grant, deliveries, entry: taken }));
+    return () => store.approve(decisionOn(request, { grant, deliveries, entry: unstorable }));
   },
 
   async expireApprovals(store) {
@@ -133,25 +134,25 @@ const BREAKING: Readonly<
       });
   },
 
-  freeze: async (store, taken) => () => store.freeze(freezeOf(), taken),
+  freeze: async (store, unstorable) => () => store.freeze(freezeOf(), unstorable),
 
-  async unfreeze(store, taken) {
+  async unfreeze(store, unstorable) {
     await store.freeze(freezeOf(), entry());
-    return () => store.unfreeze({ what: 'service', target: '' }, taken);
+    return () => store.unfreeze({ what: 'service', target: '' }, unstorable);
   },
 
-  async beginSession(store, taken) {
+  async beginSession(store, unstorable) {
     await begin(store, session());
     const next = session({ created_at: at(HOUR) });
-    return () => store.beginSession(next, accountOf(next), taken, 1);
+    return () => store.beginSession(next, accountOf(next), unstorable, 1);
   },
 
-  insertConsent: async (store, taken) => () => {
+  insertConsent: async (store, unstorable) => () => {
     const token = rootToken();
-    return store.insertConsent(consentBeside(token), token, taken);
+    return store.insertConsent(consentBeside(token), token, unstorable);
   },
 
-  insertPasskey: async (store, taken) => () => store.insertPasskey(passkey(), taken, []),
+  insertPasskey: async (store, unstorable) => () => store.insertPasskey(passkey(), unstorable, []),
 
   async removeIdentity(store) {
     const made = identity();
@@ -159,7 +160,7 @@ const BREAKING: Readonly<
     return () => store.removeIdentity(made.identity_id, removedIdentity, refuse);
   },
 
-  connect: async (store, taken) => () => store.connect(connected(), undefined, taken),
+  connect: async (store, unstorable) => () => store.connect(connected(), undefined, unstorable),
 
   async sealRows(store) {
     await insert(store, rootToken());
@@ -171,9 +172,9 @@ const BREAKING: Readonly<
       }));
   },
 
-  async beginOrigin(store, taken) {
+  async beginOrigin(store, unstorable) {
     const head = await store.sequence();
-    return () => store.beginOrigin(head, 'the-next-log-of-the-store', taken);
+    return () => store.beginOrigin(head, 'the-next-log-of-the-store', unstorable);
   },
 };
 
@@ -181,9 +182,8 @@ for (const [method, prepare] of Object.entries(BREAKING)) {
   test(`${method}() of the simulated store leaves nothing when it throws at its end`, async () => {
     const database = createMemoryDatabase();
     const store = openMemoryStore(database, options);
-    const taken = entry();
-    await store.append([taken]);
-    const act = await prepare(store, taken);
+    await store.append([entry()]);
+    const act = await prepare(store, unstorableEntry());
     const before = dump(database);
 
     await assert.rejects(act());
@@ -203,8 +203,8 @@ describe('simulated store', () => {
     const issued = binding(token);
     await store.append([one], [issued], overrun);
 
-    await store.append([one], [issued], overrun);
-    await store.append([one, other]);
+    await store.append([one], [issued], overrun, true);
+    await store.append([one, other], [], undefined, true);
 
     const ids = (await entriesSince(store, 1)).map(({ entry_id }) => entry_id);
     assert.deepEqual(ids, [one.entry_id, other.entry_id]);

@@ -202,8 +202,21 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: SETTLE,
-        replace: "      await store.append([entry]);\n      return 'settled';",
+        replace: "      await store.append([entry], [], undefined, true);\n      return 'settled';",
         by: "      return 'settled';",
+      },
+    ],
+  },
+  {
+    name: 'repeat-appended-again',
+    mode: 'memory',
+    why: 'a late end whose first attempt may have succeeded is appended without a look for its entry',
+    found: ['log-contiguous', 'logged-once'],
+    edits: [
+      {
+        file: SETTLE,
+        replace: '        return await change(wait > RETRY_FIRST_MS);',
+        by: '        return await change(false);',
       },
     ],
   },

@@ -315,7 +315,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/storage/sqlite/log/writer.ts',
-        replace: '      leaves.length = mark;\n',
+        replace: '      entries.length = mark;\n',
         by: '',
       },
     ],
@@ -335,8 +335,9 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: COMMIT,
-        replace: '    commit(connection);\n    for (const notify of notifications) notify();\n',
-        by: '    for (const notify of notifications) notify();\n    commit(connection);\n',
+        replace:
+          '    commit(connection);\n    work.committed();\n    for (const notify of notifications) notify();\n',
+        by: '    for (const notify of notifications) notify();\n    commit(connection);\n    work.committed();\n',
       },
     ],
   },

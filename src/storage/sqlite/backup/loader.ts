@@ -4,10 +4,12 @@
  * @module
  */
 
+import type { StoredEntry } from '../../../domain/log/entry.ts';
 import type { Loader } from '../../backup/backup.ts';
 import type { BackupHeader } from '../../backup/file.ts';
 import { CopyFault } from '../../backup/log-check.ts';
 import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
+import type { TreeHead } from '../../port/store.ts';
 import {
   type Connection,
   failureOf,
@@ -17,8 +19,8 @@ import {
   type Value,
 } from '../connection.ts';
 import { foldLog } from '../log/fold.ts';
-import { MARK_SPACING } from '../log/writer.ts';
-import { MIGRATIONS, takeStep, unfitFile, usedFile } from '../schema/migrations.ts';
+import { insertPlaced } from '../log/placed.ts';
+import { MIGRATIONS, SEGMENTED, takeStep, unfitFile, usedFile } from '../schema/migrations.ts';
 import { targetOf } from './columns.ts';
 
 /** Milliseconds to wait for readers when the log is moved into the file. */
@@ -38,7 +40,7 @@ export async function loadSqlite<Result>(
     if (used !== undefined) throw new Error(`Cannot open the store: ${used}`);
     const result = await work(async (header) => {
       makeStore(connection, header);
-      return loaderOn(connection);
+      return loaderOn(connection, header);
     });
     for (let version = 0; version < MIGRATIONS.length; version++) takeStep(connection, version);
     connection.script('COMMIT');
@@ -61,33 +63,38 @@ function makeStore(connection: Connection, { schema, log_id, row_seal }: BackupH
   connection.run('UPDATE store SET row_seal = ?', row_seal);
 }
 
-function loaderOn(connection: Connection): Loader {
-  let latest = Number.MIN_SAFE_INTEGER;
-  let marked = 0;
-  const insertNode = 'INSERT INTO nodes (level, "index", hash) VALUES (?, ?, ?)';
+function loaderOn(connection: Connection, { schema }: BackupHeader): Loader {
   const insert = createInsert(connection);
+  // A later step moves the rows of an earlier version.
+  const isSegmented = schema.sqlite >= SEGMENTED;
+  let tree: TreeHead = { first: 0, size: 0, peaks: [] };
   return {
     insert: async (table, rows) => insert(table, rows),
-    async insertEntries(entries, table, nodes) {
-      insert(table, entries);
-      for (const { level, index, hash } of nodes) {
-        // The log itself has the hash of each leaf.
-        if (level > 0) connection.run(insertNode, level, index, hash);
-      }
-      const sequence = table.columns.findIndex(({ name }) => name === 'sequence');
-      const time = table.columns.findIndex(({ name }) => name === 'timestamp');
-      for (const row of entries) {
-        const next = (row[sequence] as number) + 1;
-        latest = Math.max(latest, row[time] as number);
-        if (next - marked < MARK_SPACING) continue;
-        connection.run('INSERT INTO marks (sequence, latest) VALUES (?, ?)', next, latest);
-        marked = next;
-      }
+    async insertEntries(entries, table) {
+      if (isSegmented) {
+        tree = insertPlaced(
+          connection,
+          tree,
+          entries.map((row) => entryFrom(table, row)),
+        );
+      } else insert(table, entries);
     },
     async setHead({ place, peaks }) {
       connection.run('UPDATE head SET size = ?, peaks = ?', place, Buffer.concat(peaks));
     },
   };
+}
+
+/** An entry from the columns of a backup. */
+function entryFrom({ columns }: CopiedTable, row: CopiedRow): StoredEntry {
+  const values = columns.map((column, index) => {
+    const value = storedOf(column, row[index]) ?? undefined;
+    return [
+      column.name,
+      column.kind === 'time' && value !== undefined ? new Date(Number(value)) : value,
+    ];
+  });
+  return Object.fromEntries(values);
 }
 
 function createInsert(connection: Connection) {

@@ -15,8 +15,10 @@ import {
   snapshotFacts,
 } from '../../backup/backup.ts';
 import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
+import { entriesOf } from '../../log/segment.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection } from '../connection.ts';
-import { readHead } from '../log/writer.ts';
+import { segmentsFrom } from '../log/segments.ts';
+import { readHead } from '../log/tree.ts';
 import { noStoreIn, unfitFile, unmadeFile } from '../schema/migrations.ts';
 import { readingOf } from './columns.ts';
 
@@ -44,6 +46,12 @@ function snapshotOn(connection: Connection): Snapshot {
     ...snapshotFacts(row, head),
     async *rows(table) {
       if (table.name === 'queue') return;
+      if (table.name === 'log') {
+        for (const segment of segmentsFrom(connection, 0)) {
+          yield entriesOf(segment).map((entry) => rowOf(table, entry as never));
+        }
+        return;
+      }
       let slice: CopiedRow[] = [];
       for (const read of connection.each<Record<string, unknown>>(readingOf(table))) {
         slice.push(rowOf(table, read));
@@ -67,6 +75,7 @@ function rowOf({ columns }: CopiedTable, read: Record<string, unknown>): CopiedR
 function copiedValue({ kind }: CopiedColumn, stored: unknown): CopiedValue {
   if (stored === null || stored === undefined) return null;
   if (kind === 'bytes') return Buffer.from(stored as Uint8Array).toString('base64');
+  if (stored instanceof Date) return stored.getTime();
   if (kind === 'integer' || kind === 'time') return Number(stored);
   if (kind === 'flag') return stored === 1n;
   return String(stored);

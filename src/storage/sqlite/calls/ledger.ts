@@ -7,6 +7,7 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
+import { DamagedSegment, entriesOf, type Segment } from '../../log/segment.ts';
 import {
   type Debt,
   freezeKey,
@@ -19,7 +20,10 @@ import type { Row } from '../../tables/table.ts';
 import { loadApproval } from '../approvals.ts';
 import type { Connection } from '../connection.ts';
 import { readIdentity } from '../identities.ts';
-import { scanEntries } from '../log/reader.ts';
+import { findEntry } from '../log/reader.ts';
+import { segmentsFrom } from '../log/segments.ts';
+import { createSight } from '../log/sight.ts';
+import { readHead } from '../log/tree.ts';
 import { readPasskey } from '../passkeys.ts';
 import { DEBTS, FREEZES } from '../rows.ts';
 import { readHeld } from '../token-rows.ts';
@@ -29,8 +33,12 @@ import { readGrant } from './admission.ts';
 const PAGE = 500;
 
 export function readLedger(connection: Connection, from: number, see: LedgerSight): void {
-  for (const entry of entriesFrom(connection, from)) see.entry(entry);
-  see.erased(readErased(connection));
+  const erased = createErased(connection);
+  for (const entry of readableEntries(connection)) {
+    if (!entry.leaf) erased.add(entry.entry_id);
+    if (entry.sequence >= from) see.entry(entry);
+  }
+  see.erased(erased.result());
   readCalls(connection, see);
   for (const id of idsOf(connection, 'tokens', 'token_id')) {
     showRow(see, ['token', id], () => see.token(tokenState(connection, id)));
@@ -76,13 +84,17 @@ function gone(): never {
   throw new Error('the index has this row, the table does not');
 }
 
-function* entriesFrom(connection: Connection, from: number): Generator<StoredEntry> {
-  for (let next = from; ; ) {
-    const page = scanEntries(connection, next, PAGE);
-    yield* page;
-    const last = page.at(-1);
-    if (!last || page.length < PAGE) return;
-    next = last.sequence + 1;
+/** In order, without those of damaged segments, which the check of the log reports. */
+function* readableEntries(connection: Connection): Generator<StoredEntry> {
+  for (const segment of segmentsFrom(connection, 0)) yield* readableIn(segment);
+}
+
+function readableIn(segment: Segment): StoredEntry[] {
+  try {
+    return entriesOf(segment);
+  } catch (error) {
+    if (error instanceof DamagedSegment) return [];
+    throw error;
   }
 }
 
@@ -100,17 +112,26 @@ function* idsOf(connection: Connection, table: string, column: string): Generato
   }
 }
 
-function readErased(connection: Connection) {
-  const erased = connection.get<{ entries: bigint }>(
-    'SELECT count(*) AS entries FROM log WHERE leaf IS NULL',
-  );
-  const entries = Number(erased?.entries ?? 0);
-  if (entries === 0) return { entries, spent: [] };
-  const spent = connection.all<{ token_id: string; amount: bigint }>(
-    `SELECT i.token_id, sum(i.consumed) AS amount FROM intents i JOIN log l USING (entry_id)
-     WHERE l.leaf IS NULL AND i.consumed > 0 GROUP BY i.token_id`,
-  );
-  return { entries, spent };
+/** Counts entries without contents, and what the tokens spent by them. */
+function createErased(connection: Connection) {
+  let entries = 0;
+  const spent = new Map<string, bigint>();
+  return {
+    add(entryId: string) {
+      entries += 1;
+      const rows = connection.all<{ token_id: string; consumed: bigint }>(
+        'SELECT token_id, consumed FROM intents WHERE entry_id = ? AND consumed > 0',
+        entryId,
+      );
+      for (const { token_id, consumed } of rows) {
+        spent.set(token_id, (spent.get(token_id) ?? 0n) + consumed);
+      }
+    },
+    result: () => ({
+      entries,
+      spent: [...spent].map(([token_id, amount]) => ({ token_id, amount })),
+    }),
+  };
 }
 
 function readCalls(connection: Connection, see: LedgerSight): void {
@@ -132,10 +153,18 @@ function readCalls(connection: Connection, see: LedgerSight): void {
      WHERE outcome = 'indeterminate' AND reconciled_at IS NULL`,
   );
   for (const call of unknown) see.unknownCall(call);
-  const old = connection.all<{ operation_id: string }>(
-    `SELECT k.operation_id FROM idempotency k JOIN intents i USING (operation_id)
-       JOIN log l ON l.entry_id = i.entry_id
-     WHERE l.sequence < (SELECT max(first) FROM origins)`,
-  );
+  const current = readHead(connection).first;
+  const keys =
+    current === 0
+      ? []
+      : connection.all<{ operation_id: string; entry_id: string }>(
+          `SELECT k.operation_id, i.entry_id FROM idempotency k JOIN intents i USING (operation_id)
+     WHERE i.entry_id IS NOT NULL`,
+        );
+  const sight = createSight();
+  const old = keys.filter(({ entry_id }) => {
+    const entry = findEntry(connection, sight, entry_id);
+    return entry !== undefined && entry.sequence < current;
+  });
   for (const { operation_id } of old) see.oldKey(operation_id);
 }

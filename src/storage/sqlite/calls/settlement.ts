@@ -10,6 +10,7 @@
 
 import { keepsLeases, refundOf, spentBy } from '../../../domain/invocation/settlement.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
+import { equalBytes } from '../../../domain/wire/hash.ts';
 import type { InvocationStore, Settlement } from '../../port/invocation-store.ts';
 import type { ActorEnded, IntentRecord, RollbackRecord } from '../../port/records.ts';
 import type { Connection } from '../connection.ts';
@@ -64,30 +65,22 @@ export function settle(
 export function append(
   connection: Connection,
   log: LogWriter,
-  ...[entries, bindings = [], overrun]: Parameters<InvocationStore['append']>
+  ...[entries, bindings = [], overrun, isRepeat = false]: Parameters<InvocationStore['append']>
 ): void {
-  const added = entries.filter((entry) => isAdded(connection, log, entry));
+  const added = isRepeat ? entries.filter((entry) => !isStored(log, entry)) : entries;
+  for (const entry of added) log.append(entry);
   // A repetition: the bindings and the overrun are stored with the entries.
   if (added.length === 0 && entries.length > 0) return;
   for (const binding of bindings) insert(connection, BINDINGS, binding);
   if (overrun) insertOverrun(connection, log, overrun);
 }
 
-/** False where the entry is stored already. Looked up only after a refusal: entries are seldom repeated. */
-function isAdded(connection: Connection, log: LogWriter, entry: EntryRecord): boolean {
-  try {
-    log.append(entry);
-    return true;
-  } catch (error) {
-    const { entry_id, leaf_hash } = entry;
-    const isStored = connection.get(
-      'SELECT 1 FROM log WHERE entry_id = ? AND leaf_hash = ?',
-      entry_id,
-      leaf_hash,
-    );
-    if (!isStored) throw error;
-    return false;
-  }
+function isStored(log: LogWriter, entry: EntryRecord): boolean {
+  const { entry_id, leaf_hash } = entry;
+  const found = log.find(entry_id);
+  if (!found) return false;
+  if (equalBytes(found.leaf_hash, leaf_hash)) return true;
+  throw new Error(`Cannot append entry "${entry_id}": another entry has this id`);
 }
 
 function keepAnswer(connection: Connection, operationId: string, answer: Uint8Array): void {
@@ -129,17 +122,14 @@ export function reconcile(
   const intent = intentOf(row);
   log.append(entry(intent));
   if (overrun) insertOverrun(connection, log, overrun);
-  eraseLate(connection, row.entry_id);
+  eraseLate(connection, log, row.entry_id);
   return intent;
 }
 
 /** Retention skipped this call while its outcome was unknown. */
-function eraseLate(connection: Connection, entryId: string): void {
-  const erased = connection.get<{ wholly: bigint }>(
-    'SELECT leaf IS NULL AS wholly FROM log WHERE entry_id = ? AND personal IS NULL',
-    entryId,
-  );
-  if (erased) eraseIntent(connection, entryId, erased.wholly === 1n);
+function eraseLate(connection: Connection, log: LogWriter, entryId: string): void {
+  const entry = log.find(entryId);
+  if (entry && !entry.personal) eraseIntent(connection, entryId, !entry.leaf);
 }
 
 function readIntent(connection: Connection, operationId: string): OpenIntent | undefined {

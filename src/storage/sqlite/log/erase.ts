@@ -4,8 +4,14 @@
  * @module
  */
 
+import type { StoredEntry } from '../../../domain/log/entry.ts';
+import { LOST } from '../../log/numbers.ts';
+import { type Erased, entryIn, erasedFrom, type Segment } from '../../log/segment.ts';
 import type { Erasure } from '../../port/store.ts';
-import type { Connection, Value } from '../connection.ts';
+import type { Connection } from '../connection.ts';
+import { forget } from './blocks.ts';
+import { scanEntries } from './reader.ts';
+import { readSegments } from './segments.ts';
 
 export function erase(connection: Connection, policy: Erasure): number {
   return policy.what === 'stated'
@@ -28,50 +34,61 @@ export function eraseIntent(connection: Connection, entryId: string, wholly: boo
   );
 }
 
-const PERSONAL = `personal = NULL, actor_key = '', root_principal = '', client_reference_id = NULL,
-  task_id = NULL`;
-const CONTENTS = `${PERSONAL}, leaf = NULL, capability = NULL, invocation_id = NULL,
-  parent_invocation_id = NULL`;
-
 function eraseStated(connection: Connection, { until, limit }: Erasure): number {
-  const condition = `sequence IN (
-    SELECT sequence FROM log INDEXED BY log_by_retention
-    WHERE leaf IS NOT NULL AND retain_until <= ? ORDER BY retain_until LIMIT ?)`;
-  return eraseWhere(connection, CONTENTS, condition, [until, limit]);
+  const rows = connection.all<{ place: bigint }>(
+    'DELETE FROM retentions WHERE (retain_until, place) IN (SELECT retain_until, place FROM retentions WHERE retain_until <= ? ORDER BY retain_until, place LIMIT ?) RETURNING place',
+    until,
+    limit,
+  );
+  const places = rows.map(({ place }) => Number(place)).sort((one, other) => one - other);
+  const segments = readSegments(connection, places);
+  const due = places.map((place, index) => entryIn(segments[index] as Segment, place));
+  eraseEntries(connection, due, 'contents');
+  return places.length;
 }
 
-/** Erases the entries and the columns that repeat them. Returns the number of entries. */
-function eraseWhere(
-  connection: Connection,
-  change: string,
-  condition: string,
-  values: readonly Value[],
-): number {
-  const erased = connection.all<{ entry_id: string }>(
-    `UPDATE log SET ${change} WHERE ${condition} RETURNING entry_id`,
-    ...values,
+/** Erases entries, given in order of their places, and what the blocks and the intents repeat of them. */
+function eraseEntries(connection: Connection, due: readonly StoredEntry[], what: Erased): void {
+  const places = due.map(({ sequence }) => sequence);
+  const segments = new Set(readSegments(connection, places));
+  for (const segment of segments) {
+    const own = places.filter((place) => {
+      return place >= segment.first && place < segment.first + segment.count;
+    });
+    const less = erasedFrom(segment, new Map(own.map((place) => [place, what])));
+    if (!less) continue;
+    connection.run(REWRITE, less.leaves, less.personal, less.first);
+  }
+  forget(
+    connection,
+    due.map((entry) => ({ entry, fields: LOST[what] })),
   );
-  for (const { entry_id } of erased) eraseIntent(connection, entry_id, change === CONTENTS);
-  return erased.length;
+  for (const { entry_id } of due) eraseIntent(connection, entry_id, what === 'contents');
 }
+
+const REWRITE = 'UPDATE segments SET leaves = ?, personal = ? WHERE first = ?';
 
 /** Continues where it stopped, up to the first entry that is too recent. */
 function eraseBelow(connection: Connection, policy: Exclude<Erasure, { what: 'stated' }>): number {
-  const { until, limit } = policy;
-  const [name, change, condition, ...values]: [string, string, string, ...Value[]] =
-    policy.what === 'personal'
-      ? ['personal', PERSONAL, 'personal IS NOT NULL']
-      : [policy.eventClass, CONTENTS, CLASS, policy.eventClass];
+  const { until, limit, what } = policy;
+  const name = what === 'personal' ? 'personal' : policy.eventClass;
   const below = placeOf(connection, name);
-  const { passed, end } = passedFrom(connection, below, { until, limit });
-  if (passed === 0) return 0;
-  const range = `sequence >= ? AND sequence < ? AND ${condition}`;
-  eraseWhere(connection, change, range, [below, end, ...values]);
+  const passed: StoredEntry[] = [];
+  for (const entry of scanEntries(connection, below, limit)) {
+    if (entry.timestamp > until) break;
+    passed.push(entry);
+  }
+  const last = passed.at(-1);
+  if (!last) return 0;
+  const due = passed.filter(({ personal, leaf, retain_until, event_class }) => {
+    if (what === 'personal') return personal !== undefined;
+    return leaf !== undefined && retain_until === undefined && event_class === policy.eventClass;
+  });
+  eraseEntries(connection, due, what);
+  const end = last.sequence + 1;
   connection.run('INSERT OR REPLACE INTO erasures (policy, below) VALUES (?, ?)', name, end);
-  return passed;
+  return passed.length;
 }
-
-const CLASS = 'leaf IS NOT NULL AND retain_until IS NULL AND event_class = ?';
 
 function placeOf(connection: Connection, policy: string): number {
   const row = connection.get<{ below: bigint }>(
@@ -80,23 +97,3 @@ function placeOf(connection: Connection, policy: string): number {
   );
   return Number(row?.below ?? 0);
 }
-
-/** The entries from `below` on that are old enough, at most `limit`, and the place after the last. */
-function passedFrom(
-  connection: Connection,
-  below: number,
-  { until, limit }: { until: Date; limit: number },
-): { passed: number; end: number } {
-  const row = connection.get<{ passed: bigint; last: bigint | null }>(
-    `WITH next AS (SELECT sequence, timestamp FROM log WHERE sequence >= ?1 ORDER BY sequence LIMIT ?2)
-     SELECT count(*) AS passed, max(sequence) AS last FROM next
-     WHERE sequence < coalesce((SELECT min(sequence) FROM next WHERE timestamp > ?3), ${PLACE_MAX})`,
-    below,
-    limit,
-    until,
-  );
-  return { passed: Number(row?.passed), end: Number(row?.last ?? below) + 1 };
-}
-
-/** Greater than every place. */
-const PLACE_MAX = Number.MAX_SAFE_INTEGER;

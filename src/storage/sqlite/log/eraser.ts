@@ -8,21 +8,38 @@
  * @module
  */
 
-import type { Store } from '../../port/store.ts';
+import type { Erasure, Store } from '../../port/store.ts';
 import { forgetKeys } from '../calls/invocations.ts';
 import type { Connection } from '../connection.ts';
 import type { GroupCommit } from '../group-commit.ts';
 import { erase } from './erase.ts';
 import { foldLog } from './fold.ts';
+import { forgetTail, type LogSight } from './sight.ts';
 
 export type Eraser = Pick<Store, 'erase' | 'forgetKeys'>;
 
-export function createEraser(connection: Connection, commits: GroupCommit): Eraser {
+export function createEraser(
+  connection: Connection,
+  commits: GroupCommit,
+  sight: LogSight,
+): Eraser {
   // The process before this one may have died before it emptied the log.
   let hasErased = true;
+
+  const erased = async (policy: Erasure): Promise<number> => {
+    try {
+      return await commits.submit(() => {
+        sight.isErasing = true;
+        return erase(connection, policy);
+      });
+    } finally {
+      forgetTail(sight);
+    }
+  };
+
   return {
     async erase(policy) {
-      const reached = await commits.submit(() => erase(connection, policy));
+      const reached = await erased(policy);
       hasErased ||= reached > 0;
       if (hasErased && reached < policy.limit) hasErased = !foldLog(connection, 0);
       return reached;

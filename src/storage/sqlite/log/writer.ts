@@ -1,81 +1,83 @@
 /**
- * Writes entries into the log and grows the tree, in the transaction of the change they record.
+ * Writes the entries of a transaction as segments and grows the tree, in the transaction of the changes that
+ * they record.
  *
- * An entry gets its place when its transition runs, and loses it when that is undone, so places are
- * contiguous. The tree grows once for the whole batch, before COMMIT. The head is read again in each
- * transaction, because another process may have written since.
+ * An entry gets its place when its transition runs, and loses it when that is undone, so places are contiguous.
+ * Everything is written once for the whole batch, before COMMIT. The head is read again in each transaction,
+ * because another process may have written since.
  *
  * @module
  */
 
 import type { EntryRecord } from '../../../domain/log/entry.ts';
-import { appendLeaves } from '../../../domain/log/merkle.ts';
-import { firstPlaceOf, leafIndexOf, nextPlaceAfter, nodeFrom } from '../../../domain/log/origin.ts';
+import { nextPlaceAfter } from '../../../domain/log/origin.ts';
+import { BLOCK_ENTRIES } from '../../log/blocks.ts';
+import { tileNumber } from '../../log/numbers.ts';
+import { refuseUnstorable, type Storable, segmentsOf } from '../../log/segment.ts';
+import { growTiles } from '../../log/tiles.ts';
 import { type LogStore, StoreUnavailable, type TreeHead } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
 import type { BatchWork } from '../group-commit.ts';
-
-const HASH_BYTES = 32;
-
-/**
- * Entries between two marks. A query by time reads at most about this many entries too many; smaller spacing
- * would make the marks themselves a cost of each batch.
- */
-export const MARK_SPACING = 1_024;
+import { findEntry } from './reader.ts';
+import { closeBlock, indexNew, keepCommitted, type LogSight } from './sight.ts';
+import { readHead, writeHead } from './tree.ts';
 
 export interface LogWriter extends BatchWork {
   /** Appends one entry at the next place. Only inside a transition. */
   append(entry: EntryRecord): void;
+  /** The entry of this id, with those that this transaction appends. */
+  find(entryId: string): Storable | undefined;
   /** Appends one entry as the first of the next log. Only inside a transition that is alone in its batch. */
   beginOrigin(logId: string, entry: EntryRecord, signed: number): void;
 }
 
-export function createLogWriter(connection: Connection): LogWriter {
-  // Both belong to the current transaction.
-  let head: TreeHead | undefined;
-  const leaves: Uint8Array[] = [];
-  const append = (entry: EntryRecord) => {
-    head ??= readHead(connection);
-    insertEntry(connection, head.first + head.size + leaves.length, entry);
-    leaves.push(entry.leaf_hash);
-  };
-
+/** `onBlock` runs when a transaction has completed an index block. */
+export function createLogWriter(
+  connection: Connection,
+  sight: LogSight,
+  onBlock: () => void,
+): LogWriter {
+  // Of the current transaction.
+  const entries: EntryRecord[] = [];
+  let end = 0;
   return {
     begin() {
-      head = undefined;
-      leaves.length = 0;
+      entries.length = 0;
     },
-    mark: () => leaves.length,
+    mark: () => entries.length,
     rewind(mark) {
-      leaves.length = mark;
-      // The undone transition may have begun another log.
-      if (mark === 0) head = undefined;
+      entries.length = mark;
     },
-    append,
+    append(entry) {
+      refuseUnstorable(entry);
+      entries.push(entry);
+    },
+    find(entryId) {
+      const fresh = entries.find(({ entry_id }) => entry_id === entryId);
+      return fresh ?? findEntry(connection, sight, entryId);
+    },
     beginOrigin(logId, entry, signed) {
-      if (leaves.length > 0)
+      if (entries.length > 0)
         throw new StoreUnavailable('Cannot begin a log: other entries are in the same transaction');
-      const first = nextPlaceAfter(readHead(connection).first, signed);
+      const head = readHead(connection);
+      const first = nextPlaceAfter(head.first, signed);
+      // No entry follows in the ended log, so its last block is not full.
+      closeBlock(connection, sight, head);
       connection.run('INSERT INTO origins (first, log_id) VALUES (?, ?)', first, logId);
       connection.run("UPDATE head SET size = ?, peaks = x''", first);
-      head = undefined;
-      append(entry);
+      entries.push(entry);
     },
     finish() {
-      if (head && leaves.length > 0) grow(connection, head, leaves);
+      if (entries.length === 0) return;
+      const head = insertEntries(connection, sight, readHead(connection), entries);
+      writeHead(connection, head);
+      end = head.first + head.size;
+    },
+    committed() {
+      keepCommitted(sight, end - entries.length, entries);
+      if (end % BLOCK_ENTRIES < entries.length) onBlock();
     },
   };
-}
-
-export function readHead(connection: Connection): TreeHead {
-  const row = connection.get<{ size: bigint; peaks: Uint8Array }>('SELECT size, peaks FROM head');
-  if (!row) throw new Error('Cannot read the tree: it has no head');
-  const peaks: Uint8Array[] = [];
-  for (let start = 0; start < row.peaks.length; start += HASH_BYTES) {
-    peaks.push(row.peaks.slice(start, start + HASH_BYTES));
-  }
-  const next = Number(row.size);
-  return { first: firstPlaceOf(next), size: leafIndexOf(next), peaks };
 }
 
 /** Begins the next log, unless this one has grown since `from` was read. */
@@ -90,61 +92,29 @@ export function beginOrigin(
   return true;
 }
 
-function insertEntry(connection: Connection, sequence: number, entry: EntryRecord): void {
-  connection.run(
-    `INSERT INTO log (sequence, entry_id, entry_type, root_principal, actor_key, capability,
-       invocation_id, client_reference_id, task_id, parent_invocation_id, event_class, state,
-       timestamp, retain_until, leaf, personal, leaf_hash)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    sequence,
-    entry.entry_id,
-    entry.entry_type,
-    entry.root_principal,
-    entry.actor_key,
-    entry.capability,
-    entry.invocation_id,
-    entry.client_reference_id,
-    entry.task_id,
-    entry.parent_invocation_id,
-    entry.event_class,
-    entry.state,
-    entry.timestamp,
-    entry.retain_until,
-    entry.leaf,
-    entry.personal,
-    entry.leaf_hash,
-  );
-}
-
-const INSERT_NODE = 'INSERT INTO nodes (level, "index", hash) VALUES (?, ?, ?)';
-
-function grow(connection: Connection, head: TreeHead, leaves: readonly Uint8Array[]): void {
-  const grown = appendLeaves(head.size, head.peaks, leaves);
-  for (const node of grown.nodes) {
-    // The log itself has the hash of each leaf.
-    if (node.level === 0) continue;
-    const { level, index } = nodeFrom(head.first, node);
-    connection.run(INSERT_NODE, level, index, node.hash);
+/** Writes entries at the next places, in order. Returns the tree with them. Only inside a transaction. */
+export function insertEntries(
+  connection: Connection,
+  sight: LogSight,
+  head: TreeHead,
+  entries: readonly Storable[],
+): TreeHead {
+  const place = head.first + head.size;
+  for (const { first, count, hashes, leaves, personal } of segmentsOf(place, entries)) {
+    connection.run(INSERT_SEGMENT, first, count, hashes, leaves, personal);
   }
-  const peaks = Buffer.concat(grown.peaks);
-  const next = head.first + grown.size;
-  connection.run('UPDATE head SET size = ?, peaks = ?', next, peaks);
-  markTime(connection, next);
+  for (const [index, { retain_until, leaf }] of entries.entries()) {
+    if (retain_until && leaf) connection.run(INSERT_RETENTION, retain_until, place + index);
+  }
+  const leaves = entries.map(({ leaf_hash }) => leaf_hash);
+  const grown = growTiles(head, leaves);
+  for (const tile of grown.tiles) connection.run(GROW_TILE, tileNumber(tile), tile.hashes);
+  indexNew(connection, sight, head, entries);
+  return grown.head;
 }
 
-/** Records the latest time so far, when enough entries followed the last mark. */
-function markTime(connection: Connection, next: number): void {
-  const last = connection.get<{ sequence: bigint; latest: bigint }>(
-    'SELECT sequence, latest FROM marks ORDER BY sequence DESC LIMIT 1',
-  );
-  const since = Number(last?.sequence ?? 0);
-  if (next - since < MARK_SPACING) return;
-
-  connection.run(
-    `INSERT INTO marks (sequence, latest)
-     SELECT ?, max(?, max(timestamp)) FROM log WHERE sequence >= ?`,
-    next,
-    last?.latest ?? Number.MIN_SAFE_INTEGER,
-    since,
-  );
-}
+const INSERT_SEGMENT =
+  'INSERT INTO segments (first, count, hashes, leaves, personal) VALUES (?, ?, ?, ?, ?)';
+const INSERT_RETENTION = 'INSERT INTO retentions (retain_until, place) VALUES (?, ?)';
+const GROW_TILE = `INSERT INTO tiles (id, hashes) VALUES (?1, ?2)
+  ON CONFLICT (id) DO UPDATE SET hashes = CAST(hashes || ?2 AS BLOB)`;

@@ -9,7 +9,13 @@
  */
 
 import { newUuid } from '../../../platform.ts';
-import { newerStore, type OnStep, olderStore } from '../../port/versions.ts';
+import {
+  type Moved,
+  newerStore,
+  type OnStep,
+  olderStore,
+  reportingSteps,
+} from '../../port/versions.ts';
 import {
   BUSY_TIMEOUT_MS,
   type Connection,
@@ -31,13 +37,15 @@ import { ORIGINS } from './origins.ts';
 import { PASSKEYS } from './passkeys.ts';
 import { ROW_MACS } from './rows.ts';
 import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
+import { moveLog } from './segments.ts';
 import { SIGN_IN } from './sign-in.ts';
 import { WAITING_GRANTS } from './waiting.ts';
 
 /** Bytes 68 to 71 of the file: "WRIT". Identifies our files. */
 const APPLICATION_ID = 0x57524954;
 
-type Migration = (connection: Connection) => void;
+/** Returns `Moved` when it goes on in another transaction. */
+type Migration = (connection: Connection) => unknown;
 
 /** The step at index n leads from version n to n + 1. Released steps never change. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -62,7 +70,11 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(PASSKEYS),
   (connection) => connection.script(CONNECTED_ACCOUNTS),
   (connection) => connection.script(IDENTITIES),
+  moveLog,
 ];
+
+/** The first version that has its log in segments. */
+export const SEGMENTED = 18;
 
 /** Milliseconds to wait for a migration step of another process, which takes long over a long log. */
 const STEP_TIMEOUT_MS = 120_000;
@@ -83,30 +95,28 @@ export function migrate(
 function takeSteps(connection: Connection, migrations: readonly Migration[], onStep: OnStep): void {
   // The steps that make a new store are not reported.
   const isNew = versionOf(connection) === 0;
-  for (let version = versionOf(connection); version < migrations.length; ) {
-    const started = connection.platform.now();
+  const steps = reportingSteps(isNew ? () => undefined : onStep, connection.platform.now);
+  while (versionOf(connection) < migrations.length) {
     connection.script('BEGIN IMMEDIATE');
     try {
-      const before = versionOf(connection);
-      version = before;
-      if (version < migrations.length) {
-        refuse(unfitFile(connection, migrations));
-        if (version === 0 && migrations === MIGRATIONS) {
-          makeWhole(connection);
-          version = migrations.length;
-        } else {
-          takeStep(connection, version, migrations);
-          version += 1;
-        }
-      }
+      const moved = takeNext(connection, migrations);
       connection.script('COMMIT');
-      const milliseconds = connection.platform.now() - started;
-      if (!isNew && version > before) onStep({ version, of: migrations.length, milliseconds });
+      steps.took(versionOf(connection), migrations.length, moved);
     } catch (error) {
       rollBack(connection);
       throw error;
     }
   }
+}
+
+/** The next step, or a part of it, unless another process has taken the last one. */
+function takeNext(connection: Connection, migrations: readonly Migration[]): Moved | undefined {
+  const version = versionOf(connection);
+  if (version >= migrations.length) return undefined;
+  refuse(unfitFile(connection, migrations));
+  if (version > 0 || migrations !== MIGRATIONS) return takeSlice(connection, version, migrations);
+  makeWhole(connection);
+  return undefined;
 }
 
 /** Of a store that the steps made in this process, once. */
@@ -136,9 +146,19 @@ export function takeStep(
   version: number,
   migrations: readonly Migration[] = MIGRATIONS,
 ): void {
-  if (versionOf(connection) !== version) return;
-  (migrations[version] as Migration)(connection);
+  while (versionOf(connection) === version) takeSlice(connection, version, migrations);
+}
+
+/** Runs the step that leads from `version`, or a part of it: then it returns how far it has come. */
+function takeSlice(
+  connection: Connection,
+  version: number,
+  migrations: readonly Migration[],
+): Moved | undefined {
+  const moved = (migrations[version] as Migration)(connection) as Moved | undefined;
+  if (moved) return moved;
   connection.script(`PRAGMA user_version = ${version + 1}`);
+  return undefined;
 }
 
 /** Why no new store can be made in this file. Only reads. */

@@ -320,8 +320,8 @@ const APPEND_ONLY = `
 `;
 
 /** Entries in one block of the index by leaf hash, and how much of a hash the index has. */
-export const HASH_BLOCK = 262_144;
-export const HASH_PREFIX = 4;
+const HASH_BLOCK = 262_144;
+const HASH_PREFIX = 4;
 
 /**
  * Hashes are random, so in one index over all hashes each entry would change another page. In blocks of

@@ -66,8 +66,8 @@ export const LOG_CASES: Cases = {
     await store.append([one]);
     await store.sequence();
 
-    await store.append([entry(), one]);
-    await store.append([one, entry()]);
+    await store.append([entry(), one], [], undefined, true);
+    await store.append([one, entry()], [], undefined, true);
     await store.sequence();
 
     const stored = await store.scanEntries(0, 10);
@@ -80,7 +80,7 @@ export const LOG_CASES: Cases = {
   },
 
   'append() never cuts a text at U+0000': async (store) => {
-    const one = { ...entry(), client_reference_id: 'before\u0000after' };
+    const one = entry({ client_reference_id: 'before\u0000after' });
 
     await store.append([one]).catch(() => undefined);
 

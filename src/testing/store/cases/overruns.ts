@@ -165,7 +165,7 @@ export const OVERRUN_CASES: Cases = {
 
     await store.append([one], [], of(own, { debt: usd(5n), freeze }));
     await store.sequence();
-    await store.append([one], [], of(own, { debt: usd(5n), freeze }));
+    await store.append([one], [], of(own, { debt: usd(5n), freeze }), true);
 
     same(await debtsOf(store, line), [[usd(5n)], [usd(5n)]]);
     same((await store.listFreezes(2)).freezes, [freeze.record]);

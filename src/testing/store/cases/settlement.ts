@@ -25,6 +25,7 @@ import {
   newId,
   rootToken,
   settlement,
+  unstorableEntry,
   usd,
   useOf,
 } from '../../fixtures.ts';
@@ -296,12 +297,9 @@ export const ONCE_CASES: Cases = {
 
   'settle() changes nothing when its entry cannot be stored': async (store) => {
     const { token, call } = await admitted(store, { charge: usd(50n) });
-    const taken = entry();
-    await store.append([taken]);
-    await store.sequence();
 
     await unchanged(store, { tokens: [token.token_id] }, () =>
-      assert.rejects(store.settle(settlement(call, { entry: taken }))),
+      assert.rejects(store.settle(settlement(call, { entry: unstorableEntry() }))),
     );
   },
 };

@@ -1,0 +1,179 @@
+/**
+ * Compares what is derived from the segments with the segments: tiles and index blocks.
+ *
+ * A store shows every segment once, in order, and the stored tiles and buckets where they are asked for.
+ *
+ * @module
+ */
+
+import type { StoredEntry } from '../../domain/log/entry.ts';
+import { firstPlaceOf } from '../../domain/log/origin.ts';
+import type { TreeHead } from '../port/log-store.ts';
+import {
+  addTo,
+  BLOCK_ENTRIES,
+  type Block,
+  type BlockHead,
+  blockOf,
+  bucketsOf,
+  createColumns,
+} from './blocks.ts';
+import { bucketNumber, tileNumber } from './numbers.ts';
+import { entriesOf, hashAt, type Segment, segmentEnd } from './segment.ts';
+import { growTiles } from './tiles.ts';
+
+export interface StoredTile {
+  readonly id: number;
+  readonly hashes: Uint8Array;
+}
+
+/** A stored block that has ended, and what the entries say of it. */
+export interface DueBlock {
+  readonly head: BlockHead;
+  readonly block: Block;
+  /** The latest time in the log up to its end. */
+  readonly latest: number;
+}
+
+/** Grows the trees again from the hashes in the segments. */
+export function createTileCheck() {
+  const due = new Map<number, Buffer>();
+  let head: TreeHead = { first: 0, size: 0, peaks: [] };
+  return {
+    see(segment: Segment): void {
+      const first = firstPlaceOf(segment.first);
+      if (first !== head.first) head = { first, size: 0, peaks: [] };
+      const count = Math.floor(segment.hashes.length / 32);
+      const leaves = Array.from({ length: count }, (_, index) => hashAt(segment, index));
+      const grown = growTiles(head, leaves);
+      head = grown.head;
+      for (const tile of grown.tiles) {
+        const id = tileNumber(tile);
+        due.set(id, Buffer.concat([due.get(id) ?? Buffer.alloc(0), tile.hashes]));
+      }
+    },
+    /** One sentence for each fault of the stored tiles. */
+    faults(tiles: readonly StoredTile[]): string[] {
+      let wrong = 0;
+      for (const { id, hashes } of tiles) {
+        if (!due.get(id)?.equals(hashes)) wrong += 1;
+        due.delete(id);
+      }
+      return [
+        ...(due.size > 0 ? [`tiles of the tree are missing: ${due.size}`] : []),
+        ...(wrong > 0 ? [`tiles of the tree do not agree with the entries: ${wrong}`] : []),
+      ];
+    },
+  };
+}
+
+/** Indexes the entries again, block by block. `heads` are all blocks, in order of their places. */
+export function createBlockCheck(heads: readonly BlockHead[]) {
+  const wrong: number[] = [];
+  const gaps = createGapCheck();
+  let buckets = 0;
+  let at = 0;
+  let columns = createColumns();
+  let end = 0;
+  let latest = Number.MIN_SAFE_INTEGER;
+  let isSkipped = false;
+
+  /** The blocks that end at or below this place. */
+  function reached(place: number): DueBlock[] {
+    end = place;
+    const due: DueBlock[] = [];
+    for (let head = heads[at]; head && place >= head.first + head.count; head = heads[++at]) {
+      buckets += head.buckets.reduce((sum, count) => sum + count, 0);
+      if (!isSkipped) {
+        const block = blockOf(columns);
+        latest = Math.max(latest, block.newest);
+        due.push({ head, block, latest });
+      }
+      columns = createColumns();
+      isSkipped = false;
+    }
+    return due;
+  }
+
+  function see(entry: StoredEntry): DueBlock[] {
+    const ended = reached(entry.sequence);
+    const head = heads[at];
+    const isIndexed = head !== undefined && entry.sequence >= head.first;
+    gaps.see(entry.sequence, isIndexed);
+    if (isIndexed) addTo(columns, entry);
+    return [...ended, ...reached(entry.sequence + 1)];
+  }
+
+  return {
+    /** Each block that ends is to be compared with its buckets. */
+    see(segment: Segment): DueBlock[] {
+      try {
+        return entriesOf(segment).flatMap(see);
+      } catch {
+        // The reader of the entries reports a damaged segment; the blocks over it cannot be compared.
+        isSkipped = true;
+        return reached(segmentEnd(segment));
+      }
+    },
+    /** `buckets` are those of the block, by their numbers. */
+    compare(due: DueBlock, buckets: ReadonlyMap<number, Uint8Array>): void {
+      if (!isSame(due, buckets)) wrong.push(due.head.first);
+    },
+    /** One sentence for each fault. `stored` is the number of all buckets. */
+    faults(stored: number): string[] {
+      const faults = gaps.faults();
+      if (wrong.length > 0) {
+        const which = `${wrong.length}, the first at ${wrong[0]}`;
+        faults.push(`index blocks do not agree with the entries: ${which}`);
+      }
+      if (at < heads.length) {
+        faults.push(`index blocks end beyond the log, which ends at ${end}`);
+      }
+      // Of a wrong block buckets may be missing, and of a block beyond the log all are left over.
+      if (faults.length === 0 && stored > buckets) {
+        faults.push(`buckets of the index belong to no block: ${stored - buckets}`);
+      }
+      return faults;
+    },
+  };
+}
+
+/** Finds places without a block. Only the last entries of the last log have none, less than fill one. */
+function createGapCheck() {
+  const gaps: number[] = [];
+  let first: number | undefined;
+  let count = 0;
+  return {
+    see(place: number, isIndexed: boolean): void {
+      const isOtherLog = first !== undefined && firstPlaceOf(place) !== firstPlaceOf(first);
+      if (first !== undefined && (isIndexed || isOtherLog)) {
+        gaps.push(first);
+        first = undefined;
+        count = 0;
+      }
+      if (isIndexed) return;
+      first ??= place;
+      count += 1;
+    },
+    faults(): string[] {
+      const all = first !== undefined && count >= BLOCK_ENTRIES ? [...gaps, first] : gaps;
+      return all.length > 0 ? [`entries that no index block has: the first is ${all[0]}`] : [];
+    },
+  };
+}
+
+function isSame(
+  { head, block, latest }: DueBlock,
+  stored: ReadonlyMap<number, Uint8Array>,
+): boolean {
+  if (head.count !== block.count || head.newest !== block.newest || head.latest < latest) {
+    return false;
+  }
+  return block.postings.every((postings, field) => {
+    const buckets = bucketsOf(postings, head.buckets[field]);
+    return buckets.every((data, bucket) => {
+      const found = stored.get(bucketNumber({ first: head.first, field, bucket }));
+      return found !== undefined && Buffer.from(data).equals(found);
+    });
+  });
+}

@@ -1,0 +1,312 @@
+/**
+ * Queries over the log: newest entry first, from the entries that no block indexes yet, then block by block.
+ *
+ * The search yields what it must read and goes on with the answer, so one algorithm serves a store that answers
+ * at once and one that answers later. A block names places by hashes of values; each entry is compared with the
+ * query before it counts. The work of one query is bounded: when it reads many blocks or many entries without a
+ * match, it stops and says where the next query continues.
+ *
+ * @module
+ */
+
+import type { StoredEntry } from '../../domain/log/entry.ts';
+import { equalBytes } from '../../domain/wire/hash.ts';
+import type { EntryPage, EntryQuery } from '../port/log-store.ts';
+import type { BlockHead, Columns } from './blocks.ts';
+import {
+  BLOCK_ENTRIES,
+  bucketOf,
+  FIELDS,
+  type Field,
+  keyOf,
+  offsetsIn,
+  QUERY_FIELDS,
+} from './blocks.ts';
+import { entryIn, type Segment } from './segment.ts';
+
+/** The last entries, which no block needs to index, from the place `first` on. */
+export interface Tail {
+  readonly first: number;
+  readonly columns: Columns;
+}
+
+/** Entries that a store keeps in memory where blocks are missing. */
+const TAIL_MAX = 4 * BLOCK_ENTRIES;
+
+/** Where the tail of a log begins whose blocks end at `indexed`. */
+export function tailFrom(indexed: number, end: number): number {
+  return Math.max(indexed, BLOCK_ENTRIES * Math.floor((end - TAIL_MAX) / BLOCK_ENTRIES));
+}
+
+/** One bucket of a field of a block. */
+export interface BucketId {
+  readonly first: number;
+  readonly field: number;
+  readonly bucket: number;
+}
+
+/** What a search must read. */
+export type Read =
+  /** Blocks that begin below this place, the last one first. */
+  | { readonly read: 'heads'; readonly before: number; readonly limit: number }
+  /** In the order requested. */
+  | { readonly read: 'buckets'; readonly ids: readonly BucketId[] }
+  /** The segment of each place, in the order requested. */
+  | { readonly read: 'segments'; readonly places: readonly number[] }
+  /** The places from one up to another that have an entry, the last one first. */
+  | {
+      readonly read: 'places';
+      readonly from: number;
+      readonly end: number;
+      readonly limit: number;
+    };
+
+export type Answer =
+  | readonly BlockHead[]
+  | readonly Uint8Array[]
+  | readonly Segment[]
+  | readonly number[];
+
+export type Search<Result> = Generator<Read, Result, Answer>;
+
+/** Blocks that one query asks, and entries that it reads without a match: a few milliseconds. */
+const BLOCKS_MAX = 64;
+const MISSED_MAX = 512;
+
+/** Entries, and heads of blocks, that are read at once. */
+const TOGETHER = 64;
+const HEADS_TOGETHER = 16;
+
+/** Most queries find a page in the last blocks. */
+const HEADS_FIRST = 2;
+
+/** The filters of a query, by field. */
+interface Filter {
+  readonly field: Field;
+  readonly value: string;
+}
+
+export function* searchEntries(query: EntryQuery, tail: Tail): Search<EntryPage> {
+  const filters = filtersOf(query);
+  const page = createPage(query, filters);
+  yield* page.take(tailPlaces(tail, query, filters));
+  let before = Math.min(query.before ?? Number.POSITIVE_INFINITY, tail.first);
+  for (let asked = 0; !page.isFull(); ) {
+    if (asked >= BLOCKS_MAX) return page.stoppedAt(before);
+    const limit = asked === 0 ? HEADS_FIRST : HEADS_TOGETHER;
+    const heads = (yield { read: 'heads', before, limit }) as readonly BlockHead[];
+    const recent = heads.filter((head) => !isBefore(head, query));
+    const found = yield* placesIn(recent, query, filters);
+    for (const [index, head] of recent.entries()) {
+      yield* page.takeUnindexed(endOf(head), before);
+      yield* page.take(found[index] as number[]);
+      before = head.first;
+    }
+    asked += limit;
+    if (recent.length === limit) continue;
+    const older = heads[recent.length];
+    yield* page.takeUnindexed(older ? endOf(older) : 0, before);
+    if (!page.isFull()) return page.end();
+  }
+  return page.result();
+}
+
+/** Whether a block and all below it are too old for the query. */
+function isBefore({ latest }: BlockHead, { since }: EntryQuery): boolean {
+  return since !== undefined && latest <= since.getTime();
+}
+
+/** The place after a block. */
+function endOf({ first, count }: BlockHead): number {
+  return first + count;
+}
+
+function filtersOf(query: EntryQuery): Filter[] {
+  return Object.entries(QUERY_FIELDS).flatMap(([name, field]) => {
+    const value = query[name as keyof typeof QUERY_FIELDS];
+    return value === undefined ? [] : [{ field, value }];
+  });
+}
+
+/** Newest first: the places in the tail that may have every value. */
+function tailPlaces(
+  { first, columns }: Tail,
+  { before = Number.POSITIVE_INFINITY, since }: EntryQuery,
+  filters: readonly Filter[],
+): number[] {
+  const { times, keys } = columns;
+  const wanted = filters.map(({ field, value }) => {
+    return { key: keyOf(value), column: keys[FIELDS.indexOf(field)] as number[] };
+  });
+  const after = since?.getTime() ?? Number.NEGATIVE_INFINITY;
+  const places: number[] = [];
+  for (let at = Math.min(times.length, before - first) - 1; at >= 0; at--) {
+    if ((times[at] as number) <= after) continue;
+    if (wanted.every(({ key, column }) => column[at] === key)) places.push(first + at);
+  }
+  return places;
+}
+
+/** For each block, newest first: the places that have every value, by its postings. */
+function* placesIn(
+  heads: readonly BlockHead[],
+  query: EntryQuery,
+  filters: readonly Filter[],
+): Search<number[][]> {
+  const { before = Number.POSITIVE_INFINITY, since } = query;
+  const isNamed = ({ newest }: BlockHead) => !since || newest > since.getTime();
+  const ids = heads.filter(isNamed).flatMap((head) => {
+    return filters.map(({ field, value }) => bucketIn(head, field, value));
+  });
+  const read = ids.length > 0 ? ((yield { read: 'buckets', ids }) as readonly Uint8Array[]) : [];
+  const buckets = read.values();
+  return heads.map((head) => {
+    if (!isNamed(head)) return [];
+    const lists = filters.map(({ value }) => {
+      return offsetsIn(buckets.next().value as Uint8Array, keyOf(value));
+    });
+    const offsets = lists.length > 0 ? lists.reduce(common) : Array(head.count).keys();
+    return [...offsets]
+      .map((offset) => head.first + offset)
+      .filter((place) => place < before)
+      .reverse();
+  });
+}
+
+/** The bucket of a block in which a value is, if it occurs. */
+export function bucketIn(
+  { first, buckets }: BlockHead,
+  field: Field,
+  value: string | Uint8Array,
+): BucketId {
+  const number = FIELDS.indexOf(field);
+  return { first, field: number, bucket: bucketOf(keyOf(value), buckets[number] ?? 1) };
+}
+
+/** Both are in order. */
+function common(one: readonly number[], other: readonly number[]): number[] {
+  const set = new Set(other);
+  return one.filter((offset) => set.has(offset));
+}
+
+function matches(entry: StoredEntry, { since }: EntryQuery, filters: readonly Filter[]): boolean {
+  if (since && entry.timestamp.getTime() <= since.getTime()) return false;
+  return filters.every(({ field, value }) => entry[field] === value);
+}
+
+/**
+ * The places from one block to the next, the last one first. Between two logs there are none; within a log a block
+ * is missing, and its entries are read one by one.
+ */
+function* unindexed(from: number, end: number, limit: number): Search<readonly number[]> {
+  if (from >= end || end === Number.POSITIVE_INFINITY) return [];
+  return (yield { read: 'places', from, end, limit }) as readonly number[];
+}
+
+/** The entries found so far. */
+function createPage(query: EntryQuery, filters: readonly Filter[]) {
+  const entries: StoredEntry[] = [];
+  let missed = 0;
+  let lowest = Number.POSITIVE_INFINITY;
+  const isFull = () => entries.length >= query.limit || missed >= MISSED_MAX;
+
+  /** Reads the entries at these places, newest first, and keeps those that match. */
+  function* take(places: readonly number[]): Search<void> {
+    for (let at = 0; at < places.length && !isFull(); ) {
+      const wanted = Math.min(TOGETHER, query.limit - entries.length);
+      const part = places.slice(at, at + wanted);
+      const read = (yield { read: 'segments', places: part }) as readonly Segment[];
+      for (const [index, place] of part.entries()) {
+        const entry = entryIn(read[index] as Segment, place);
+        lowest = place;
+        if (matches(entry, query, filters)) entries.push(entry);
+        else missed += 1;
+      }
+      at += part.length;
+    }
+  }
+
+  return {
+    isFull,
+    take,
+    /** The entries between two blocks, newest first. So many that no page has more. */
+    *takeUnindexed(from: number, end: number): Search<void> {
+      yield* take(yield* unindexed(from, end, query.limit + MISSED_MAX));
+    },
+    /** Everything was searched. */
+    end: (): EntryPage => ({ entries, next: undefined }),
+    stoppedAt: (place: number): EntryPage => ({ entries, next: place }),
+    result: (): EntryPage => ({ entries, next: lowest }),
+  };
+}
+
+/** What names one entry. */
+export type EntryName =
+  | { readonly leaf_hash: Uint8Array }
+  | { readonly entry_id: string }
+  | { readonly invocation_id: string };
+
+/**
+ * The entry that has this name. Later entries may name the same invocation: its own entry comes first, else the
+ * oldest.
+ */
+export function* findInLog(name: EntryName, tail: Tail): Search<StoredEntry | undefined> {
+  const [field, value] = Object.entries(name)[0] as [Field, string | Uint8Array];
+  const found = createFound(field, value);
+  const column = tail.columns.keys[FIELDS.indexOf(field)] as number[];
+  const key = keyOf(value);
+  yield* found.look(column.flatMap((each, at) => (each === key ? [tail.first + at] : [])));
+  for (let before = tail.first; !found.isDone(); ) {
+    const read: Read = { read: 'heads', before, limit: HEADS_TOGETHER };
+    const heads = (yield read) as readonly BlockHead[];
+    const ids = heads.map((head) => bucketIn(head, field, value));
+    const buckets = (yield { read: 'buckets', ids }) as readonly Uint8Array[];
+    for (const [index, head] of heads.entries()) {
+      yield* found.lookUnindexed(endOf(head), before);
+      const offsets = offsetsIn(buckets[index] as Uint8Array, key);
+      yield* found.look(offsets.map((offset) => head.first + offset));
+      before = head.first;
+    }
+    if (heads.length === HEADS_TOGETHER) continue;
+    yield* found.lookUnindexed(0, before);
+    break;
+  }
+  return found.best();
+}
+
+/** The entries found so far that have one value. */
+function createFound(field: Field, value: string | Uint8Array) {
+  let oldest: StoredEntry | undefined;
+  let own: StoredEntry | undefined;
+  const isDone = () => own !== undefined;
+
+  function* look(places: readonly number[]): Search<void> {
+    if (places.length === 0) return;
+    const segments = (yield { read: 'segments', places }) as readonly Segment[];
+    for (const [index, place] of places.entries()) {
+      const entry = entryIn(segments[index] as Segment, place);
+      if (!isEqual(entry[field], value)) continue;
+      if (place < (oldest?.sequence ?? Number.POSITIVE_INFINITY)) oldest = entry;
+      if (field !== 'invocation_id' || entry.entry_type === 'invocation') own = entry;
+    }
+  }
+
+  return {
+    isDone,
+    look,
+    *lookUnindexed(from: number, end: number): Search<void> {
+      for (let before = end; !isDone(); ) {
+        const places = yield* unindexed(from, before, MISSED_MAX);
+        if (places.length === 0) return;
+        yield* look(places);
+        before = places.at(-1) as number;
+      }
+    },
+    best: () => own ?? oldest,
+  };
+}
+
+function isEqual(found: string | Uint8Array | undefined, value: string | Uint8Array): boolean {
+  if (typeof found === 'string' || typeof value === 'string') return found === value;
+  return found !== undefined && equalBytes(found, value);
+}

@@ -1,0 +1,259 @@
+/**
+ * Index blocks in SQLite. A small block is written by the commit that completes it. Upkeep merges small blocks into
+ * large ones, in transactions of its own, and makes damaged ones again.
+ *
+ * @module
+ */
+
+import type { StoredEntry } from '../../../domain/log/entry.ts';
+import {
+  addTo,
+  BLOCK_ENTRIES,
+  type Block,
+  type BlockHead,
+  blockOf,
+  bucketBytes,
+  bucketsOf,
+  type Columns,
+  countsOf,
+  createColumns,
+  FIELDS,
+  type Field,
+  headFrom,
+  type Indexed,
+  isWhole,
+  MERGED_BLOCKS,
+  mergedPostings,
+  type Postings,
+  postingsOf,
+  withoutOffsets,
+} from '../../log/blocks.ts';
+import { bucketNumber, bucketRange } from '../../log/numbers.ts';
+import { type BucketId, bucketIn } from '../../log/query.ts';
+import { indexedIn } from '../../log/segment.ts';
+import type { Connection } from '../connection.ts';
+import { segmentsFrom } from './segments.ts';
+
+interface HeadRow {
+  readonly first: bigint;
+  readonly count: bigint;
+  readonly newest: bigint;
+  readonly latest: bigint;
+  readonly buckets: Uint8Array;
+}
+
+const HEADS = 'SELECT first, count, newest, latest, buckets FROM blocks';
+
+/** Whole blocks that begin below this place, the last one first. Others are added to `damaged`. */
+export function readHeads(
+  connection: Connection,
+  before: number,
+  limit: number,
+  damaged?: Set<number>,
+): BlockHead[] {
+  const heads: BlockHead[] = [];
+  for (let below = Math.min(before, Number.MAX_SAFE_INTEGER); heads.length < limit; ) {
+    const rows = connection.all<HeadRow>(
+      `${HEADS} WHERE first < ? ORDER BY first DESC LIMIT ?`,
+      below,
+      limit - heads.length,
+    );
+    for (const row of rows) {
+      const head = headOf(row);
+      if (head) heads.push(head);
+      else damaged?.add(Number(row.first));
+    }
+    const last = rows.at(-1);
+    if (!last) break;
+    below = Number(last.first);
+  }
+  return heads;
+}
+
+function headOf({ first, count, newest, latest, buckets }: HeadRow): BlockHead | undefined {
+  const facts = {
+    first: Number(first),
+    count: Number(count),
+    newest: Number(newest),
+    latest: Number(latest),
+  };
+  return headFrom(facts, buckets);
+}
+
+/** All whole blocks, in order of their places. */
+export function* eachBlock(connection: Connection): Generator<BlockHead, undefined> {
+  for (let from = 0; ; ) {
+    const rows = connection.all<HeadRow>(`${HEADS} WHERE first >= ? ORDER BY first LIMIT 64`, from);
+    for (const row of rows) {
+      const head = headOf(row);
+      if (head) yield head;
+    }
+    const last = rows.at(-1);
+    if (!last) return;
+    from = Number(last.first) + 1;
+  }
+}
+
+function readColumns(connection: Connection, from: number, end: number): Columns {
+  const columns = createColumns();
+  for (const entry of readIndexed(connection, from, end)) addTo(columns, entry);
+  return columns;
+}
+
+/** The entries from one place up to another. */
+export function readIndexed(connection: Connection, from: number, end: number): Indexed[] {
+  const entries: Indexed[] = [];
+  for (const segment of segmentsFrom(connection, from, end)) {
+    entries.push(
+      ...indexedIn(segment).filter(({ sequence }) => sequence >= from && sequence < end),
+    );
+  }
+  return entries;
+}
+
+export function insertBlock(connection: Connection, first: number, block: Block): void {
+  const buckets = block.postings.map((postings, field) => {
+    const parts = bucketsOf(postings);
+    for (const [bucket, data] of parts.entries()) {
+      connection.run(INSERT_BUCKET, bucketNumber({ first, field, bucket }), data);
+    }
+    return parts.length;
+  });
+  const [before] = readHeads(connection, first, 1);
+  const latest = Math.max(before?.latest ?? Number.MIN_SAFE_INTEGER, block.newest);
+  const head = { first, count: block.count, newest: block.newest, latest, buckets };
+  connection.run(INSERT_BLOCK, first, head.count, head.newest, latest, countsOf(head));
+}
+
+const INSERT_BUCKET = 'INSERT OR REPLACE INTO buckets (id, data) VALUES (?, ?)';
+const INSERT_BLOCK =
+  'INSERT OR REPLACE INTO blocks (first, count, newest, latest, buckets) VALUES (?, ?, ?, ?, ?)';
+
+/**
+ * In the order requested. A bucket that is missing or damaged is made from the entries, and its block is added
+ * to `damaged`.
+ */
+export function readBuckets(
+  connection: Connection,
+  ids: readonly BucketId[],
+  damaged: Set<number>,
+): Uint8Array[] {
+  return ids.map((id) => {
+    const row = connection.get<{ data: Uint8Array }>(
+      'SELECT data FROM buckets WHERE id = ?',
+      bucketNumber(id),
+    );
+    if (row && isWhole(row.data)) return row.data;
+    damaged.add(id.first);
+    return bucketFromEntries(connection, id);
+  });
+}
+
+function bucketFromEntries(connection: Connection, { first, field, bucket }: BucketId): Uint8Array {
+  const [head] = readHeads(connection, first + 1, 1);
+  const { count = 0, buckets = [] } = head ?? {};
+  const { postings } = blockOf(readColumns(connection, first, first + count));
+  const made = bucketsOf(postings[field] as Postings, buckets[field]);
+  return made[bucket] ?? bucketBytes(new Float64Array());
+}
+
+/** Makes the block again in which this place is, from its entries. Only inside a transaction. */
+export function rebuildBlock(connection: Connection, place: number): void {
+  const [below] = readHeads(connection, place + 1, 1);
+  const isKept = below && hasPlace(below, place);
+  const first = isKept ? below.first : place - (place % BLOCK_ENTRIES);
+  const end = first + (isKept ? below.count : BLOCK_ENTRIES);
+  const block = blockOf(readColumns(connection, first, end));
+  connection.run('DELETE FROM blocks WHERE first = ? OR first = ?', first, place);
+  // It may have had more buckets, and an older block at its place too.
+  const buckets = bucketRange({ first, count: BLOCK_ENTRIES });
+  connection.run('DELETE FROM buckets WHERE id >= ? AND id < ?', buckets.begin, buckets.end);
+  // The last entries of a log fill no block.
+  if (isKept || block.count === BLOCK_ENTRIES) insertBlock(connection, first, block);
+}
+
+/** The postings of one field of a block. */
+function readPostings(
+  connection: Connection,
+  { first, buckets }: BlockHead,
+  field: number,
+): Postings {
+  const ids = Array.from({ length: buckets[field] ?? 0 }, (_, bucket) => ({
+    first,
+    field,
+    bucket,
+  }));
+  return postingsOf(readBuckets(connection, ids, new Set()));
+}
+
+/** An entry that loses fields to retention, as it was before. */
+export interface Loss {
+  readonly entry: StoredEntry;
+  readonly fields: readonly Field[];
+}
+
+/** Takes the erased fields of entries, given in order of their places, out of the blocks. Only inside a transaction. */
+export function forget(connection: Connection, losses: readonly Loss[]): void {
+  for (const [id, offsets] of offsetsByBucket(connection, losses)) {
+    const row = connection.get<{ data: Uint8Array }>('SELECT data FROM buckets WHERE id = ?', id);
+    // A damaged bucket is made again from the entries, which have lost the fields.
+    if (!row || !isWhole(row.data)) continue;
+    const left = withoutOffsets(postingsOf([row.data]), offsets);
+    connection.run('UPDATE buckets SET data = ? WHERE id = ?', bucketBytes(left), id);
+  }
+}
+
+function offsetsByBucket(
+  connection: Connection,
+  losses: readonly Loss[],
+): Map<number, Set<number>> {
+  const due = new Map<number, Set<number>>();
+  let head: BlockHead | undefined;
+  for (const { entry, fields } of losses) {
+    const place = entry.sequence;
+    if (!head || !hasPlace(head, place)) [head] = readHeads(connection, place + 1, 1);
+    if (!head || !hasPlace(head, place)) continue;
+    for (const id of bucketsWith(head, entry, fields)) {
+      due.set(id, (due.get(id) ?? new Set()).add(place - head.first));
+    }
+  }
+  return due;
+}
+
+function hasPlace({ first, count }: BlockHead, place: number): boolean {
+  return place >= first && place < first + count;
+}
+
+function bucketsWith(head: BlockHead, entry: Indexed, fields: readonly Field[]): number[] {
+  return fields.flatMap((field) => {
+    const value = entry[field];
+    return value === undefined || value.length === 0
+      ? []
+      : [bucketNumber(bucketIn(head, field, value))];
+  });
+}
+
+/**
+ * Merges the oldest small blocks that make up a large one. False when there are none. Only inside a
+ * transaction.
+ */
+export function mergeBlocks(connection: Connection): boolean {
+  const span = BLOCK_ENTRIES * MERGED_BLOCKS;
+  const row = connection.get<{ first: bigint }>(
+    `SELECT min(first) / ${span} * ${span} AS first FROM blocks WHERE count = ${BLOCK_ENTRIES}
+     GROUP BY first / ${span} HAVING count(*) = ${MERGED_BLOCKS} ORDER BY 1 LIMIT 1`,
+  );
+  if (!row) return false;
+  const first = Number(row.first);
+  const parts = readHeads(connection, first + span, MERGED_BLOCKS).reverse();
+  const postings = FIELDS.map((_, field) => {
+    return mergedPostings(parts.map((part) => readPostings(connection, part, field)));
+  });
+  const begin = bucketNumber({ first, field: 0, bucket: 0 });
+  const end = bucketNumber({ first: first + span, field: 0, bucket: 0 });
+  connection.run('DELETE FROM buckets WHERE id >= ? AND id < ?', begin, end);
+  connection.run('DELETE FROM blocks WHERE first >= ? AND first < ?', first, first + span);
+  const newest = Math.max(...parts.map((part) => part.newest));
+  insertBlock(connection, first, { count: span, newest, postings });
+  return true;
+}

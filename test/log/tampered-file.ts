@@ -1,0 +1,70 @@
+/**
+ * A small SQLite store in a file, changed by an attacker, and what fsck says of it.
+ *
+ * @module
+ */
+
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
+import { checkStore, type FsckReport } from '../../src/storage/fsck/fsck.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
+import { temporaryFolder } from '../ends.ts';
+import { attackFile } from './raw-segments.ts';
+import { sealLog, smallEntry } from './small-log.ts';
+
+const folder = temporaryFolder();
+let files = 0;
+
+/** A copy of one log, made when the first asks. */
+export async function smallFile(): Promise<string> {
+  original ??= fillFile(join(folder, 'original.db'));
+  const file = join(folder, `${files++}.db`);
+  copyFileSync(await original, file);
+  return file;
+}
+
+let original: Promise<string> | undefined;
+async function fillFile(file: string): Promise<string> {
+  const store = await openSqlite(file);
+  for (const places of SEGMENTS) {
+    await store.append(places.map(smallEntry));
+    if (places[0] !== 3) await sealLog(store);
+  }
+  await store.close();
+  return file;
+}
+
+/** The places of each segment of the small log. Checkpoints cover three and all entries. */
+const SEGMENTS = [
+  [0, 1, 2],
+  [3, 4],
+  [5, 6],
+] as const;
+
+/** Changes a store behind its guards. */
+export type Deed = (raw: DatabaseSyncInstance) => void;
+
+export const inSql =
+  (...statements: string[]): Deed =>
+  (raw) =>
+    raw.exec(statements.join(';'));
+
+export async function checkAfter(deed: Deed): Promise<FsckReport> {
+  const file = await smallFile();
+  attackFile(file, deed);
+
+  const store = await openSqlite(file);
+  const report = await checkStore(store);
+  await store.close();
+  return report;
+}
+
+/** The kinds of what was found, in order. */
+export function whats(report: FsckReport): string[] {
+  return [...new Set(report.findings.map(({ what }) => what))].sort();
+}
+
+export function detailsOf({ findings }: FsckReport): string {
+  return findings.map(({ what, where, detail }) => `${what} ${where}: ${detail}`).join('\n');
+}
