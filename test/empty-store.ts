@@ -133,7 +133,7 @@ SELECT statement FROM (
   FROM guards
 UNION ALL
   SELECT 2, oid, format('TRUNCATE %s CASCADE', oid::regclass)
-  FROM tables WHERE reltuples >= 0 OR pg_relation_size(oid) > ${DEAD_MAX}
+  FROM tables WHERE reltuples >= 0 OR pg_table_size(oid) > ${DEAD_MAX}
 UNION ALL
   SELECT 3, oid, format('DELETE FROM %s', oid::regclass) FROM tables
 UNION ALL
@@ -144,7 +144,7 @@ UNION ALL
 ) AS statements
 ORDER BY step, place DESC`;
 
-const AS_MIGRATED = `INSERT INTO head (size, peaks, latest) VALUES (0, '{}', '-infinity');
+const AS_MIGRATED = `INSERT INTO head (size, peaks) VALUES (0, '{}');
 UPDATE meta SET log_id = DEFAULT, row_seal = NULL;
 INSERT INTO origins (first, log_id) SELECT 0, log_id FROM meta`;
 

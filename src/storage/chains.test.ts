@@ -95,7 +95,8 @@ async function olderPostgres(url: string): Promise<Store> {
   const client = await connectedTo(url);
   await client.query(`CREATE TABLE meta (one boolean PRIMARY KEY DEFAULT true CHECK (one),
     version integer NOT NULL, log_id text NOT NULL DEFAULT gen_random_uuid()::text)`);
-  for (const step of POSTGRES_MIGRATIONS.slice(0, POSTGRES_BEFORE)) await client.query(step);
+  for (const step of POSTGRES_MIGRATIONS.slice(0, POSTGRES_BEFORE))
+    await client.query(step as string);
   await client.query('INSERT INTO meta (version) VALUES ($1)', [POSTGRES_BEFORE]);
   for (const [id, above, subject] of TOKENS) {
     await client.query(

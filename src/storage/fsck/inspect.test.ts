@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { test } from 'vitest';
-import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
+import { afterAll, test } from 'vitest';
+import { atEnd, closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
 import { attackFile } from '../../../test/log/raw-segments.ts';
 import { fillLog, SMALL_LOG_SIZE } from '../../../test/log/small-log.ts';
-import { freshDatabase, runSql } from '../../../test/postgres.ts';
+import { copyOf, makeDatabase, runSql } from '../../../test/postgres.ts';
 import { entry, newId } from '../../testing/fixtures.ts';
 import { BLOCK_ENTRIES, FIELDS } from '../log/blocks.ts';
 import { bucketNumber } from '../log/numbers.ts';
@@ -266,64 +266,65 @@ test('checkStore() finds one byte changed in a page of an index', async () => {
   assert.match(details.join('\n'), /^store: the file is damaged: .*passkeys_by_principal$/m);
 });
 
-const DISARM = `ALTER TABLE log DISABLE TRIGGER USER; ALTER TABLE nodes DISABLE TRIGGER USER`;
-const REARM = `ALTER TABLE log ENABLE ALWAYS TRIGGER log_altered,
-    ENABLE ALWAYS TRIGGER log_deleted, ENABLE ALWAYS TRIGGER log_truncated;
-  ALTER TABLE nodes ENABLE ALWAYS TRIGGER nodes_changed, ENABLE ALWAYS TRIGGER nodes_truncated`;
+const DISARM_TILES = 'ALTER TABLE tiles DISABLE TRIGGER USER';
+const REARM_TILES = `ALTER TABLE tiles ENABLE ALWAYS TRIGGER tiles_altered,
+  ENABLE ALWAYS TRIGGER tiles_deleted, ENABLE ALWAYS TRIGGER tiles_truncated`;
 
-/** Each with the guards in place again, unless they are what was changed. Seven leaves, 11 nodes. */
+/** Each with the guards in place again, unless they are what was changed. */
 const POSTGRES_DAMAGES: [name: string, statement: string, ...found: string[]][] = [
   [
-    'a time of search that is too early',
-    `${DISARM}; UPDATE log SET latest = '1970-01-01' WHERE sequence = 3; ${REARM}`,
-    'store: entries whose column "latest" is wrong: 1, the first is 3',
+    'a bucket with a byte changed',
+    `UPDATE buckets SET data = set_byte(data, 20, 7) WHERE id = ${IDS}`,
+    `${DISAGREE} 0`,
+  ],
+  ['an empty bucket', "UPDATE buckets SET data = '' WHERE id = 0", `${DISAGREE} 0`],
+  ['a bucket that is gone', `DELETE FROM buckets WHERE id = ${SECOND}`, `${DISAGREE} 1024`],
+  [
+    'a bucket that no block has',
+    "INSERT INTO buckets VALUES (127, '\\x00')",
+    'store: buckets of the index belong to no block: 1',
   ],
   [
-    'a time of search that is too late',
-    `${DISARM}; UPDATE log SET latest = '2100-01-01' WHERE sequence >= 5; ${REARM}`,
-    'store: entries whose column "latest" is wrong: 2, the first is 5',
+    'a block that hides entries by its times',
+    'UPDATE blocks SET newest = newest - 1, latest = latest - 1 WHERE first = 0',
+    'store: entries that no index block has: the first is 0',
   ],
   [
-    'a head that is too early',
-    "UPDATE head SET latest = '1970-01-01'",
-    'store: the head\'s "latest" is not the greatest time of the log',
+    'a block that is gone',
+    'DELETE FROM blocks WHERE first = 0',
+    'store: entries that no index block has: the first is 0',
   ],
   [
-    'a node ahead of the tree',
-    "INSERT INTO nodes VALUES (1, 3, decode(repeat('00', 32), 'hex'))",
-    'store: it has 12 nodes, a tree of 7 leaves has 11',
-    'store: nodes ahead of the tree: 1, among them 1/3',
-  ],
-  [
-    'a node of a level that no tree has',
-    "INSERT INTO nodes VALUES (64, 0, decode(repeat('00', 32), 'hex'))",
-    'store: it has 12 nodes, a tree of 7 leaves has 11',
-    'store: nodes ahead of the tree: 1, among them 64/0',
+    'a tile with a byte changed',
+    `${DISARM_TILES}; UPDATE tiles SET hashes = set_byte(hashes, 40, get_byte(hashes, 40) # 1);
+     ${REARM_TILES}`,
+    'node: leaves give another hash',
+    'store: tiles of the tree do not agree with the entries: 1',
   ],
   [
     'a guard that is disabled',
-    'ALTER TABLE log DISABLE TRIGGER log_altered',
-    'store: the guard "log_altered" is not enabled always',
+    'ALTER TABLE segments DISABLE TRIGGER segments_altered',
+    'store: the guard "segments_altered" is not enabled always',
   ],
   [
     'a guard that a replica would pass by',
-    'ALTER TABLE nodes ENABLE TRIGGER nodes_changed',
-    'store: the guard "nodes_changed" is not enabled always',
+    'ALTER TABLE tiles ENABLE TRIGGER tiles_altered',
+    'store: the guard "tiles_altered" is not enabled always',
   ],
   [
     'a guard that is gone',
-    'DROP TRIGGER nodes_truncated ON nodes',
-    'store: the guard "nodes_truncated" is missing',
+    'DROP TRIGGER segments_truncated ON segments',
+    'store: the guard "segments_truncated" is missing',
   ],
   [
     'an index that is gone',
-    'DROP INDEX trail_by_task',
-    'store: the index "trail_by_task" is missing',
+    `DROP INDEX ${OWN_INDEX}`,
+    `store: the index "${OWN_INDEX}" is missing`,
   ],
   [
     'an index that was never finished',
-    "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'log_by_type'::regclass",
-    'store: the index "log_by_type" was changed, or is not valid',
+    `UPDATE pg_index SET indisvalid = false WHERE indexrelid = '${OWN_INDEX}'::regclass`,
+    `store: the index "${OWN_INDEX}" was changed, or is not valid`,
   ],
   [
     'an index that is no longer unique',
@@ -333,16 +334,40 @@ const POSTGRES_DAMAGES: [name: string, statement: string, ...found: string[]][] 
   ],
   [
     'an index of another table',
-    'DROP INDEX log_by_type; CREATE INDEX log_by_type ON nodes (level)',
-    'store: the index "log_by_type" was changed, or is not valid',
+    `DROP INDEX ${OWN_INDEX}; CREATE INDEX ${OWN_INDEX} ON tiles (hashes)`,
+    `store: the index "${OWN_INDEX}" was changed, or is not valid`,
   ],
 ];
 
+/** Like the file: two index blocks and a tile. */
+let database: Promise<string> | undefined;
+let dropDatabase: (() => Promise<void>) | undefined;
+afterAll(() => dropDatabase?.());
+
+async function fillDatabase(): Promise<string> {
+  const { url, drop } = await makeDatabase();
+  dropDatabase = drop;
+  const store = await openPostgres(url);
+  await fillLog(store);
+  await store.append(
+    Array.from({ length: SIZE - SMALL_LOG_SIZE }, () => entry({ invocation_id: newId('inv-') })),
+  );
+  await store.sequence();
+  for (;;) {
+    const [row] = await runSql<{ count: number }>(url, 'SELECT count(*)::int FROM blocks');
+    if (row?.count === 2) break;
+    await store.queryEntries({ limit: 1 });
+  }
+  await store.close();
+  return url;
+}
+
 for (const [name, statement, ...found] of POSTGRES_DAMAGES) {
   test(`checkStore() finds in a database ${name}`, async () => {
-    const { url } = await freshDatabase();
+    database ??= fillDatabase();
+    const { url, drop } = await copyOf(await database);
+    atEnd(drop);
     const store = closedAtEnd(await openPostgres(url));
-    await fillLog(store);
     await runSql(url, statement);
 
     const { findings } = await checkStore(store);

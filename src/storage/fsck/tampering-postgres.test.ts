@@ -10,7 +10,7 @@ import { checkStore } from './fsck.ts';
 
 // On SQLite `tampering.test.ts` changes every byte of some rows. Here each check costs a dozen round trips, so one byte
 // of each column changes, in every row.
-const TABLES = ['log', 'nodes', 'head', 'checkpoints'];
+const TABLES = ['segments', 'head', 'checkpoints'];
 
 /** Of a text, counted from 1. */
 const middle = (column: string) => `(length(${column}) / 2 + 1)`;
@@ -144,34 +144,41 @@ async function update(raw: Client, row: Row, table: string, set: string): Promis
 
 /** Ways to change history, and where each must show. */
 const POSTGRES_FORGERIES: [name: string, where: string, statement: string][] = [
-  ['a column changed', 'entry', "UPDATE log SET state = 'refused' WHERE sequence = 3"],
-  ['a time changed', 'entry', "UPDATE log SET timestamp = timestamp + interval '1 ms'"],
   [
-    'a byte of a leaf changed',
+    'a word of a leaf changed',
     'entry',
-    'UPDATE log SET leaf = set_byte(leaf, 9, 1) WHERE sequence = 3',
+    `UPDATE segments SET leaves = convert_to(replace(convert_from(leaves, 'UTF8'),
+       'book_flight', 'book_hotels'), 'UTF8')`,
   ],
+  [
+    'personal fields changed',
+    'entry',
+    `UPDATE segments SET personal = convert_to(replace(convert_from(personal, 'UTF8'),
+       'example.com', 'thieves.com'), 'UTF8')`,
+  ],
+  ['a byte of a leaf changed', 'entry', 'UPDATE segments SET leaves = set_byte(leaves, 9, 1)'],
+  ['bytes that are no text', 'entry', 'UPDATE segments SET leaves = set_byte(leaves, 9, 255)'],
   [
     'a leaf hash changed',
-    'node',
-    'UPDATE log SET leaf = NULL, leaf_hash = set_byte(leaf_hash, 31, 0)',
+    'entry',
+    'UPDATE segments SET hashes = set_byte(hashes, 31, get_byte(hashes, 31) # 1)',
   ],
-  ['an entry removed', 'entry', 'DELETE FROM log WHERE sequence = 3'],
+  ['lines cut off', 'entry', "UPDATE segments SET leaves = '' WHERE first = 0"],
+  ['the first entries removed', 'entry', 'DELETE FROM segments WHERE first = 0'],
   [
-    'a node changed',
-    'node',
-    'UPDATE nodes SET hash = set_byte(hash, 0, 7) WHERE level = 1 AND index = 1',
+    'the last entries removed',
+    'head',
+    'DELETE FROM segments WHERE first = (SELECT max(first) FROM segments)',
   ],
-  ['a node removed', 'node', 'DELETE FROM nodes WHERE level = 0 AND index = 1'],
   ['the head grown', 'head', 'UPDATE head SET size = 8'],
   ['a peak changed', 'head', 'UPDATE head SET peaks[1] = set_byte(peaks[1], 0, 7)'],
   ['a root changed', 'checkpoint', 'UPDATE checkpoints SET root = set_byte(root, 0, 7)'],
 ];
 
-const DISARM = `ALTER TABLE log DISABLE TRIGGER USER; ALTER TABLE nodes DISABLE TRIGGER USER`;
-const REARM = `ALTER TABLE log ENABLE ALWAYS TRIGGER log_altered,
-    ENABLE ALWAYS TRIGGER log_deleted, ENABLE ALWAYS TRIGGER log_truncated;
-  ALTER TABLE nodes ENABLE ALWAYS TRIGGER nodes_changed, ENABLE ALWAYS TRIGGER nodes_truncated`;
+const DISARM = 'ALTER TABLE segments DISABLE TRIGGER USER';
+const REARM = `ALTER TABLE segments ENABLE ALWAYS TRIGGER segments_altered,
+    ENABLE ALWAYS TRIGGER segments_inserted, ENABLE ALWAYS TRIGGER segments_deleted,
+    ENABLE ALWAYS TRIGGER segments_truncated`;
 
 test('checkStore() finds on PostgreSQL what was changed, and nothing before', async () => {
   const { url } = await freshDatabase();
@@ -179,7 +186,7 @@ test('checkStore() finds on PostgreSQL what was changed, and nothing before', as
   const raw = await connectedTo(url);
   await fillLog(store);
   assert.deepEqual((await checkStore(store)).findings, []);
-  const tables = ['log', 'nodes', 'head', 'checkpoints'];
+  const tables = ['segments', 'head', 'checkpoints'];
   for (const table of tables) await raw.query(`CREATE TABLE kept_${table} AS TABLE ${table}`);
   const putBack = tables.map((table) => {
     return `DELETE FROM ${table}; INSERT INTO ${table} TABLE kept_${table}`;

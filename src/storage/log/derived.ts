@@ -67,10 +67,13 @@ export function createTileCheck() {
   };
 }
 
-/** Indexes the entries again, block by block. `heads` are all blocks, in order of their places. */
-export function createBlockCheck(heads: readonly BlockHead[]) {
+/**
+ * Indexes the entries again, block by block. `heads` are all blocks, in order of their places. Less than
+ * `tailMax` entries at the end of the last log may be without a block.
+ */
+export function createBlockCheck(heads: readonly BlockHead[], tailMax: number = BLOCK_ENTRIES) {
   const wrong: number[] = [];
-  const gaps = createGapCheck();
+  const gaps = createGapCheck(tailMax);
   let buckets = 0;
   let at = 0;
   let columns = createColumns();
@@ -138,8 +141,8 @@ export function createBlockCheck(heads: readonly BlockHead[]) {
   };
 }
 
-/** Finds places without a block. Only the last entries of the last log have none, less than fill one. */
-function createGapCheck() {
+/** Finds places without a block. Only the last entries of the last log have none, less than `tailMax`. */
+function createGapCheck(tailMax: number) {
   const gaps: number[] = [];
   let first: number | undefined;
   let count = 0;
@@ -156,7 +159,7 @@ function createGapCheck() {
       count += 1;
     },
     faults(): string[] {
-      const all = first !== undefined && count >= BLOCK_ENTRIES ? [...gaps, first] : gaps;
+      const all = first !== undefined && count >= tailMax ? [...gaps, first] : gaps;
       return all.length > 0 ? [`entries that no index block has: the first is ${all[0]}`] : [];
     },
   };

@@ -73,14 +73,18 @@ export function refuseUnstorable({ entry_id, leaf, personal, leaf_hash }: EntryR
 }
 
 /** The entries of a commit, from the place `first` on. */
-export function segmentsOf(first: number, entries: readonly Storable[]): Segment[] {
+export function segmentsOf(
+  first: number,
+  entries: readonly Storable[],
+  bytesMax: number = SEGMENT_BYTES_MAX,
+): Segment[] {
   const segments: Segment[] = [];
   for (let begin = 0; begin < entries.length; ) {
     let end = begin;
     for (let bytes = 0; end < entries.length; end++) {
       const { leaf, personal } = entries[end] as Storable;
       bytes += (leaf?.length ?? 0) + (personal?.length ?? 0);
-      if (end > begin && bytes > SEGMENT_BYTES_MAX) break;
+      if (end > begin && bytes > bytesMax) break;
     }
     segments.push(segmentOf(first + begin, entries.slice(begin, end)));
     begin = end;
@@ -119,6 +123,16 @@ export function entriesOf(segment: Segment): StoredEntry[] {
   return lines.leaves.map((leaf, index) => {
     return entryAt(segment, index, leaf, lines.personal[index] as Uint8Array);
   });
+}
+
+/** All entries of a segment; none of one that is damaged. */
+export function readableIn(segment: Segment): StoredEntry[] {
+  try {
+    return entriesOf(segment);
+  } catch (error) {
+    if (error instanceof DamagedSegment) return [];
+    throw error;
+  }
 }
 
 /** All entries of a segment, for an index. Those of a damaged segment have no fields. */

@@ -39,6 +39,8 @@ export interface Database {
   write<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
   /** Several statements that change nothing, under settings that the first of them makes. */
   reading<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
+  /** Several statements that see one state of the database, and change nothing. */
+  snapshot<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   /** Several statements that commit together when `work` returns. It runs again after a deadlock. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   /** Asks a server which copy it is, for connections that a pooler may have moved. */
@@ -105,6 +107,7 @@ export function openDatabase(
     read: (statement, values = []) => single('read', statement, values),
     write: (statement, values = []) => untied(() => single('sent', statement, values)),
     reading: (work) => inTransaction(place, work, 'read'),
+    snapshot: (work) => inTransaction(place, work, 'read', SNAPSHOT),
     transaction: (work) => untied(() => inTransaction(place, work, 'sent')),
     async look() {
       if (!watched) return;
@@ -171,6 +174,7 @@ async function inTransaction<Result>(
   place: Place,
   work: (session: Session) => Promise<Result>,
   ending: Stage,
+  begin: Statement = BEGIN,
 ): Promise<Result> {
   const { named } = place;
   const client = await acquire(place, ending);
@@ -179,7 +183,7 @@ async function inTransaction<Result>(
     run: (statement, values = []) => runOn(client, 'unsent', named(statement), values),
   };
   try {
-    await session.run(BEGIN);
+    await session.run(begin);
     const result = await work(session);
     await commit(client, ending);
     client.release();
@@ -236,6 +240,10 @@ function isUsable(error: unknown): boolean {
 }
 
 const BEGIN: Statement = { name: 'begin', text: 'BEGIN' };
+const SNAPSHOT: Statement = {
+  name: 'begin_snapshot',
+  text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+};
 const COMMIT: Statement = { name: 'commit', text: 'COMMIT' };
 const ROLLBACK: Statement = { name: 'rollback', text: 'ROLLBACK' };
 

@@ -1,48 +1,47 @@
 /**
- * Damage that only the database can find: nodes, search times, guards, indexes.
+ * Damage that only the database can find: tiles, index blocks, guards, indexes.
  *
- * Only reads. Each statement compares what it reads in one snapshot, so appends may continue. Reads whole
- * tables, so it runs longer than other statements may.
+ * Only reads, in one snapshot, so appends may continue. Reads whole tables, so it runs longer than other
+ * statements may.
  *
  * @module
  */
 
-import { ORIGIN_SPAN } from '../../domain/log/origin.ts';
-import { treeFaults } from '../fsck/tree-faults.ts';
+import { createBlockCheck, createTileCheck } from '../log/derived.ts';
 import type { Database, Session, Statement } from './connection.ts';
+import { allHeads, bucketsOfBlock } from './log/blocks.ts';
+import { segmentsFrom } from './log/segments.ts';
 import { INDEXES } from './schema/migrations.ts';
 
 /** Long enough to read a log of hundreds of millions of entries from a slow disk. */
 const INSPECTION_TIMEOUT_MS = 30 * 60_000;
 
 export function inspectDatabase(database: Database): Promise<string[]> {
-  return database.reading(async (session) => {
+  return database.snapshot(async (session) => {
     await session.run(PATIENCE);
     return [
-      ...(await strayNodes(session)),
-      ...(await wrongTimes(session)),
+      ...(await derivedFaults(session)),
       ...(await missingGuards(session)),
       ...(await missingIndexes(session)),
     ];
   });
 }
 
-async function strayNodes(session: Session): Promise<string[]> {
-  const [row] = await session.run<NodesRow>(NODES);
-  if (row === undefined) return ['the tree has no head'];
-  const counts = { sizes: row.sizes.map(Number), kept: Number(row.kept), ahead: Number(row.ahead) };
-  return treeFaults({ ...counts, firstAhead: row.first }, 0);
-}
-
-/** Queries by time start where `latest` says, so a wrong value hides entries from them. */
-async function wrongTimes(session: Session): Promise<string[]> {
-  const [row] = await session.run<TimesRow>(TIMES);
-  const { wrong, first, is_head_right } = row as TimesRow;
-  const faults: string[] = [];
-  if (wrong > 0n)
-    faults.push(`entries whose column "latest" is wrong: ${wrong}, the first is ${first}`);
-  if (!is_head_right) faults.push('the head\'s "latest" is not the greatest time of the log');
-  return faults;
+/** Reads every segment once. */
+async function derivedFaults(session: Session): Promise<string[]> {
+  const tiles = createTileCheck();
+  // Upkeep makes the last blocks after the entries: those that are missing are no damage.
+  const blocks = createBlockCheck(await allHeads(session), Number.POSITIVE_INFINITY);
+  for await (const segment of segmentsFrom(session, 0)) {
+    tiles.see(segment);
+    for (const due of blocks.see(segment)) {
+      blocks.compare(due, await bucketsOfBlock(session, due.head));
+    }
+  }
+  const stored = await session.run<{ id: bigint; hashes: Uint8Array }>(TILES);
+  const faults = tiles.faults(stored.map(({ id, hashes }) => ({ id: Number(id), hashes })));
+  const [buckets] = await session.run<{ count: bigint }>(BUCKETS);
+  return [...faults, ...blocks.faults(Number(buckets?.count))];
 }
 
 async function missingGuards(session: Session): Promise<string[]> {
@@ -72,28 +71,17 @@ async function missingIndexes(session: Session): Promise<string[]> {
  * The triggers that make the log, the tree and the list of logs append-only, enabled for every session role.
  */
 const GUARDED: readonly (readonly [table: string, trigger: string])[] = [
-  ['log', 'log_altered'],
-  ['log', 'log_deleted'],
-  ['log', 'log_truncated'],
-  ['nodes', 'nodes_changed'],
-  ['nodes', 'nodes_truncated'],
+  ['segments', 'segments_altered'],
+  ['segments', 'segments_inserted'],
+  ['segments', 'segments_deleted'],
+  ['segments', 'segments_truncated'],
+  ['tiles', 'tiles_altered'],
+  ['tiles', 'tiles_deleted'],
+  ['tiles', 'tiles_truncated'],
   ['origins', 'origins_changed'],
   ['origins', 'origins_truncated'],
 ];
 const ALWAYS = 'A';
-
-interface NodesRow {
-  readonly sizes: bigint[];
-  readonly kept: bigint;
-  readonly ahead: bigint;
-  readonly first: string | null;
-}
-
-interface TimesRow {
-  readonly wrong: bigint;
-  readonly first: bigint | null;
-  readonly is_head_right: boolean;
-}
 
 interface GuardRow {
   readonly name: string;
@@ -110,33 +98,12 @@ export const PATIENCE: Statement = {
   text: `SELECT set_config('statement_timeout', '${INSPECTION_TIMEOUT_MS}', true)`,
 };
 
-/** A shift by more than 63 places wraps around, so such levels are compared separately. */
-const NODES: Statement = {
-  name: 'inspect_nodes',
-  silenceMs: INSPECTION_TIMEOUT_MS,
-  text: `SELECT ARRAY(
-        SELECT CASE WHEN h.size >= o.first + ${ORIGIN_SPAN} THEN coalesce((
-            SELECT max(l.sequence) + 1 - o.first FROM log l
-            WHERE l.sequence >= o.first AND l.sequence < o.first + ${ORIGIN_SPAN}), 0)
-          ELSE h.size - o.first END
-        FROM origins o ORDER BY o.first) AS sizes,
-      n.kept, n.ahead, n.first FROM head h CROSS JOIN LATERAL (
-      SELECT count(*) AS kept, count(*) FILTER (WHERE is_ahead) AS ahead,
-        min(level || '/' || index) FILTER (WHERE is_ahead) AS first
-      FROM (SELECT level, index, level > 62 OR index >= (h.size >> level) AS is_ahead
-        FROM nodes) AS every
-    ) n`,
+const BUCKETS: Statement = {
+  name: 'inspect_buckets',
+  text: 'SELECT count(*) AS count FROM buckets',
 };
 
-const TIMES: Statement = {
-  name: 'inspect_times',
-  silenceMs: INSPECTION_TIMEOUT_MS,
-  text: `SELECT count(*) FILTER (WHERE latest IS DISTINCT FROM newest) AS wrong,
-      min(sequence) FILTER (WHERE latest IS DISTINCT FROM newest) AS first,
-      coalesce(max(newest), '-infinity') = (SELECT latest FROM head) AS is_head_right
-    FROM (SELECT sequence, latest, max(timestamp) OVER (ORDER BY sequence) AS newest
-      FROM log) AS every`,
-};
+const TILES: Statement = { name: 'inspect_tiles', text: 'SELECT id, hashes FROM tiles' };
 
 const GUARDS: Statement = {
   name: 'inspect_guards',

@@ -10,9 +10,8 @@ import type { OperatorStore } from '../port/store.ts';
 import type { Row } from '../tables/table.ts';
 import { endedActor } from './calls/actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { enqueueFrom, entryValues } from './log/entries.ts';
+import { enqueueFrom, ROW_VALUES, rowValues } from './log/entries.ts';
 import { FREEZES } from './rows.ts';
-import { ENTRY_COLUMNS } from './schema/log.ts';
 
 export function createOperators(database: Database, now: () => Date): OperatorStore {
   return {
@@ -30,7 +29,7 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
         const ended = await endedActor(session, actor, at);
         if (ended) return ended;
         await session.run(HOLD_FREEZES);
-        const values = [...entryValues(entry), what, target, at];
+        const values = [...rowValues([entry]), what, target, at];
         const [row] = await session.run<{ in_force: boolean }>(UNFREEZE, values);
         return row?.in_force ?? false;
       }),
@@ -54,7 +53,7 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
   };
 }
 
-const FIRST = ENTRY_COLUMNS.length + 1;
+const FIRST = ROW_VALUES + 1;
 
 /** Freezes in the current transaction. */
 export async function runFreeze(
@@ -63,7 +62,7 @@ export async function runFreeze(
   entry: EntryRecord,
 ): Promise<void> {
   await session.run(HOLD_FREEZES);
-  await session.run(FREEZE, [...entryValues(entry), FREEZES.rows([freeze])]);
+  await session.run(FREEZE, [...rowValues([entry]), FREEZES.rows([freeze])]);
 }
 
 /**

@@ -18,7 +18,7 @@ import {
 import type { Row } from '../tables/table.ts';
 import { JOIN_GATE } from './calls/actor.ts';
 import type { Database, Statement } from './connection.ts';
-import { enqueue, enqueueFrom, entryValues } from './log/entries.ts';
+import { enqueue, enqueueFrom, ROW_VALUES, rowValues } from './log/entries.ts';
 import {
   ACCOUNTS,
   BUDGETS,
@@ -28,7 +28,6 @@ import {
   TOKENS,
   timeOf,
 } from './rows.ts';
-import { ENTRY_COLUMNS } from './schema/log.ts';
 import { insertChild } from './tokens.ts';
 
 export function createSignIn(database: Database): SignInStore {
@@ -111,7 +110,7 @@ function consentsIn(database: Database): ConsentMethods {
     async insertConsent(consent, token, entry) {
       const budget = newBudget(token);
       await database.write(INSERT_CONSENT, [
-        ...entryValues(entry),
+        ...rowValues([entry]),
         TOKENS.rows([token]),
         BUDGETS.rows(budget ? [budget] : []),
         CONSENTS.rows([consent]),
@@ -171,7 +170,7 @@ function replacement<Kept>({ name, list }: PostgresTable<Kept>, key: string): st
     FROM jsonb_populate_recordset(NULL::${name}, $1::jsonb) new WHERE t.${key} = new.${key}`;
 }
 
-const FIRST = ENTRY_COLUMNS.length + 1;
+const FIRST = ROW_VALUES + 1;
 
 /** A number that no other program locks in this database. */
 const PERSON = 0x77_72_73_69;

@@ -31,8 +31,11 @@ import { inspectDatabase } from './inspect.ts';
 import { createCheckpoints } from './log/checkpoints.ts';
 import { createAppend } from './log/entries.ts';
 import { erase, erasures } from './log/erase.ts';
-import { createLog } from './log/log.ts';
+import { createLog, type LogParts } from './log/log.ts';
+import { createRepeats } from './log/repeats.ts';
 import { type Sequencer, startSequencer } from './log/sequencer.ts';
+import { createSight } from './log/sight.ts';
+import { createUpkeep } from './log/upkeep.ts';
 import { createOperators } from './operators.ts';
 import { type PostgresOptions, readAddress, settingsOf } from './options.ts';
 import { createPasskeys } from './passkeys.ts';
@@ -44,8 +47,8 @@ import { createTokens } from './tokens.ts';
 
 export type { PostgresOptions } from './options.ts';
 
-/** One for the sequencer, one for queries that wait for it and for the clock. */
-const BACKGROUND_POOL_SIZE = 2;
+/** One for the sequencer, one for queries that wait for it and for the clock, one for upkeep of the index. */
+const BACKGROUND_POOL_SIZE = 3;
 
 /** In milliseconds: how often a server is asked which copy it is, beside each new connection. */
 const LOOK_MS = 5_000;
@@ -65,10 +68,12 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     await refuseOtherSession(background, settings);
     const logId = await migrate(background, settings);
     const clock = await startClock(background, settings);
-    const sequencer = startSequencer(background, settings);
-    const { resolveTimeoutMs } = settings;
-    const operations = operationsOf(requests, sequencer, { now: clock.now, resolveTimeoutMs });
-    const { platform } = settings;
+    const sight = createSight();
+    const upkeep = createUpkeep(background, settings, sight.damaged);
+    const sequencer = startSequencer(background, settings, upkeep.nudge);
+    const { platform, resolveTimeoutMs } = settings;
+    const log = { sequencer, sight, upkeep };
+    const operations = operationsOf(requests, log, { now: clock.now, resolveTimeoutMs });
     // Other queries report a database that does not answer.
     const looks = platform.every(LOOK_MS, () => void background.look().catch(() => undefined));
     looks.unref();
@@ -78,6 +83,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       clock.stop();
       platform.cancel(looks);
       await sequencer.stop();
+      await upkeep.stop();
       await Promise.all([requests.close(), background.close()]);
     }
     let closing: Promise<void> | undefined;
@@ -102,15 +108,18 @@ type Operations = Omit<Store, 'logId' | 'now' | 'backlog' | 'onOtherCopy' | 'clo
 
 function operationsOf(
   database: Database,
-  sequencer: Sequencer,
+  log: LogParts,
   { now, resolveTimeoutMs }: { now: () => Date; resolveTimeoutMs: number },
 ): Operations {
+  const { sequencer, sight } = log;
+  const { sequence } = sequencer;
+  const repeats = createRepeats({ database, sight, sequence, resolveTimeoutMs });
   const admit = createAdmission(database, resolveTimeoutMs);
-  const append = createAppend(database, resolveTimeoutMs);
-  const appendOverrun = createOverrunAppend(database, resolveTimeoutMs);
+  const append = createAppend(database, repeats);
+  const appendOverrun = createOverrunAppend(database, repeats);
   return {
     ...createTokens(database),
-    ...createIntents(database, now),
+    ...createIntents(database, now, sight),
     ...createCompositions(database, resolveTimeoutMs),
     ...createApprovals(database),
     ...createApprovalLists(database),
@@ -123,15 +132,17 @@ function operationsOf(
     ...createConnected(database),
     ...createRows(database),
     takePermits: createPermits(database),
-    ...createLog(database, sequencer),
-    erase: (policy) => erase(database, policy),
+    ...createLog(database, log),
+    erase: (policy) => erase(database, sight, policy),
     erasures: () => erasures(database),
     ...createCheckpoints(database),
     load: createLoad(database, now),
-    append: (entries, bindings = [], overrun = undefined) =>
-      overrun ? appendOverrun({ entries, bindings }, overrun) : append({ entries, bindings }),
+    append: (entries, bindings = [], overrun = undefined, isRepeat = false) =>
+      overrun
+        ? appendOverrun({ entries, bindings }, overrun, isRepeat)
+        : append({ entries, bindings }, isRepeat),
     settle: createSettlement(database, resolveTimeoutMs),
-    sequence: sequencer.sequence,
+    sequence,
     inspect: () => inspectDatabase(database),
     readLedger: createLedgerReader(database),
     async admit(request) {

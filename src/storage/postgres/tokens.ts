@@ -15,10 +15,9 @@ import type { Row } from '../tables/table.ts';
 import { createSharing } from './batch.ts';
 import { judgedActor } from './calls/actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { enqueue, enqueueAllFrom, enqueueFrom, entryColumns, entryValues } from './log/entries.ts';
+import { enqueue, enqueueFrom, ROW_VALUES, rowValues } from './log/entries.ts';
 import { BUDGETS, chargeOf, fixedOf, linkOf, sealOf, TOKENS } from './rows.ts';
 import { GATE } from './schema/functions.ts';
-import { ENTRY_COLUMNS } from './schema/log.ts';
 
 type ChildAnswer = Awaited<ReturnType<TokenStore['insertChild']>>;
 
@@ -91,7 +90,7 @@ interface Issued {
 async function insertRoots(database: Database, issued: readonly Issued[]): Promise<undefined[]> {
   const tokens = issued.map(({ token }) => token);
   await database.write(INSERT_ROOTS, [
-    ...entryColumns(issued.map(({ entry }) => entry)),
+    ...rowValues(issued.map(({ entry }) => entry)),
     TOKENS.rows(tokens),
     BUDGETS.rows(tokens.flatMap((token) => newBudget(token) ?? [])),
   ]);
@@ -106,7 +105,7 @@ export async function insertChild(
 ): Promise<ChildAnswer> {
   const budget = newBudget(token);
   const [row] = await run<{ answer: ChildAnswer }>(INSERT_CHILD, [
-    ...entryValues(entry),
+    ...rowValues([entry]),
     TOKENS.rows([token]),
     BUDGETS.rows(budget ? [budget] : []),
     bounds.now,
@@ -139,7 +138,7 @@ async function revoke(
   return { wasAlive: before.is_alive, revoked_at: token.revoked_at };
 }
 
-const FIRST = ENTRY_COLUMNS.length + 1;
+const FIRST = ROW_VALUES + 1;
 const UNREVOKED_ROOTS: Statement = {
   name: 'unrevoked_roots',
   text: `SELECT token_id FROM tokens
@@ -164,7 +163,7 @@ export const OLDER_ROOTS: Statement = {
 const INSERT_ROOTS: Statement = {
   name: 'insert_roots',
   text: `WITH token AS (${TOKENS.insert(FIRST)}), budget AS (${BUDGETS.insert(FIRST + 1)})
-    ${enqueueAllFrom(1, '')}`,
+    ${enqueueFrom(1, '')}`,
 };
 
 const CLAIMED = "step WHERE answer = 'inserted'";

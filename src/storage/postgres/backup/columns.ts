@@ -55,11 +55,9 @@ const EXACT_JSON: ReadonlySet<string> = new Set([
   'intents.composing',
 ]);
 
-/** Parents before children, entries by their places; the rest by its primary key. */
+/** Parents before children; the rest by its primary key. */
 const ORDERS: Readonly<Record<string, string>> = {
   origins: 'r.first',
-  log: 'r.sequence',
-  queue: 'r.id',
   checkpoints: 'r.sequence',
   tokens: 'r.depth, r.token_id',
   approvals: 'r.approval_request_id, r.place',
@@ -67,14 +65,10 @@ const ORDERS: Readonly<Record<string, string>> = {
   steps: 'r.place',
 };
 
-/** An entry that was queued again after a lost answer already has a place. */
-const UNPLACED = 'NOT EXISTS (SELECT FROM log l WHERE l.entry_id = r.entry_id)';
-
 export function readingOf({ name, columns }: CopiedTable): string {
   const list = columns.map((column) => `${readExpression(name, column)} AS "${column.name}"`);
   const order = ORDERS[name];
-  const from = name === 'queue' ? `${name} r WHERE ${UNPLACED}` : `${name} r`;
-  return `SELECT ${list.join(', ')} FROM ${from}${order ? ` ORDER BY ${order}` : ''}`;
+  return `SELECT ${list.join(', ')} FROM ${name} r${order ? ` ORDER BY ${order}` : ''}`;
 }
 
 function readExpression(table: string, { name, kind }: CopiedColumn): string {

@@ -4,13 +4,28 @@
  * @module
  */
 
+import type { StoredEntry } from '../../../domain/log/entry.ts';
 import type { Loader } from '../../backup/backup.ts';
 import type { BackupHeader } from '../../backup/file.ts';
 import { CopyFault } from '../../backup/log-check.ts';
-import { type CopiedRow, type CopiedTable, TOKENS } from '../../backup/tables.ts';
+import {
+  type CopiedKind,
+  type CopiedRow,
+  type CopiedTable,
+  type CopiedValue,
+  TOKENS,
+} from '../../backup/tables.ts';
+import type { TreeHead } from '../../port/store.ts';
 import { openDatabase, type Session } from '../connection.ts';
+import { insertPlaced } from '../log/placed.ts';
 import { settingsOf } from '../options.ts';
-import { lockMigrations, makeStore, runSteps, SCHEMA_VERSION } from '../schema/migrations.ts';
+import {
+  lockMigrations,
+  makeStore,
+  runSteps,
+  SCHEMA_VERSION,
+  SEGMENTED,
+} from '../schema/migrations.ts';
 import { writingOf } from './columns.ts';
 
 /** A step over a large table takes minutes. */
@@ -27,11 +42,12 @@ export async function loadPostgres<Result>(
       const session = patient(given);
       await lockMigrations(session);
       let version = SCHEMA_VERSION;
-      const result = await work(async ({ schema, log_id, row_seal }) => {
+      const result = await work(async (header) => {
+        const { schema, log_id, row_seal } = header;
         version = schema.postgres;
         await makeStore(session, version, log_id);
         await session.run({ name: '', text: 'UPDATE meta SET row_seal = $1' }, [row_seal]);
-        return loaderOn(session);
+        return loaderOn(session, header);
       });
       for (const table of ['deliveries', 'steps']) await session.run(countOn(table));
       await runSteps(session, version, SCHEMA_VERSION);
@@ -51,14 +67,41 @@ function patient(session: Session): Session {
   };
 }
 
-function loaderOn(session: Session): Loader {
-  let latest: number | undefined;
+/** A later step moves the entries of an earlier version. */
+function loaderOn(session: Session, { schema }: BackupHeader): Loader {
+  const log = schema.postgres >= SEGMENTED ? segmentLoader(session) : rowLoader(session);
   return {
+    ...log,
     async insert(table, rows) {
       await insertRows(session, table, rows);
       if (table.name === TOKENS.name) await insertFamilies(session, table, rows);
     },
-    async insertEntries(entries, table, nodes) {
+  };
+}
+
+type LogLoader = Pick<Loader, 'insertEntries' | 'setHead'>;
+
+function segmentLoader(session: Session): LogLoader {
+  let tree: TreeHead = { first: 0, size: 0, peaks: [] };
+  return {
+    async insertEntries(rows, table) {
+      tree = await insertPlaced(
+        session,
+        tree,
+        rows.map((row) => entryFrom(table, row)),
+      );
+    },
+    async setHead({ place, peaks }) {
+      await session.run(HEAD, [place, [...peaks]]);
+    },
+  };
+}
+
+/** The form of the log before segments. The step that moves it needs no nodes of the tree. */
+function rowLoader(session: Session): LogLoader {
+  let latest: number | undefined;
+  return {
+    async insertEntries(entries, table) {
       const time = table.columns.findIndex(({ name }) => name === 'timestamp');
       const extended = entries.map((row) => {
         latest = Math.max(latest ?? Number.MIN_SAFE_INTEGER, row[time] as number);
@@ -67,16 +110,23 @@ function loaderOn(session: Session): Loader {
       const { taken, text } = writingOf(table, [{ name: 'latest', kind: 'time' }]);
       const places = [...taken, table.columns.length];
       await session.run({ name: '', text }, parametersOf(extended, places));
-      await session.run(NODES, [
-        nodes.map(({ level }) => level),
-        nodes.map(({ index }) => index),
-        nodes.map(({ hash }) => hash),
-      ]);
     },
-    async setHead({ place, peaks, latest: last }) {
-      await session.run(HEAD, [place, [...peaks], last ?? null]);
+    async setHead({ place, peaks }) {
+      await session.run(HEAD, [place, [...peaks]]);
     },
   };
+}
+
+/** An entry from the columns of a backup. */
+function entryFrom({ columns }: CopiedTable, row: CopiedRow): StoredEntry {
+  const values = columns.map(({ name, kind }, index) => [name, fieldOf(kind, row[index])]);
+  return Object.fromEntries(values);
+}
+
+function fieldOf(kind: CopiedKind, value: CopiedValue | undefined): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (kind === 'time') return new Date(Number(value));
+  return kind === 'bytes' ? new Uint8Array(Buffer.from(String(value), 'base64')) : value;
 }
 
 async function insertRows(
@@ -108,21 +158,12 @@ function parametersOf(rows: readonly CopiedRow[], places: readonly number[]): un
   );
 }
 
-const NODES = {
-  name: '',
-  text: 'INSERT INTO nodes (level, index, hash) SELECT * FROM unnest($1::integer[], $2::bigint[], $3::bytea[])',
-};
-
 const FAMILIES = {
   name: '',
   text: 'INSERT INTO families (token_id, children) SELECT * FROM unnest($1::text[], $2::integer[])',
 };
 
-const HEAD = {
-  name: '',
-  text: `UPDATE head SET size = $1, peaks = $2,
-    latest = coalesce(to_timestamp($3::bigint / 1000.0), '-infinity')`,
-};
+const HEAD = { name: '', text: 'UPDATE head SET size = $1, peaks = $2' };
 
 /** The next row gets the number after the greatest one. */
 function countOn(table: string) {

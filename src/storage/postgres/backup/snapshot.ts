@@ -7,15 +7,25 @@
  * @module
  */
 
+import type { StoredEntry } from '../../../domain/log/entry.ts';
 import {
   checkedStoreRow,
   type Snapshot,
   type StoreRow,
   snapshotFacts,
 } from '../../backup/backup.ts';
-import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
+import {
+  type CopiedColumn,
+  type CopiedRow,
+  type CopiedTable,
+  type CopiedValue,
+  LOG,
+  QUEUE,
+} from '../../backup/tables.ts';
+import { entriesOf, type Segment } from '../../log/segment.ts';
 import { openDatabase, type Session } from '../connection.ts';
-import { type HeadRow, headOf } from '../log/sequencer.ts';
+import { type HeadRow, headOf } from '../log/placed.ts';
+import { type SegmentRow, segmentOf, segmentsFrom } from '../log/segments.ts';
 import { settingsOf } from '../options.ts';
 import { migrate } from '../schema/migrations.ts';
 import { readingOf } from './columns.ts';
@@ -71,21 +81,61 @@ async function snapshotOn(session: Session): Promise<Omit<Snapshot, 'close'>> {
   return {
     kind: 'postgres',
     ...snapshotFacts(row, headOf(row)),
-    async *rows(table) {
-      const count = LARGE_TABLES.has(table.name) ? LARGE_SLICE_ROWS : SLICE_ROWS;
-      const fetch = { name: '', text: `FETCH ${count} FROM copied`, silenceMs: SILENCE_MS };
-      await session.run({
-        name: '',
-        text: `DECLARE copied NO SCROLL CURSOR FOR ${readingOf(table)}`,
-      });
-      for (;;) {
-        const slice = await session.run<Record<string, unknown>>(fetch);
-        if (slice.length > 0) yield slice.map((read) => rowOf(table, read));
-        if (slice.length < count) break;
-      }
-      await session.run({ name: '', text: 'CLOSE copied' });
+    rows: (table) => {
+      if (table.name === LOG.name) return entryRows(table, segmentsFrom(session, 0));
+      if (table.name === QUEUE.name) return entryRows(table, queued(session));
+      return tableRows(session, table);
     },
   };
+}
+
+async function* tableRows(session: Session, table: CopiedTable): AsyncGenerator<CopiedRow[]> {
+  const count = LARGE_TABLES.has(table.name) ? LARGE_SLICE_ROWS : SLICE_ROWS;
+  const fetch = { name: '', text: `FETCH ${count} FROM copied`, silenceMs: SILENCE_MS };
+  await session.run({
+    name: '',
+    text: `DECLARE copied NO SCROLL CURSOR FOR ${readingOf(table)}`,
+  });
+  for (;;) {
+    const slice = await session.run<Record<string, unknown>>(fetch);
+    if (slice.length > 0) yield slice.map((read) => rowOf(table, read));
+    if (slice.length < count) break;
+  }
+  await session.run({ name: '', text: 'CLOSE copied' });
+}
+
+async function* entryRows(
+  table: CopiedTable,
+  segments: AsyncIterable<Segment>,
+): AsyncGenerator<CopiedRow[]> {
+  for await (const segment of segments) {
+    yield entriesOf(segment).map((entry) => entryRow(table, entry));
+  }
+}
+
+/** The rows of the queue, in the order in which their entries get places. */
+async function* queued(session: Session): AsyncGenerator<Segment> {
+  for (let after = 0n; ; ) {
+    const [row] = await session.run<SegmentRow & { id: bigint }>(NEXT_QUEUED, [after]);
+    if (!row) return;
+    yield segmentOf({ ...row, first: 0n });
+    after = row.id;
+  }
+}
+
+const NEXT_QUEUED = {
+  name: 'backup_queued',
+  text: `SELECT id, count, hashes, leaves, personal FROM queue WHERE id > $1 ORDER BY id LIMIT 1`,
+};
+
+function entryRow({ columns }: CopiedTable, entry: StoredEntry): CopiedRow {
+  const read: Record<string, unknown> = { ...entry };
+  return columns.map(({ name }) => {
+    const value = read[name];
+    if (value instanceof Date) return value.getTime();
+    if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+    return (value as CopiedValue | undefined) ?? null;
+  });
 }
 
 const ISOLATION = {

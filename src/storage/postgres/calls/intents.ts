@@ -7,8 +7,10 @@
 import type { InvocationStore } from '../../port/invocation-store.ts';
 import type { Row } from '../../tables/table.ts';
 import type { Database, Session, Statement } from '../connection.ts';
+import { shareIndex } from '../log/blocks.ts';
 import { enqueue } from '../log/entries.ts';
 import { eraseLate } from '../log/erase.ts';
+import type { LogSight } from '../log/sight.ts';
 import { intentOf } from '../rows.ts';
 import { endedActor } from './actor.ts';
 import { insertOverrun } from './overruns.ts';
@@ -26,7 +28,7 @@ type Intents = Pick<
   | 'forgetKeys'
 >;
 
-export function createIntents(database: Database, now: () => Date): Intents {
+export function createIntents(database: Database, now: () => Date, sight: LogSight): Intents {
   return {
     renewLeases: (operationId, until) =>
       database.transaction((session) => renew(session, operationId, until)),
@@ -65,6 +67,8 @@ export function createIntents(database: Database, now: () => Date): Intents {
 
     reconcile: (invocationId, refund, entry, { actor, overrun } = {}) =>
       database.transaction(async (session) => {
+        // Before the intent, as erasure does.
+        await shareIndex(session);
         const ended = await endedActor(session, actor, now());
         if (ended) return ended;
         const [row] = await session.run<Row>(TO_RECONCILE, [invocationId]);
@@ -74,7 +78,7 @@ export function createIntents(database: Database, now: () => Date): Intents {
         await session.run(RECONCILED, [intent.operation_id, now(), refund]);
         await enqueue(session, entry(intent));
         if (overrun) await insertOverrun(session, overrun);
-        await eraseLate(session, intent.operation_id);
+        await eraseLate(session, sight, intent.operation_id);
         return intent;
       }),
   };

@@ -8,6 +8,7 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
+import { readableIn } from '../../log/segment.ts';
 import {
   type Debt,
   freezeKey,
@@ -22,7 +23,7 @@ import { REQUEST_COLUMNS } from '../approvals.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { LIST_IDENTITIES } from '../identities.ts';
 import { PATIENCE } from '../inspect.ts';
-import { SCAN } from '../log/log.ts';
+import { type SegmentRow, segmentOf, segmentsFrom } from '../log/segments.ts';
 import { passkeyOf } from '../passkeys.ts';
 import {
   approvalOf,
@@ -32,23 +33,24 @@ import {
   GRANTS,
   IDENTITIES,
   PASSKEYS,
-  storedEntryOf,
   timeOf,
   tokenOf,
 } from '../rows.ts';
-import { ENTRY_COLUMNS } from '../schema/log.ts';
 
 /** Rows held at once. */
 const PAGE = 500;
+
+/** Rows of the queue held at once: one has all entries of a statement. */
+const QUEUE_PAGE = 16;
 
 export function createLedgerReader(database: Database): LedgerStore['readLedger'] {
   return (from, see) =>
     database.reading(async (session) => {
       await session.run(ONE_SNAPSHOT);
       await session.run(PATIENCE);
-      await readEntries(session, from, see);
-      await readErased(session, see);
+      const old = await readEntries(session, from, see);
       await readCalls(session, see);
+      for (const operationId of old) see.oldKey(operationId);
       await readRows(session, see);
     });
 }
@@ -81,39 +83,64 @@ async function readCalls(session: Session, see: LedgerSight): Promise<void> {
     see.openCall({ ...call, grant_id: call.grant_id ?? undefined });
   }
   for (const call of await session.run<UnknownCall>(UNKNOWN)) see.unknownCall(call);
-  const old = await session.run<{ operation_id: string }>(OLD_KEYS);
-  for (const { operation_id } of old) see.oldKey(operation_id);
 }
 
-async function readEntries(session: Session, from: number, see: LedgerSight): Promise<void> {
-  for (let next = from; ; ) {
-    const page = (await session.run<Row>(SCAN, [next, PAGE])).map(storedEntryOf);
-    for (const entry of page) see.entry(entry);
-    const last = page.at(-1);
-    if (last) next = last.sequence + 1;
-    if (!last || page.length < PAGE) break;
+/** Shows the entries. Returns the operations of keys whose entries are in an ended log. */
+async function readEntries(session: Session, from: number, see: LedgerSight): Promise<string[]> {
+  const keys = await session.run<KeyRow>(KEYS);
+  const ofKeys = new Map(keys.map(({ entry_id, operation_id }) => [entry_id, operation_id]));
+  const [{ first } = { first: 0n }] = await session.run<{ first: bigint }>(CURRENT);
+  const old: string[] = [];
+  const erased = createErased(session);
+  // The check of the log reports damaged segments.
+  for await (const segment of segmentsFrom(session, 0)) {
+    const entries = readableIn(segment);
+    for (const entry of entries) {
+      if (entry.sequence >= from) see.entry(entry);
+      const operationId = ofKeys.get(entry.entry_id);
+      if (operationId !== undefined && entry.sequence < first) old.push(operationId);
+    }
+    await erased.add(entries.filter(({ leaf }) => !leaf));
   }
-  for await (const row of pagesOf(session, WAITING, 'id')) see.entry(waitingOf(row));
+  for await (const row of pagesOf(session, WAITING, 'id', QUEUE_PAGE)) {
+    // They have no places yet, and no comparison needs one.
+    const segment = segmentOf({ ...(row as unknown as SegmentRow), first: 0n });
+    for (const entry of readableIn(segment)) see.entry({ ...entry, sequence: Number.NaN });
+  }
+  see.erased(erased.result());
+  return old;
 }
 
-/** It has no place yet, and no comparison needs one. */
-function waitingOf({ id, ...row }: Row): StoredEntry {
-  return { ...storedEntryOf(row), sequence: Number.NaN };
+/** Counts entries without contents, and what the tokens spent by them. */
+function createErased(session: Session) {
+  let entries = 0;
+  const spent = new Map<string, bigint>();
+  return {
+    async add(erased: readonly StoredEntry[]): Promise<void> {
+      if (erased.length === 0) return;
+      entries += erased.length;
+      const ids = erased.map(({ entry_id }) => entry_id);
+      const rows = await session.run<{ token_id: string; amount: bigint }>(ERASED_SPENT, [ids]);
+      for (const { token_id, amount } of rows) {
+        spent.set(token_id, (spent.get(token_id) ?? 0n) + amount);
+      }
+    },
+    result: () => ({
+      entries,
+      spent: [...spent].map(([token_id, amount]) => ({ token_id, amount })),
+    }),
+  };
 }
 
-async function readErased(session: Session, see: LedgerSight): Promise<void> {
-  const [row] = await session.run<{ entries: bigint }>(ERASED);
-  const entries = Number(row?.entries ?? 0);
-  const spent =
-    entries === 0 ? [] : await session.run<{ token_id: string; amount: bigint }>(ERASED_SPENT);
-  see.erased({ entries, spent });
-}
-
-async function* pagesOf(session: Session, statement: Statement, key: string): AsyncGenerator<Row> {
+async function* pagesOf(
+  session: Session,
+  statement: Statement,
+  ...[key, limit = PAGE]: [key: string, limit?: number]
+): AsyncGenerator<Row> {
   for (let after: unknown = key === 'id' ? 0 : ''; ; ) {
-    const page = await session.run<Row>(statement, [after, PAGE]);
+    const page = await session.run<Row>(statement, [after, limit]);
     yield* page;
-    if (page.length < PAGE) return;
+    if (page.length < limit) return;
     after = page.at(-1)?.[key];
   }
 }
@@ -129,6 +156,11 @@ function tokenStateOf(row: Row) {
   };
 }
 
+interface KeyRow {
+  readonly operation_id: string;
+  readonly entry_id: string;
+}
+
 interface OpenRow extends Omit<OpenCall, 'grant_id'> {
   readonly grant_id: string | null;
 }
@@ -140,21 +172,28 @@ const ONE_SNAPSHOT: Statement = {
   text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
 };
 
+/** Entries of the queue, in the form of a segment. */
 const WAITING: Statement = {
   name: 'ledger_waiting',
-  text: `SELECT id, ${ENTRY_COLUMNS.join(', ')} FROM queue WHERE id > $1 ORDER BY id LIMIT $2`,
-};
-
-const ERASED: Statement = {
-  name: 'ledger_erased',
-  text: 'SELECT count(*) AS entries FROM log WHERE leaf IS NULL',
+  text: `SELECT id, count, hashes, leaves, personal FROM queue WHERE id > $1 ORDER BY id LIMIT $2`,
 };
 
 const ERASED_SPENT: Statement = {
   name: 'ledger_erased_spent',
-  text: `SELECT i.token_id, sum(i.consumed)::bigint AS amount
-    FROM intents i JOIN log l ON l.entry_id = i.entry_id
-    WHERE l.leaf IS NULL AND i.consumed > 0 GROUP BY i.token_id`,
+  text: `SELECT token_id, sum(consumed)::bigint AS amount FROM intents
+    WHERE entry_id = ANY ($1::text[]) AND consumed > 0 GROUP BY token_id`,
+};
+
+const CURRENT: Statement = {
+  name: 'ledger_current',
+  text: 'SELECT coalesce(max(first), 0) AS first FROM origins',
+};
+
+/** Only where a log has ended. */
+const KEYS: Statement = {
+  name: 'ledger_keys',
+  text: `SELECT k.operation_id, i.entry_id FROM idempotency k JOIN intents i USING (operation_id)
+    WHERE i.entry_id IS NOT NULL AND (SELECT max(first) FROM origins) > 0`,
 };
 
 const OPEN: Statement = {
@@ -168,13 +207,6 @@ const UNKNOWN: Statement = {
   text: `SELECT operation_id, invocation_id, token_id, currency, coalesce(amount, 0)::bigint AS amount,
       consumed::bigint AS consumed FROM intents
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL`,
-};
-
-const OLD_KEYS: Statement = {
-  name: 'ledger_old_keys',
-  text: `SELECT k.operation_id FROM idempotency k JOIN intents i USING (operation_id)
-      JOIN log l ON l.entry_id = i.entry_id
-    WHERE l.sequence < (SELECT max(first) FROM origins)`,
 };
 
 const READ_TOKENS: Statement = {

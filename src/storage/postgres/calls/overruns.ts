@@ -9,10 +9,10 @@
 import { minorMax } from '../../../domain/values/money.ts';
 import type { Overrun } from '../../port/invocation-store.ts';
 import type { Database, Session, Statement } from '../connection.ts';
-import { type Appended, appendIn, untilPlaced } from '../log/entries.ts';
+import { type Appended, appendIn } from '../log/entries.ts';
+import type { Repeats } from '../log/repeats.ts';
 import { runFreeze } from '../operators.ts';
 import { DEBTS } from '../rows.ts';
-import { resolved } from './resolve.ts';
 
 export async function insertOverrun(
   session: Session,
@@ -28,17 +28,17 @@ export async function insertOverrun(
 /** Appends entries with their overruns. Once: when the entries exist, so do the overruns. */
 export function createOverrunAppend(
   database: Database,
-  resolveTimeoutMs: number,
-): (appended: Appended, overrun: Overrun) => Promise<void> {
-  return (appended, overrun) => {
-    const attempt = () =>
-      untilPlaced(() =>
-        database.transaction(async (session) => {
-          const added = await appendIn(session, appended);
-          if (added > 0) await insertOverrun(session, overrun);
-        }),
-      );
-    return resolved(database.platform, resolveTimeoutMs, attempt, attempt);
+  repeats: Repeats,
+): (appended: Appended, overrun: Overrun, isRepeat: boolean) => Promise<void> {
+  return async ({ entries, bindings }, overrun, isRepeat) => {
+    const added = isRepeat ? await repeats.unstored(entries) : entries;
+    if (added.length === 0 && entries.length > 0) return;
+    await repeats.attempt(added, (batch) =>
+      database.transaction(async (session) => {
+        const isFirst = await appendIn(session, { entries: added, bindings }, batch);
+        if (isFirst) await insertOverrun(session, overrun);
+      }),
+    );
   };
 }
 

@@ -11,7 +11,7 @@ import type { InvocationStore, Overrun, Settlement } from '../../port/invocation
 import type { Row } from '../../tables/table.ts';
 import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
 import type { Database, Session, Statement } from '../connection.ts';
-import { enqueueAllFrom, entryColumns } from '../log/entries.ts';
+import { enqueueSomeFrom, someValues } from '../log/entries.ts';
 import { BINDINGS, column } from '../rows.ts';
 import { insertOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
@@ -79,7 +79,7 @@ function settleValues(settlements: readonly Settlement[], patienceMs?: number): 
     JSON.stringify(settlements.map(settlementRow)),
     column(settlements, ({ answer }) => answer),
     patienceMs,
-    ...entryColumns(settlements.map(({ entry }) => entry)),
+    ...someValues(settlements.map(({ entry }) => entry)),
   ];
 }
 
@@ -106,7 +106,7 @@ const SETTLE: Statement = {
   text: `WITH step AS MATERIALIZED (
       SELECT o_place, o_verdict AS verdict FROM writ_settle($1, $2, $3)
     ), entry AS (
-      ${enqueueAllFrom(4, "JOIN step ON o_place = place WHERE verdict = 'settled'")}
+      ${enqueueSomeFrom(4, "JOIN step ON o_place = e.place WHERE verdict = 'settled'")}
     )
     SELECT verdict FROM step ORDER BY o_place`,
 };

@@ -1,81 +1,112 @@
 /**
  * Queues entries for the log: alone, or in the statement of the transition they record.
  *
+ * One row of the queue has all entries of a statement, as lines, so that the database joins rows into segments
+ * without a trip of the bytes through the process.
+ *
  * @module
  */
 
 import type { EntryRecord } from '../../../domain/log/entry.ts';
-import { equalBytes } from '../../../domain/wire/hash.ts';
+import { refuseUnstorable, type Segment, segmentsOf } from '../../log/segment.ts';
 import type { BindingRecord } from '../../port/records.ts';
-import { OutcomeUnknown } from '../../port/store.ts';
 import { createBatcher } from '../batch.ts';
-import { resolved } from '../calls/resolve.ts';
 import type { Database, Session, Statement } from '../connection.ts';
-import { isDuplicate, isStoreFailure } from '../failure.ts';
-import { BINDINGS, column } from '../rows.ts';
-import { ENTRY_COLUMNS } from '../schema/log.ts';
+import { isStoreFailure } from '../failure.ts';
+import { BINDINGS } from '../rows.ts';
+import type { Repeats } from './repeats.ts';
 
 /** Calls whose entries share one commit. Entries are small; the bound limits the statement's size. */
 const APPEND_BATCH = { sizeMax: 128, tripsMax: 4 };
 
-/** A retry sees entries that got their place during the last try; a whole batch gets its places at once. */
-const PLACING_TRIES = 5;
+/** In bytes of leaves and personal fields: a row of the queue becomes one segment. */
+const ROW_BYTES_MAX = 262_144;
 
-const TYPES: Readonly<Record<string, string>> = {
-  timestamp: 'timestamptz',
-  retain_until: 'timestamptz',
-  leaf: 'bytea',
-  personal: 'bytea',
-  leaf_hash: 'bytea',
-};
+const QUEUE_COLUMNS = 'count, hashes, leaves, personal, retained';
 
-const typeOf = (name: string): string => TYPES[name] ?? 'text';
+/** The number of parameters of `enqueueFrom`. */
+export const ROW_VALUES = 5;
 
-const NAMES = ENTRY_COLUMNS.join(', ');
-
-/** Inserts the entry whose values begin at this parameter, for every row that `from` selects. */
+/** Inserts the row whose values begin at this parameter, for every row that `from` selects. */
 export function enqueueFrom(first: number, from: string): string {
-  const values = ENTRY_COLUMNS.map((name, place) => `$${first + place}::${typeOf(name)}`);
-  return `INSERT INTO queue (${NAMES}) SELECT ${values.join(', ')} ${from}`;
+  const types = ['integer', 'bytea', 'bytea', 'bytea', 'timestamptz[]'];
+  const values = types.map((type, place) => `$${first + place}::${type}`);
+  return `INSERT INTO queue (${QUEUE_COLUMNS}) SELECT ${values.join(', ')} ${from}`;
 }
 
-/** Inserts those entries, of the columns that begin at this parameter, that `on` joins and selects. */
-export function enqueueAllFrom(first: number, on: string): string {
-  return `INSERT INTO queue (${NAMES}) SELECT ${NAMES} FROM ${entriesAt(first)} ${on} ORDER BY place`;
+/** All entries in one row. */
+export function rowValues(entries: readonly EntryRecord[]): unknown[] {
+  for (const entry of entries) refuseUnstorable(entry);
+  const [row] = segmentsOf(0, entries, Number.POSITIVE_INFINITY);
+  const { count, hashes, leaves, personal } = row as Segment;
+  return [count, hashes, leaves, personal, retainedIn(entries)];
 }
 
-function entriesAt(first: number): string {
-  const arrays = ENTRY_COLUMNS.map((name, place) => `$${first + place}::${typeOf(name)}[]`);
-  return `unnest(${arrays.join(', ')}) WITH ORDINALITY AS e (${NAMES}, place)`;
+/** Null where no entry states a retention, as hardly any does. */
+function retainedIn(entries: readonly EntryRecord[]): (Date | null)[] | null {
+  if (entries.every(({ retain_until }) => retain_until === undefined)) return null;
+  return entries.map(({ retain_until }) => retain_until ?? null);
 }
 
-/** Many entries, column by column. */
-export function entryColumns(entries: readonly EntryRecord[]): unknown[] {
-  return ENTRY_COLUMNS.map((name) => column(entries, (entry) => entry[name]));
+/**
+ * Inserts those entries, of the values that begin at this parameter, that `on` joins by their `place` and
+ * selects. The bytes are cut out of the joined ones.
+ */
+export function enqueueSomeFrom(first: number, on: string): string {
+  const [hashes, leaves, personal] = [0, 1, 2].map((place) => `$${first + place}::bytea`);
+  const bounds = [3, 4, 5, 6].map((place) => `$${first + place}::integer[]`).join(', ');
+  const inOrder = (bytes: string) => `string_agg(${bytes}, ''::bytea ORDER BY place)`;
+  return `INSERT INTO queue (${QUEUE_COLUMNS})
+    SELECT count(*), ${inOrder(`substring(${hashes} FROM 32 * place::integer - 31 FOR 32)`)},
+      ${inOrder(`substring(${leaves} FROM leaf_at + 1 FOR leaf_bytes)`)},
+      ${inOrder(`substring(${personal} FROM personal_at + 1 FOR personal_bytes)`)},
+      CASE WHEN count(retain_until) > 0 THEN array_agg(retain_until ORDER BY place) END
+    FROM (
+      SELECT e.*, sum(leaf_bytes + personal_bytes) OVER (ORDER BY e.place) / ${ROW_BYTES_MAX} AS part
+      FROM unnest(${bounds}, $${first + 7}::timestamptz[]) WITH ORDINALITY
+        AS e (leaf_at, leaf_bytes, personal_at, personal_bytes, retain_until, place)
+      ${on}
+    ) chosen GROUP BY part ORDER BY part`;
 }
 
-export function entryValues(entry: EntryRecord): unknown[] {
-  return ENTRY_COLUMNS.map((name) => entry[name]);
+export function someValues(entries: readonly EntryRecord[]): unknown[] {
+  const [, hashes, leaves, personal, retained] = rowValues(entries);
+  const ofLeaves = bounds(entries.map(({ leaf }) => leaf.length + 1));
+  const ofPersonal = bounds(entries.map((entry) => entry.personal.length + 1));
+  return [
+    ...[hashes, leaves, personal, ofLeaves.at, ofLeaves.bytes, ofPersonal.at, ofPersonal.bytes],
+    retained ?? entries.map(() => null),
+  ];
+}
+
+function bounds(bytes: readonly number[]): { at: number[]; bytes: readonly number[] } {
+  let end = 0;
+  const at = bytes.map((length) => {
+    end += length;
+    return end - length;
+  });
+  return { at, bytes };
 }
 
 /** Queues one entry in the current transaction. */
 export async function enqueue(session: Session, entry: EntryRecord): Promise<void> {
-  await session.run(ENQUEUE, entryValues(entry));
+  await session.run(ENQUEUE, rowValues([entry]));
 }
 
-/**
- * Queues entries without another change. Concurrent calls share one commit; the id identifies an entry, so
- * after a lost answer it is queued again.
- */
+export interface Appended {
+  readonly entries: readonly EntryRecord[];
+  readonly bindings: readonly BindingRecord[];
+}
+
+/** Queues entries without another change. Concurrent calls share one commit. */
 export function createAppend(
   database: Database,
-  resolveTimeoutMs: number,
-): (appended: Appended) => Promise<void> {
+  repeats: Repeats,
+): (appended: Appended, isRepeat: boolean) => Promise<void> {
   const appendAlone = (appended: Appended) => {
-    const attempt = () => appendOnce(database, appended);
-    return resolved(database.platform, resolveTimeoutMs, attempt, attempt);
+    return repeats.attempt(appended.entries, (batch) => appendOnce(database, appended, batch));
   };
-  return createBatcher<Appended, void>(database.platform, APPEND_BATCH, async (calls) => {
+  const share = createBatcher<Appended, void>(database.platform, APPEND_BATCH, async (calls) => {
     try {
       await appendAlone({
         entries: calls.flatMap(({ entries }) => entries),
@@ -88,77 +119,60 @@ export function createAppend(
       return calls.map(appendAlone);
     }
   });
+  return async (appended, isRepeat) => {
+    if (!isRepeat) return share(appended);
+    const entries = await repeats.unstored(appended.entries);
+    // The bindings are stored with the entries.
+    if (entries.length === 0 && appended.entries.length > 0) return;
+    await share({ entries, bindings: appended.bindings });
+  };
 }
 
-export interface Appended {
-  readonly entries: readonly EntryRecord[];
-  readonly bindings: readonly BindingRecord[];
-}
-
-async function appendOnce(database: Database, appended: Appended): Promise<void> {
-  const { entries } = appended;
-  const kept = await untilPlaced(() => database.write<NewEntry>(APPEND, appendValues(appended)));
-  if (kept.length === entries.length) return;
-
-  const ids = new Set(kept.map(({ entry_id }) => entry_id));
-  const others = entries.filter(({ entry_id }) => !ids.has(entry_id));
-  try {
-    await refuseOthers(database, others);
-  } catch (cause) {
-    if (!isStoreFailure(cause)) throw cause;
-    // New entries are stored, so `StoreUnavailable` would be wrong.
-    throw new OutcomeUnknown('Cannot tell the outcome: repeated entries were not found', { cause });
+async function appendOnce(database: Database, appended: Appended, batch: string): Promise<void> {
+  const { entries, bindings } = appended;
+  const bytes = entries.reduce((sum, { leaf, personal }) => sum + leaf.length + personal.length, 0);
+  if (bytes > ROW_BYTES_MAX || entries.length === 0) {
+    await database.transaction((session) => appendIn(session, appended, batch));
+    return;
   }
+  await database.write(APPEND, [...rowValues(entries), batch, BINDINGS.rows(bindings)]);
 }
 
-interface NewEntry {
-  readonly entry_id: string;
-}
-
-/** The statement does not see an entry that gets its place meanwhile; the trigger does, and refuses it. */
-export async function untilPlaced<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isDuplicate(error) || tries === PLACING_TRIES) throw error;
-    }
+/** Appends in the current transaction. False when an earlier attempt with this batch has done it. */
+export async function appendIn(
+  session: Session,
+  { entries, bindings }: Appended,
+  batch: string,
+): Promise<boolean> {
+  const claimed = await session.run(CLAIM, [batch]);
+  if (claimed.length === 0) return false;
+  if (bindings.length > 0) await session.run(INSERT_BINDINGS, [BINDINGS.rows(bindings)]);
+  let at = 0;
+  for (const { count } of segmentsOf(0, entries, ROW_BYTES_MAX)) {
+    await session.run(ENQUEUE, rowValues(entries.slice(at, at + count)));
+    at += count;
   }
-}
-
-/** Appends in the current transaction. Resolves with the number of new entries. */
-export async function appendIn(session: Session, appended: Appended): Promise<number> {
-  return (await session.run<NewEntry>(APPEND, appendValues(appended))).length;
-}
-
-function appendValues({ entries, bindings }: Appended): unknown[] {
-  return [...entryColumns(entries), BINDINGS.rows(bindings)];
-}
-
-/** An existing id with the same leaf is a repetition and accepted; with another leaf it is refused. */
-async function refuseOthers(database: Database, entries: readonly EntryRecord[]): Promise<void> {
-  const ids = entries.map(({ entry_id }) => entry_id);
-  const rows = await database.read<{ entry_id: string; leaf_hash: Uint8Array }>(LEAVES, [ids]);
-  const hashes = new Map(rows.map((row) => [row.entry_id, row.leaf_hash]));
-  for (const { entry_id, leaf_hash } of entries) {
-    const kept = hashes.get(entry_id);
-    if (kept && equalBytes(kept, leaf_hash)) continue;
-    throw new Error(`Cannot append entry "${entry_id}": another entry has this id`);
-  }
+  return true;
 }
 
 const ENQUEUE: Statement = { name: 'enqueue', text: enqueueFrom(1, '') };
 
-const UNPLACED = 'WHERE (SELECT l.sequence FROM log l WHERE l.entry_id = e.entry_id) IS NULL';
+/** Of two attempts with one batch the second waits for the first, and inserts only if that rolled back. */
+const HAND = 'INSERT INTO handed (batch) VALUES';
+const ONCE = 'ON CONFLICT (batch) DO NOTHING RETURNING batch';
+
+const CLAIM: Statement = { name: 'claim_batch', text: `${HAND} ($1) ${ONCE}` };
+
+const NEW_BINDINGS = 'ON CONFLICT (binding_id) DO NOTHING';
+
+const INSERT_BINDINGS: Statement = {
+  name: 'append_bindings',
+  text: `${BINDINGS.insert(1)} ${NEW_BINDINGS}`,
+};
 
 const APPEND: Statement = {
   name: 'append',
-  text: `WITH b AS (${BINDINGS.insert(ENTRY_COLUMNS.length + 1)} ON CONFLICT (binding_id) DO NOTHING)
-    ${enqueueAllFrom(1, UNPLACED)} ON CONFLICT (entry_id) DO NOTHING RETURNING entry_id`,
-};
-
-const LEAVES: Statement = {
-  name: 'leaves',
-  text: `SELECT entry_id, leaf_hash FROM queue WHERE entry_id = ANY ($1::text[])
-    UNION ALL SELECT entry_id, leaf_hash FROM log WHERE entry_id = ANY ($1::text[])`,
+  text: `WITH h AS (${HAND} ($${ROW_VALUES + 1}) ${ONCE}),
+      b AS (${BINDINGS.insert(ROW_VALUES + 2)} ${NEW_BINDINGS})
+    ${enqueueFrom(1, 'FROM h')}`,
 };

@@ -4,13 +4,24 @@
  * @module
  */
 
+import type { StoredEntry } from '../../../domain/log/entry.ts';
+import { LOST } from '../../log/numbers.ts';
+import { type Erased, entryIn, erasedFrom, type Segment } from '../../log/segment.ts';
 import type { Erasure } from '../../port/store.ts';
 import type { Database, Session, Statement } from '../connection.ts';
+import { forget, holdIndex } from './blocks.ts';
+import { scanEntries } from './log.ts';
+import { wholeSegments } from './segments.ts';
+import { findEntry, type LogSight } from './sight.ts';
 
-export function erase(database: Database, policy: Erasure): Promise<number> {
-  return database.transaction((session) => {
+export async function erase(database: Database, sight: LogSight, policy: Erasure): Promise<number> {
+  const reached = await database.transaction(async (session) => {
+    // One process erases at a time, and no block is made of what is being erased.
+    await holdIndex(session);
     return policy.what === 'stated' ? eraseStated(session, policy) : eraseBelow(session, policy);
   });
+  if (reached > 0) sight.clear();
+  return reached;
 }
 
 export async function erasures(database: Database): Promise<Map<string, number>> {
@@ -19,30 +30,63 @@ export async function erasures(database: Database): Promise<Map<string, number>>
 }
 
 async function eraseStated(session: Session, { until, limit }: Erasure): Promise<number> {
-  const erased = await session.run<ErasedRow>(STATED, [until, limit]);
-  await eraseIntents(session, erased, true);
-  return erased.length;
+  const rows = await session.run<{ place: bigint }>(STATED, [until, limit]);
+  const places = rows.map(({ place }) => Number(place)).sort((one, other) => one - other);
+  const segments = await wholeSegments(session, places);
+  const due = places.map((place) => entryIn(segmentOfPlace(segments, place), place));
+  await eraseEntries(session, segments, due, 'contents');
+  return places.length;
 }
 
+function segmentOfPlace(segments: readonly Segment[], place: number): Segment {
+  return segments.find(({ first, count }) => place >= first && place < first + count) as Segment;
+}
+
+/** Continues where it stopped, up to the first entry that is too recent. */
 async function eraseBelow(
   session: Session,
   policy: Exclude<Erasure, { what: 'stated' }>,
 ): Promise<number> {
-  const { until, limit } = policy;
-  const wholly = policy.what === 'contents';
-  const name = wholly ? policy.eventClass : 'personal';
-  // The row is the lock: of two processes that erase by one policy the second waits for the first.
-  await session.run(BEGIN, [name]);
-  const [range] = await session.run<RangeRow>(RANGE, [name, limit, until]);
-  const { below, passed, last } = range as RangeRow;
-  if (last === null) return 0;
-  const end = last + 1n;
-  const erased = wholly
-    ? await session.run<ErasedRow>(CONTENTS, [below, end, policy.eventClass])
-    : await session.run<ErasedRow>(PERSONAL, [below, end]);
-  await eraseIntents(session, erased, wholly);
-  await session.run(ADVANCE, [name, end]);
-  return Number(passed);
+  const { until, limit, what } = policy;
+  const name = what === 'personal' ? 'personal' : policy.eventClass;
+  const [row] = await session.run<{ below: bigint }>(BELOW, [name]);
+  const passed: StoredEntry[] = [];
+  for (const entry of await scanEntries(session, Number(row?.below ?? 0), limit)) {
+    if (entry.timestamp > until) break;
+    passed.push(entry);
+  }
+  const last = passed.at(-1);
+  if (!last) return 0;
+  const due = passed.filter(({ personal, leaf, retain_until, event_class }) => {
+    if (what === 'personal') return personal !== undefined;
+    return leaf !== undefined && retain_until === undefined && event_class === policy.eventClass;
+  });
+  const places = due.map(({ sequence }) => sequence);
+  await eraseEntries(session, await wholeSegments(session, places), due, what);
+  await session.run(ADVANCE, [name, last.sequence + 1]);
+  return passed.length;
+}
+
+/** Erases entries of these segments, and what the blocks and the intents repeat of them. */
+async function eraseEntries(
+  session: Session,
+  segments: readonly Segment[],
+  due: readonly StoredEntry[],
+  what: Erased,
+): Promise<void> {
+  const places = due.map(({ sequence }) => sequence);
+  for (const segment of segments) {
+    const own = places.filter((place) => {
+      return place >= segment.first && place < segment.first + segment.count;
+    });
+    const less = erasedFrom(segment, new Map(own.map((place) => [place, what])));
+    if (less) await session.run(REWRITE, [less.first, less.leaves, less.personal]);
+  }
+  await forget(
+    session,
+    due.map((entry) => ({ entry, fields: LOST[what] })),
+  );
+  await eraseIntents(session, due, what === 'contents');
 }
 
 /**
@@ -51,82 +95,47 @@ async function eraseBelow(
  */
 async function eraseIntents(
   session: Session,
-  erased: readonly ErasedRow[],
+  erased: readonly Pick<StoredEntry, 'entry_id'>[],
   wholly: boolean,
 ): Promise<void> {
+  if (erased.length === 0) return;
   const ids = erased.map(({ entry_id }) => entry_id);
   await session.run(wholly ? INTENT_CONTENTS : INTENT_PERSONAL, [ids]);
 }
 
-/** The same for one call that was just reconciled, if retention skipped it before. */
-export async function eraseLate(session: Session, operationId: string): Promise<void> {
-  // The lock waits for a running erasure, which has not seen that the call is reconciled.
-  const [entry] = await session.run<LateRow>(LATE, [operationId]);
-  if (entry?.is_erased) await eraseIntents(session, [entry], entry.is_wholly);
+/**
+ * The same for one call that was just reconciled, if retention skipped it before. Only in a transaction that
+ * shares the index: a running erasure has not seen that the call is reconciled.
+ */
+export async function eraseLate(
+  session: Session,
+  sight: LogSight,
+  operationId: string,
+): Promise<void> {
+  const [row] = await session.run<{ entry_id: string | null }>(LATE, [operationId]);
+  if (!row?.entry_id) return;
+  const entry = await findEntry(session, sight, { entry_id: row.entry_id });
+  if (entry && !entry.personal) await eraseIntents(session, [entry], !entry.leaf);
 }
-
-interface ErasedRow {
-  readonly entry_id: string;
-}
-
-interface LateRow extends ErasedRow {
-  readonly is_erased: boolean;
-  readonly is_wholly: boolean;
-}
-
-interface RangeRow {
-  readonly below: bigint;
-  readonly passed: bigint;
-  readonly last: bigint | null;
-}
-
-const PERSONAL_CHANGE = `personal = NULL, actor_key = '', root_principal = '',
-  client_reference_id = NULL, task_id = NULL`;
-const CONTENTS_CHANGE = `${PERSONAL_CHANGE}, leaf = NULL, capability = NULL, invocation_id = NULL,
-  parent_invocation_id = NULL`;
 
 const STATED: Statement = {
   name: 'erase_stated',
-  text: `UPDATE log SET ${CONTENTS_CHANGE} WHERE sequence IN (
-      SELECT sequence FROM log WHERE leaf IS NOT NULL AND retain_until <= $1
-      ORDER BY retain_until LIMIT $2)
-    RETURNING entry_id`,
+  text: `DELETE FROM retentions WHERE (retain_until, place) IN (
+      SELECT retain_until, place FROM retentions WHERE retain_until <= $1
+      ORDER BY retain_until, place LIMIT $2)
+    RETURNING place`,
 };
 
 const ERASURES: Statement = { name: 'erasures', text: 'SELECT policy, below FROM erasures' };
 
-const BEGIN: Statement = {
-  name: 'erase_begin',
-  text: `INSERT INTO erasures (policy, below) VALUES ($1, 0)
-    ON CONFLICT (policy) DO UPDATE SET below = erasures.below`,
+const BELOW: Statement = {
+  name: 'erased_below',
+  text: 'SELECT below FROM erasures WHERE policy = $1',
 };
 
-/** From where it stopped to the first entry that is too recent. */
-const RANGE: Statement = {
-  name: 'erase_range',
-  text: `WITH due AS (SELECT e.below FROM erasures e WHERE e.policy = $1), next AS (
-      SELECT l.sequence, l.timestamp FROM log l WHERE l.sequence >= (SELECT below FROM due)
-      ORDER BY l.sequence LIMIT $2
-    )
-    SELECT d.below, count(n.sequence) AS passed, max(n.sequence) AS last
-    FROM due d LEFT JOIN next n ON n.sequence < coalesce(
-      (SELECT min(sequence) FROM next WHERE timestamp > $3), 9223372036854775807)
-    GROUP BY d.below`,
-};
-
-const PERSONAL: Statement = {
-  name: 'erase_personal',
-  text: `UPDATE log SET ${PERSONAL_CHANGE}
-    WHERE sequence >= $1 AND sequence < $2 AND personal IS NOT NULL
-    RETURNING entry_id`,
-};
-
-const CONTENTS: Statement = {
-  name: 'erase_contents',
-  text: `UPDATE log SET ${CONTENTS_CHANGE}
-    WHERE sequence >= $1 AND sequence < $2 AND leaf IS NOT NULL AND retain_until IS NULL
-      AND event_class = $3
-    RETURNING entry_id`,
+const REWRITE: Statement = {
+  name: 'rewrite_segment',
+  text: 'UPDATE segments SET leaves = $2, personal = $3 WHERE first = $1',
 };
 
 const INTENT_CHANGE = `subject = '', root_principal = '', facts = '{}'`;
@@ -145,11 +154,11 @@ const INTENT_CONTENTS: Statement = {
 
 const LATE: Statement = {
   name: 'erase_late',
-  text: `SELECT l.entry_id, l.personal IS NULL AS is_erased, l.leaf IS NULL AS is_wholly FROM log l
-    WHERE l.entry_id = (SELECT i.entry_id FROM intents i WHERE i.operation_id = $1) FOR SHARE`,
+  text: 'SELECT entry_id FROM intents WHERE operation_id = $1',
 };
 
 const ADVANCE: Statement = {
   name: 'erase_advance',
-  text: 'UPDATE erasures SET below = $2 WHERE policy = $1',
+  text: `INSERT INTO erasures (policy, below) VALUES ($1, $2)
+    ON CONFLICT (policy) DO UPDATE SET below = EXCLUDED.below`,
 };

@@ -17,24 +17,30 @@ import { openPostgres } from '../store.ts';
 const server = await freshDatabase();
 const store = closedAtEnd(await openPostgres(server.url, { poolSize: 4 }));
 const admin = await connectedTo(server.url);
-await store.append([entry({ capability: 'book_flight', task_id: 'trip' }), entry(), entry()]);
+// Enough for a node that is in a tile.
+await store.append([
+  entry({ capability: 'book_flight', task_id: 'trip' }),
+  ...Array.from({ length: 255 }, () => entry()),
+]);
 await store.sequence();
 
 const FORBIDDEN = [
-  'DELETE FROM log WHERE sequence = 0',
-  'TRUNCATE log',
-  'UPDATE log SET sequence = 9 WHERE sequence = 0',
-  "UPDATE log SET entry_id = 'ent_other' WHERE sequence = 0",
-  'UPDATE log SET leaf_hash = sha256(leaf_hash) WHERE sequence = 0',
-  "UPDATE log SET leaf = '\\x00' WHERE sequence = 0",
-  "UPDATE log SET capability = 'cancel_flight' WHERE sequence = 0",
-  'UPDATE log SET capability = NULL WHERE sequence = 0',
-  "UPDATE log SET leaf = NULL, capability = 'cancel_flight' WHERE sequence = 0",
-  "UPDATE log SET leaf = NULL, root_principal = 'human:other@example.com' WHERE sequence = 0",
-  'UPDATE log SET leaf = NULL, sequence = 9 WHERE sequence = 0',
-  'DELETE FROM nodes WHERE level = 0',
-  'TRUNCATE nodes',
-  'UPDATE nodes SET hash = sha256(hash) WHERE level = 0',
+  'DELETE FROM segments WHERE first = 0',
+  'TRUNCATE segments',
+  'UPDATE segments SET first = 9 WHERE first = 0',
+  'UPDATE segments SET count = count + 1, hashes = hashes || sha256(hashes) WHERE first = 0',
+  'UPDATE segments SET hashes = set_byte(hashes, 0, get_byte(hashes, 0) # 1) WHERE first = 0',
+  'UPDATE segments SET leaves = set_byte(leaves, 9, 0) WHERE first = 0',
+  "UPDATE segments SET leaves = leaves || '\\x0a' WHERE first = 0",
+  "UPDATE segments SET leaves = '\\x0a', personal = personal || '\\x0a' WHERE first = 0",
+  'UPDATE segments SET leaves = leaves WHERE first = 0',
+  `INSERT INTO segments SELECT 1, 1, substring(hashes FROM 1 FOR 32), leaves, personal FROM segments
+     WHERE first = 0`,
+  'DELETE FROM tiles',
+  'TRUNCATE tiles',
+  'UPDATE tiles SET hashes = set_byte(hashes, 0, get_byte(hashes, 0) # 1)',
+  "UPDATE tiles SET hashes = ''",
+  'UPDATE tiles SET id = 9',
 ];
 for (const statement of FORBIDDEN) {
   test(`the database refuses: ${statement}`, async () => {
@@ -45,21 +51,46 @@ for (const statement of FORBIDDEN) {
 test('the database refuses even a session that plays a replica', async () => {
   await admin.query('SET session_replication_role = replica');
   atEnd(() => admin.query('RESET session_replication_role'));
-  await assert.rejects(admin.query('DELETE FROM log'), /it only grows/);
+  await assert.rejects(admin.query('DELETE FROM segments'), /it only grows/);
 });
 
 test('contents can be erased; the hash and the proof of it stay', async () => {
   const [before] = await store.scanEntries(0, 1);
+  const [timestamp, event_class] = [before?.timestamp as Date, before?.event_class];
 
-  await admin.query(
-    'UPDATE log SET leaf = NULL, personal = NULL, capability = NULL, task_id = NULL WHERE sequence = 0',
-  );
+  await store.erase({
+    what: 'contents',
+    eventClass: event_class as NonNullable<typeof event_class>,
+    until: timestamp,
+    limit: 1,
+  });
 
   const [after] = await store.scanEntries(0, 1);
   assert.equal(after?.leaf, undefined);
   assert.equal(after?.capability, undefined);
   assert.deepEqual(after?.leaf_hash, before?.leaf_hash);
   assert.deepEqual(await store.nodes([{ level: 0, index: 0 }]), [before?.leaf_hash]);
+});
+
+test('queryEntries() names the entries of a damaged segment, and reads all others', async () => {
+  const one = entry({ task_id: 'damaged' });
+  await store.append([one]);
+  await store.sequence();
+  const [{ sequence = 0 } = {}] = (await store.queryEntries({ taskId: 'damaged', limit: 1 }))
+    .entries;
+  await admin.query('ALTER TABLE segments DISABLE TRIGGER segments_altered');
+  await admin.query("UPDATE segments SET leaves = '' WHERE first = $1", [sequence]);
+
+  const name = new RegExp(`entry ${sequence}: the segment is damaged`);
+  await assert.rejects(store.queryEntries({ limit: 1 }), name);
+  await assert.rejects(store.scanEntries(sequence, 1), name);
+  assert.equal((await store.queryEntries({ before: sequence, limit: 1 })).entries.length, 1);
+
+  await admin.query('UPDATE segments SET leaves = $2 WHERE first = $1', [
+    sequence,
+    Buffer.concat([one.leaf, Buffer.from('\n')]),
+  ]);
+  await admin.query('ALTER TABLE segments ENABLE ALWAYS TRIGGER segments_altered');
 });
 
 test('queryEntries() finds what is since a time though timestamps are not in order', async () => {
@@ -92,7 +123,6 @@ test('text with U+0000 is rejected wherever it stands, and nothing is kept', asy
     const rejected = [
       store.insertRoot(rootToken({ subject: text }), entry()),
       store.insertRoot(rootToken({ purpose: { text } }), entry()),
-      store.append([{ ...entry(), actor_key: text }]),
       insert(store, token).then(() =>
         store.admit(admission(token, { intent: { facts: { text } } })),
       ),

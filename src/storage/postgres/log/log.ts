@@ -2,70 +2,78 @@
  * Reads the log: entries, leaves, tree nodes.
  *
  * Only entries with a place can be read, so a query first waits until everything acknowledged has one, unless
- * it asks only for earlier places. Filters that the index does not have are compared row by row, for a
- * bounded number of rows in one query.
+ * it asks only for earlier places. A search reads in one snapshot, because blocks are merged meanwhile.
  *
  * @module
  */
 
-import { EntryType } from '../../../protocol/audit.ts';
-import type { EntryQuery, LogStore, TreeHead } from '../../port/store.ts';
-import type { Row } from '../../tables/table.ts';
+import type { StoredEntry } from '../../../domain/log/entry.ts';
+import type { Hash, NodeId } from '../../../domain/log/merkle.ts';
+import { BLOCK_ENTRIES } from '../../log/blocks.ts';
+import { tileNumber } from '../../log/numbers.ts';
+import { searchEntries } from '../../log/query.ts';
+import { entriesOf } from '../../log/segment.ts';
+import {
+  foldComplete,
+  type Hashes,
+  type Needed,
+  neededFor,
+  tileOf,
+  within,
+} from '../../log/tiles.ts';
+import type { LogStore, TreeHead } from '../../port/store.ts';
 import type { Database, Session, Statement } from '../connection.ts';
-import { storedEntryOf } from '../rows.ts';
-import { ENTRY_COLUMNS } from '../schema/log.ts';
-import { beginOrigin, type HeadRow, headOf, type Sequencer } from './sequencer.ts';
+import { type HeadRow, headOf } from './placed.ts';
+import { readHashes, segmentsFrom } from './segments.ts';
+import { beginOrigin, type Sequencer } from './sequencer.ts';
+import { findEntry, type LogSight } from './sight.ts';
+import type { Upkeep } from './upkeep.ts';
 
 type Log = Pick<
   LogStore,
   'queryEntries' | 'scanEntries' | 'findLeaf' | 'nodes' | 'treeHead' | 'origins' | 'beginOrigin'
 >;
 
-/** Rows without a match that one query reads, for each type of entry. */
-const LOOKED_AT_MAX = 1_024;
+/** Entries that no block has, above which a search calls for upkeep. */
+const UNINDEXED_MAX = 2 * BLOCK_ENTRIES;
 
-export function createLog(database: Database, sequencer: Sequencer): Log {
+export interface LogParts {
+  readonly sequencer: Sequencer;
+  readonly sight: LogSight;
+  readonly upkeep: Upkeep;
+}
+
+export function createLog(database: Database, { sequencer, sight, upkeep }: LogParts): Log {
   let placed = 0;
+  /** Reads in one snapshot. */
+  async function searched<Result>(search: (session: Session) => Promise<Result>): Promise<Result> {
+    const result = await database.snapshot(search);
+    if (sight.unindexed() > UNINDEXED_MAX || sight.damaged.size > 0) upkeep.nudge();
+    return result;
+  }
   return {
     async queryEntries(query) {
-      const { before = Number.POSITIVE_INFINITY, limit } = query;
+      const { before = Number.POSITIVE_INFINITY } = query;
       if (before > placed) placed = endOf(await sequencer.sequence());
-      const { rows, floor } = await database.reading(async (session) => {
-        await session.run(IN_ORDER);
-        const floor = await lookFloor(session, query);
-        const { statement, values } = queryOf(query, floor);
-        return { rows: await session.run<Row>(statement, values), floor };
+      return searched((session) => {
+        return sight.search(session, (tail) => searchEntries(query, tail));
       });
-      const entries = rows.map(storedEntryOf);
-      const last = entries.length === limit ? entries.at(-1)?.sequence : undefined;
-      return { entries, next: last ?? floor };
     },
 
     async scanEntries(from, limit) {
       await sequencer.sequence();
-      const rows = await database.read<Row>(SCAN, [from, limit]);
-      return rows.map(storedEntryOf);
+      return scanEntries({ run: database.read }, from, limit);
     },
 
     async findLeaf(by) {
       await sequencer.sequence();
-      const [row] =
-        'leaf_hash' in by
-          ? await database.read<LeafRow>(LEAF_BY_HASH, [by.leaf_hash])
-          : await database.read<LeafRow>(LEAF_BY_INVOCATION, [by.invocation_id]);
-      return row && { ...row, sequence: Number(row.sequence) };
+      const entry = await searched((session) => findEntry(session, sight, by));
+      if (!entry) return undefined;
+      const { sequence, leaf_hash, root_principal } = entry;
+      return { sequence, leaf_hash, root_principal };
     },
 
-    async nodes(ids) {
-      const levels = ids.map(({ level }) => level);
-      const indexes = ids.map(({ index }) => index);
-      const rows = await database.read<{ hash: Uint8Array | null }>(NODES, [levels, indexes]);
-      return rows.map(({ hash }, place) => {
-        if (hash) return hash;
-        const { level, index } = ids[place] ?? {};
-        throw new Error(`Cannot read the tree: node ${index} of level ${level} is missing`);
-      });
-    },
+    nodes: (ids) => readNodes({ run: database.read }, ids),
 
     async treeHead() {
       const [row] = await database.read<HeadRow>(HEAD);
@@ -90,169 +98,98 @@ function endOf({ first, size }: TreeHead): number {
   return first + size;
 }
 
-interface LeafRow {
-  readonly sequence: bigint;
-  readonly leaf_hash: Uint8Array;
-  readonly root_principal: string;
-}
-
-const COLUMNS = ['sequence', ...ENTRY_COLUMNS].join(', ');
-
-/** The filters of a query and their columns; the rarest first. */
-const NAMED: readonly [keyof EntryQuery, column: string][] = [
-  ['invocationId', 'invocation_id'],
-  ['parentInvocationId', 'parent_invocation_id'],
-  ['clientReferenceId', 'client_reference_id'],
-  ['taskId', 'task_id'],
-  ['capability', 'capability'],
-];
-
-/** The place of the last row that the query may read, where there are more. */
-async function lookFloor(session: Session, query: EntryQuery): Promise<number | undefined> {
-  const look = lookOf({ ...query, limit: LOOKED_AT_MAX });
-  if (!look) return undefined;
-  const [row] = await session.run<{ sequence: bigint }>(look.statement, look.values);
-  return row && Number(row.sequence);
-}
-
-interface Question {
-  readonly statement: Statement;
-  readonly values: unknown[];
-}
-
-/**
- * One statement for each set of filters. A page is a range of one index, which has the trail, the rarest
- * filter, the type and the place. The statement compares whole rows in the index's order and does not sort,
- * so no other index fits; with plain equalities the planner might choose any index with some of the columns.
- * Each type is one range. Reads nothing below the place `from`.
- */
-export function queryOf(query: EntryQuery, from?: number): Question {
-  const { places, values } = placesOf(query, { from, isCompared: true });
-  return {
-    statement: {
-      name: `entries_${variantOf(query)}${Number(from !== undefined)}`,
-      text: `SELECT ${COLUMNS} FROM (${places} LIMIT $1) page
-        JOIN log USING (sequence) ORDER BY sequence DESC`,
-    },
-    values,
-  };
-}
-
-/** Selects the last of `limit` places that a query reads; undefined where all of them match. */
-export function lookOf(query: EntryQuery): Question | undefined {
-  if (comparedIn(query).length === 0 && query.since === undefined) return undefined;
-  const { places, values } = placesOf(query, { isCompared: false });
-  return {
-    statement: { name: `look_${variantOf(query)}`, text: `${places} LIMIT 1 OFFSET $1 - 1` },
-    values,
-  };
-}
-
-/** The places that a query reads, newest first, or the matches among them. */
-function placesOf(
-  query: EntryQuery,
-  { from, isCompared }: { from?: number | undefined; isCompared: boolean },
-): { places: string; values: unknown[] } {
-  const values: unknown[] = [query.limit, query.entryType ? [query.entryType] : EntryType.options];
-  const parameter = (value: unknown) => `$${values.push(value)}`;
-  const ranged = rangedIn(query);
-  const keys = [...ranged.map(([, column]) => column), 'entry_type', 'sequence'];
-  const at = [...ranged.map(([field]) => parameter(query[field])), 'type'].join(', ');
-  const since = query.since && parameter(query.since);
-  const floors = [
-    ...(since ? [firstLater(since)] : []),
-    ...(from === undefined ? [] : [`${parameter(from)}::bigint`]),
-  ];
-  const floor = floors.length > 1 ? `greatest(${floors.join(', ')})` : (floors[0] ?? '0');
-  const end = query.before === undefined ? PLACE_MAX : parameter(query.before);
-  const rarest = namedIn(query)[0];
-  const conditions = [
-    `(${keys.join(', ')}) >= (${at}, ${floor})`,
-    `(${keys.join(', ')}) < (${at}, ${end})`,
-    ...(rarest ? [`${rarest[1]} IS NOT NULL`] : []),
-  ];
-  if (isCompared) {
-    const equal = comparedIn(query).map(([field, column]) => {
-      return `${column} = ${parameter(query[field])}`;
-    });
-    conditions.push(...equal, ...(since ? [`timestamp > ${since}`] : []));
+/** Ends before a damaged segment; throws `DamagedSegment` where it begins with one. */
+export async function scanEntries(
+  session: Session,
+  from: number,
+  limit: number,
+): Promise<StoredEntry[]> {
+  const entries: StoredEntry[] = [];
+  for await (const segment of segmentsFrom(session, from)) {
+    try {
+      entries.push(...entriesOf(segment).filter(({ sequence }) => sequence >= from));
+    } catch (error) {
+      if (entries.length === 0) throw error;
+      break;
+    }
+    if (entries.length >= limit) break;
   }
-  const places = `SELECT part.sequence FROM unnest($2::text[]) AS type CROSS JOIN LATERAL (
-      SELECT sequence FROM log WHERE ${conditions.join(' AND ')}
-      ORDER BY ${keys.map((key) => `${key} DESC`).join(', ')} LIMIT $1
-    ) part ORDER BY part.sequence DESC`;
-  return { places, values };
+  return entries.slice(0, limit);
 }
 
-type Columns = readonly [keyof EntryQuery, column: string][];
-
-function namedIn(query: EntryQuery): Columns {
-  return NAMED.filter(([field]) => query[field] !== undefined);
+/** Leaves are in the segments, nodes of higher levels in tiles, or computed from both. Neither ever changes. */
+async function readNodes(session: Session, ids: readonly NodeId[]): Promise<Hash[]> {
+  const needed = ids.map(neededFor);
+  const leaves = await leafHashes(
+    session,
+    needed.filter(({ height }) => height === 0),
+  );
+  const tiles = await readTiles(
+    session,
+    needed.filter(({ height }) => height > 0),
+  );
+  return needed.map((need, place) => {
+    const hashes = need.height === 0 ? leaves(need) : tiles(need);
+    if (hashes) return foldComplete(hashes);
+    const { level, index } = ids[place] as NodeId;
+    throw new Error(`Cannot read tree node ${index} of level ${level}: it is missing`);
+  });
 }
 
-/** The first columns of the query's index. The index by invocation has no trail. */
-function rangedIn(query: EntryQuery): Columns {
-  const [rarest] = namedIn(query);
-  const isTrail = query.invocationId === undefined;
-  return [...(isTrail ? rootIn(query) : []), ...(rarest ? [rarest] : [])];
+type HashReader = (needed: Needed) => Hashes | undefined;
+
+async function readTiles(session: Session, needed: readonly Needed[]): Promise<HashReader> {
+  const ids = new Set(needed.map((need) => tileNumber(tileOf(need))));
+  const rows = ids.size === 0 ? [] : await session.run<TileRow>(TILES, [[...ids]]);
+  const tiles = new Map(rows.map(({ id, hashes }) => [Number(id), hashes]));
+  return (need) => {
+    const tile = tiles.get(tileNumber(tileOf(need)));
+    return tile && within(tile, need);
+  };
 }
 
-/** The filters that only the rows have. */
-function comparedIn(query: EntryQuery): Columns {
-  const [, ...others] = namedIn(query);
-  return [...(query.invocationId === undefined ? [] : rootIn(query)), ...others];
+const HASH_BYTES = 32;
+
+async function leafHashes(session: Session, needed: readonly Needed[]): Promise<HashReader> {
+  const ranges = rangesOf(needed);
+  const segments = ranges.length === 0 ? [] : await readHashes(session, ranges);
+  const byPlace = new Map<number, Uint8Array>();
+  for (const { first, hashes } of segments) {
+    for (let at = 0; at < hashes.length; at += HASH_BYTES) {
+      byPlace.set(first + at / HASH_BYTES, hashes.subarray(at, at + HASH_BYTES));
+    }
+  }
+  return ({ from, count }) => {
+    const found = new Uint8Array(HASH_BYTES * count);
+    for (let index = 0; index < count; index++) {
+      const hash = byPlace.get(from + index);
+      if (!hash) return undefined;
+      found.set(hash, HASH_BYTES * index);
+    }
+    return found;
+  };
 }
 
-function rootIn({ rootPrincipal }: EntryQuery): Columns {
-  return rootPrincipal === undefined ? [] : [['rootPrincipal', 'root_principal']];
+/** Disjoint ranges that have all that is needed. */
+function rangesOf(needed: readonly Needed[]): { from: number; end: number }[] {
+  const ranges: { from: number; end: number }[] = [];
+  for (const { from, count } of [...needed].sort((one, other) => one.from - other.from)) {
+    const last = ranges.at(-1);
+    const end = from + count;
+    if (last && from <= last.end) last.end = Math.max(last.end, end);
+    else ranges.push({ from, end });
+  }
+  return ranges;
 }
 
-function variantOf(query: EntryQuery): string {
-  return VARIED.map((field) => Number(query[field] !== undefined)).join('');
+interface TileRow {
+  readonly id: bigint;
+  readonly hashes: Uint8Array;
 }
 
-/** The parts that vary a statement's text. The server cuts names at 63 bytes, so they are encoded. */
-const VARIED = ['rootPrincipal', ...NAMED.map(([field]) => field), 'since', 'before'] as const;
-
-/** Sorts only the few places that the ranges return. */
-export const IN_ORDER: Statement = {
-  name: 'entries_in_order',
-  text: `SELECT set_config('enable_sort', 'off', true),
-    set_config('enable_incremental_sort', 'off', true)`,
-};
-
-/** Greater than every place. */
-const PLACE_MAX = '9223372036854775807';
-
-/** Timestamps are not ordered by place, but the greatest so far is: an index finds where to stop. */
-function firstLater(since: string): string {
-  return `(SELECT sequence FROM log WHERE latest > ${since} ORDER BY latest, sequence LIMIT 1)`;
-}
-
-export const SCAN: Statement = {
-  name: 'scan_entries',
-  text: `SELECT ${COLUMNS} FROM log WHERE sequence >= $1 ORDER BY sequence LIMIT $2`,
-};
-
-const LEAF_BY_HASH: Statement = {
-  name: 'leaf_by_hash',
-  text: `SELECT sequence, leaf_hash, root_principal FROM log WHERE leaf_hash = $1
-    ORDER BY sequence LIMIT 1`,
-};
-
-/** A call has one entry of its own; replays and later settlements may name it too. */
-const LEAF_BY_INVOCATION: Statement = {
-  name: 'leaf_by_invocation',
-  text: `SELECT sequence, leaf_hash, root_principal FROM log WHERE invocation_id = $1
-    ORDER BY (entry_type = 'invocation') DESC, sequence LIMIT 1`,
-};
-
-const NODES: Statement = {
-  name: 'nodes',
-  text: `SELECT n.hash FROM unnest($1::integer[], $2::bigint[]) WITH ORDINALITY
-      AS asked (level, index, place)
-    LEFT JOIN nodes n ON n.level = asked.level AND n.index = asked.index
-    ORDER BY asked.place`,
+export const TILES: Statement = {
+  name: 'tiles_by_number',
+  text: 'SELECT id, hashes FROM tiles WHERE id = ANY ($1::bigint[])',
 };
 
 const HEAD: Statement = { name: 'head', text: 'SELECT size, peaks FROM head' };

@@ -62,7 +62,7 @@ const LOCK: Statement = { name: 'mark_lock', text: 'SELECT pg_advisory_xact_lock
 
 const IS_STORE: Statement = {
   name: 'mark_is_store',
-  text: `SELECT to_regclass('meta') IS NOT NULL AND to_regclass('nodes') IS NOT NULL AS is_store,
+  text: `SELECT to_regclass('meta') IS NOT NULL AND to_regclass('head') IS NOT NULL AS is_store,
     to_regclass('writ_marks') IS NOT NULL AS has_marks`,
 };
 

@@ -8,6 +8,7 @@ import { foldPeaks, rootOf } from '../../../domain/log/merkle.ts';
 import { admission, entry, insert, rootToken } from '../../../testing/fixtures.ts';
 import { type Store, StoreUnavailable } from '../../port/store.ts';
 import { openPostgres, type PostgresOptions } from '../store.ts';
+import { rowValues } from './entries.ts';
 
 /** In milliseconds. Databases are made and dropped here, and a busy disk takes its time. */
 const SLOW = { timeout: 60_000 };
@@ -70,18 +71,14 @@ test('sequence() places what another process has acknowledged', SLOW, async () =
   assert.equal((await reader.sequence()).size, 2);
 });
 
+/** Queues entries as a statement of the store does. */
+const ENQUEUE = `INSERT INTO queue (count, hashes, leaves, personal) VALUES ($1, $2, $3, $4)`;
+
 test('an entry that commits late is placed after those that overtook it', SLOW, async () => {
   const store = await open();
   const [late, ...others] = entries(4) as [EntryRecord, ...EntryRecord[]];
   await admin.query('BEGIN');
-  await admin.query(
-    `INSERT INTO queue (entry_id, entry_type, root_principal, actor_key, event_class, state,
-       timestamp, leaf, leaf_hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      ...[late.entry_id, late.entry_type, late.root_principal, late.actor_key, late.event_class],
-      ...[late.state, late.timestamp, late.leaf, late.leaf_hash],
-    ],
-  );
+  await admin.query(ENQUEUE, rowValues([late]).slice(0, 4));
   await store.append(others);
   await store.sequence();
 
@@ -90,6 +87,63 @@ test('an entry that commits late is placed after those that overtook it', SLOW, 
   const ids = [...others, late].map(({ entry_id }) => entry_id);
   assert.deepEqual(await wholeLog(store), ids);
 });
+
+test('entries of many statements share a segment, in order', SLOW, async () => {
+  const store = await open({ sequenceIntervalMs: 60_000 });
+  await admin.query('BEGIN');
+  await admin.query('SELECT FROM head FOR UPDATE');
+  const logged = entries(9);
+  for (const one of logged) await store.append([one]);
+  await admin.query('ROLLBACK');
+
+  await store.sequence();
+
+  const { rows } = await admin.query('SELECT first::int, count FROM segments');
+  assert.deepEqual(rows, [{ first: 0, count: 9 }]);
+  assert.deepEqual(
+    await wholeLog(store),
+    logged.map(({ entry_id }) => entry_id),
+  );
+});
+
+test('a retention that an entry states is kept with its place', SLOW, async () => {
+  const store = await open();
+  const [one, stated] = [entry(), entry({ retention: 'P1D' })] as const;
+
+  await store.append([one, stated]);
+  await store.sequence();
+
+  const { rows } = await admin.query('SELECT place::int, retain_until FROM retentions');
+  assert.deepEqual(rows, [{ place: 1, retain_until: stated.retain_until }]);
+});
+
+test(
+  'a sequencer that is killed before its commit leaves the batch in the queue',
+  SLOW,
+  async () => {
+    const store = await open({ sequenceIntervalMs: 60_000, resolveTimeoutMs: 30_000 });
+    const logged = entries(3);
+    // The insertion of a segment waits here, after the batch was picked.
+    await admin.query('BEGIN');
+    await admin.query('LOCK TABLE segments IN SHARE MODE');
+    const observer = await connectedTo(server.url);
+    const appended = store.append(logged).then(() => store.sequence());
+    const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+    AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO segments%'`;
+    while ((await observer.query(waiting)).rowCount === 0) await turn();
+
+    await observer.query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS sequencers`);
+    await admin.query('ROLLBACK');
+
+    await appended.catch(() => undefined);
+    assert.deepEqual(
+      await wholeLog(store),
+      logged.map(({ entry_id }) => entry_id),
+    );
+  },
+);
+
+const turn = () => new Promise((done) => setTimeout(done, 5));
 
 test(
   'nothing is lost, doubled or skipped while sequencers compete and are killed',
@@ -126,31 +180,6 @@ test(
 );
 
 test(
-  'an entry that was queued again after it had its place leaves the queue and no trace',
-  SLOW,
-  async () => {
-    const warnings: string[] = [];
-    const store = await open({ onWarning: (message) => warnings.push(message) });
-    const logged = entry();
-    await store.append([logged]);
-    await store.sequence();
-    await store.append([logged]);
-    // As a repetition leaves it that was under way while the first got its place.
-    await admin.query('ALTER TABLE queue DISABLE TRIGGER queue_known');
-    await admin.query(
-      `INSERT INTO queue (entry_id, entry_type, root_principal, actor_key, event_class, state,
-       timestamp, leaf, leaf_hash)
-     SELECT entry_id, entry_type, root_principal, actor_key, event_class, state, timestamp, leaf,
-       leaf_hash FROM log`,
-    );
-
-    assert.deepEqual(await wholeLog(store), [logged.entry_id]);
-    assert.deepEqual((await admin.query('SELECT FROM queue')).rows, []);
-    assert.deepEqual(warnings, []);
-  },
-);
-
-test(
   'append() rejects another entry under an id that is taken, and keeps those beside it',
   SLOW,
   async () => {
@@ -160,7 +189,7 @@ test(
     await store.sequence();
 
     const results = await Promise.allSettled([
-      store.append([entry({ entry_id: logged.entry_id })]),
+      store.append([entry({ entry_id: logged.entry_id })], [], undefined, true),
       store.append([beside]),
     ]);
 
@@ -169,22 +198,6 @@ test(
       ['rejected', 'fulfilled'],
     );
     assert.deepEqual(await wholeLog(store), [logged.entry_id, beside.entry_id]);
-  },
-);
-
-test(
-  'a transition rejects an entry whose id is in the log, and does not happen',
-  SLOW,
-  async () => {
-    const store = await open();
-    const logged = entry();
-    await store.append([logged]);
-    await store.sequence();
-    const token = rootToken();
-
-    await assert.rejects(store.insertRoot(token, logged), /the log has it/);
-
-    assert.equal(await store.describeToken(token.token_id, 0), undefined);
   },
 );
 

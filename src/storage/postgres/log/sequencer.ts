@@ -9,21 +9,33 @@
  * @module
  */
 
-import { appendLeaves } from '../../../domain/log/merkle.ts';
-import { firstPlaceOf, leafIndexOf, nextPlaceAfter, nodeFrom } from '../../../domain/log/origin.ts';
-import { equalBytes } from '../../../domain/wire/hash.ts';
+import { nextPlaceAfter } from '../../../domain/log/origin.ts';
 import type { Platform, Timer } from '../../../platform.ts';
+import { BLOCK_ENTRIES } from '../../log/blocks.ts';
+import { tileNumber } from '../../log/numbers.ts';
+import { hashAt, refuseUnstorable } from '../../log/segment.ts';
+import { growTiles } from '../../log/tiles.ts';
 import type { LogStore, TreeHead } from '../../port/store.ts';
 import { createBatcher } from '../batch.ts';
 import { resolved } from '../calls/resolve.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { isStoreFailure } from '../failure.ts';
 import type { PostgresSettings } from '../options.ts';
-import { ENTRY_COLUMNS } from '../schema/log.ts';
 import { createBacklog, type Rest } from './backlog.ts';
-import { enqueueFrom, entryValues } from './entries.ts';
+import { closeBlock, holdIndex } from './blocks.ts';
+import {
+  growTilesAt,
+  type HeadRow,
+  headOf,
+  insertEntries,
+  PLACED_BYTES_MAX,
+  writeHead,
+} from './placed.ts';
 
-/** Entries in one commit. Larger batches are hardly faster, and hold the lock longer. */
+/**
+ * Entries in one commit, and one row of the queue more. Larger batches are hardly faster, and hold the lock
+ * longer.
+ */
 const BATCH_MAX = 1_000;
 
 /** After our own write: long enough to collect more, short enough to go unnoticed. */
@@ -35,7 +47,12 @@ export interface Sequencer extends Pick<LogStore, 'sequence' | 'backlog'> {
   stop(): Promise<void>;
 }
 
-export function startSequencer(database: Database, settings: PostgresSettings): Sequencer {
+/** `onBlock` runs when entries got their places that complete an index block. */
+export function startSequencer(
+  database: Database,
+  settings: PostgresSettings,
+  onBlock: () => void,
+): Sequencer {
   const { platform } = settings;
   const backlog = createBacklog(platform.monotonic);
   let soon: Timer | undefined;
@@ -44,10 +61,8 @@ export function startSequencer(database: Database, settings: PostgresSettings): 
   async function pass(lock: Statement): Promise<Pass> {
     const look = backlog.look();
     const result = await database.transaction((session) => placeBatch(session, lock));
-    for (const id of result.conflicts) {
-      settings.onWarning(`Entry "${id}" was queued twice with different contents`);
-    }
     look.done(result.rest);
+    if (result.isBlock) onBlock();
     return result;
   }
 
@@ -130,60 +145,80 @@ interface Pass {
   readonly isFull: boolean;
   readonly lastId: bigint;
   readonly rest: Rest;
-  readonly conflicts: readonly string[];
+  /** Whether an index block can be made of the entries. */
+  readonly isBlock: boolean;
 }
 
 async function placeBatch(session: Session, lock: Statement): Promise<Pass> {
   const [row] = await session.run<HeadRow>(lock);
   if (row === undefined) {
-    return { isFull: false, lastId: 0n, rest: await restOf(session), conflicts: [] };
+    return { isFull: false, lastId: 0n, rest: await restOf(session), isBlock: false };
   }
+  const before = headOf(row);
   const queued = await session.run<QueuedRow>(PICK, [BATCH_MAX]);
   const last = queued.at(-1);
   if (last === undefined) {
-    return { head: headOf(row), isFull: false, lastId: 0n, rest: NONE, conflicts: [] };
+    return { head: before, isFull: false, lastId: 0n, rest: NONE, isBlock: false };
   }
 
-  const isFull = queued.length === BATCH_MAX;
-  const head = await grow(session, headOf(row), queued);
-  const conflicts = queued.filter(({ leaf_hash, placed_hash }) => {
-    return placed_hash !== null && !equalBytes(leaf_hash, placed_hash);
-  });
+  const head = await grow(session, before, queued);
+  const isFull = head.size - before.size >= BATCH_MAX || queued.length === BATCH_MAX;
   return {
     head,
     isFull,
     lastId: last.id,
     rest: isFull ? await restOf(session) : NONE,
-    conflicts: conflicts.map(({ entry_id }) => entry_id),
+    isBlock: blocksIn(head) > blocksIn(before),
   };
 }
 
-/** Entries that already have a place were queued again after a lost answer; they only leave the queue. */
+function blocksIn({ size }: TreeHead): number {
+  return Math.floor(size / BLOCK_ENTRIES);
+}
+
+/** Moves rows of the queue into segments inside the database; their bytes do not come here. */
 async function grow(
   session: Session,
   head: TreeHead,
   queued: readonly QueuedRow[],
 ): Promise<TreeHead> {
-  const fresh = queued.filter(({ placed_hash }) => placed_hash === null);
-  const repeated = queued.filter(({ placed_hash }) => placed_hash !== null);
-  const hashes = fresh.map(({ leaf_hash }) => leaf_hash);
-  const { first } = head;
-  const { size, peaks, nodes: grown } = appendLeaves(head.size, head.peaks, hashes);
-  const nodes = grown.map((node) => nodeFrom(first, node));
+  const { firsts, stated, count } = placesOf(head.first + head.size, queued);
+  const leaves = queued.flatMap((row) => {
+    return Array.from({ length: row.count }, (_, index) => hashAt(row, index));
+  });
+  const grown = growTiles(head, leaves);
+  const { first, size, peaks } = grown.head;
   const [moved] = await session.run<{ count: bigint }>(PLACE, [
-    fresh.map(({ id }) => id),
-    repeated.map(({ id }) => id),
-    first + head.size,
-    nodes.map(({ level }) => level),
-    nodes.map(({ index }) => index),
-    grown.map(({ hash }) => hash),
+    queued.map(({ id }) => id),
+    firsts,
+    grown.tiles.map(tileNumber),
+    grown.tiles.map(({ hashes }) => hashes),
+    stated.map(({ until }) => until),
+    stated.map(({ place }) => place),
     first + size,
-    peaks,
+    [...peaks],
   ]);
-  if (Number(moved?.count) !== fresh.length) {
-    throw new Error(`Cannot place ${fresh.length} entries: the queue held ${moved?.count} of them`);
+  if (Number(moved?.count) !== count) {
+    throw new Error(`Cannot place ${count} entries: the queue held ${moved?.count} of them`);
   }
-  return { first, size, peaks };
+  return grown.head;
+}
+
+/** Consecutive rows share a segment up to its usual size. */
+function placesOf(first: number, queued: readonly QueuedRow[]) {
+  const stated: { until: Date; place: number }[] = [];
+  const firsts: number[] = [];
+  let [next, segment, bytes] = [first, first, 0];
+  for (const row of queued) {
+    if (bytes > 0 && bytes + row.bytes > PLACED_BYTES_MAX) [segment, bytes] = [next, 0];
+    bytes += row.bytes;
+    firsts.push(segment);
+    for (const [index, until] of (row.retained ?? []).entries()) {
+      if (until) stated.push({ until, place: next + index });
+    }
+    next += row.count;
+  }
+  return { firsts, stated, count: next - first };
 }
 
 /**
@@ -194,17 +229,18 @@ export async function beginOrigin(
   session: Session,
   [from, logId, entry, signed = 0]: Parameters<LogStore['beginOrigin']>,
 ): Promise<boolean> {
+  refuseUnstorable(entry);
   const [row] = await session.run<HeadRow>(LOCK);
   const head = headOf(row as HeadRow);
   const [{ target = null } = {}] = await session.run<{ target?: bigint | null }>(TARGET);
   if (head.first !== from.first || head.size !== from.size || target !== null) return false;
 
+  // No entry follows in the ended log, so its last block is not full.
+  await holdIndex(session);
+  await closeBlock(session, head);
   const first = nextPlaceAfter(head.first, signed);
   await session.run(ORIGIN, [first, logId]);
-  const [queued] = await session.run<{ id: bigint }>(ENQUEUE_FIRST, entryValues(entry));
-  const { entry_id, leaf_hash } = entry;
-  const one = { id: (queued as { id: bigint }).id, entry_id, leaf_hash, placed_hash: null };
-  await grow(session, { first, size: 0, peaks: [] }, [one]);
+  await writeHead(session, await insertEntries(session, { first, size: 0, peaks: [] }, [entry]));
   return true;
 }
 
@@ -213,22 +249,13 @@ async function restOf(session: Session): Promise<Rest> {
   return { waiting: Number(row?.waiting), ageMs: row?.age_ms ?? 0 };
 }
 
-export interface HeadRow {
-  /** The place of the next entry. */
-  readonly size: bigint;
-  readonly peaks: Uint8Array[];
-}
-
 interface QueuedRow {
   readonly id: bigint;
-  readonly entry_id: string;
-  readonly leaf_hash: Uint8Array;
-  readonly placed_hash: Uint8Array | null;
-}
-
-export function headOf({ size, peaks }: HeadRow): TreeHead {
-  const next = Number(size);
-  return { first: firstPlaceOf(next), size: leafIndexOf(next), peaks };
+  readonly count: number;
+  readonly hashes: Uint8Array;
+  /** Of the leaves and the personal fields. */
+  readonly bytes: number;
+  readonly retained: (Date | null)[] | null;
 }
 
 const LOCK: Statement = {
@@ -248,34 +275,34 @@ const TARGET: Statement = {
 };
 
 /** After the lock, in its own statement, so that it sees the result of the last sequencer. */
-const PICK: Statement = {
+export const PICK: Statement = {
   name: 'sequencer_pick',
-  text: `SELECT q.id, q.entry_id, q.leaf_hash,
-      (SELECT l.leaf_hash FROM log l WHERE l.entry_id = q.entry_id) AS placed_hash
-    FROM queue q ORDER BY q.id LIMIT $1`,
+  text: `SELECT id, count, hashes, bytes, retained FROM (
+      SELECT q.*, length(q.leaves) + length(q.personal) AS bytes,
+        sum(q.count) OVER (ORDER BY q.id) - q.count AS before
+      FROM (SELECT * FROM queue ORDER BY id LIMIT $1) q
+    ) next WHERE before < $1 ORDER BY id`,
 };
 
-const NAMES = ENTRY_COLUMNS.join(', ');
+const inOrder = (column: string) => `string_agg(${column}, ''::bytea ORDER BY id)`;
 
-const PLACE: Statement = {
+export const PLACE: Statement = {
   name: 'sequencer_place',
   text: `WITH moved AS (
-      DELETE FROM queue USING unnest($1::bigint[]) WITH ORDINALITY AS picked (picked_id, place)
-      WHERE id = picked_id RETURNING place, ${NAMES}
-    ), repeated AS (
-      DELETE FROM queue WHERE id = ANY ($2::bigint[])
+      DELETE FROM queue USING unnest($1::bigint[], $2::bigint[]) AS picked (picked_id, first)
+      WHERE id = picked_id RETURNING first, id, count, hashes, leaves, personal
     ), placed AS (
-      INSERT INTO log (sequence, latest, ${NAMES})
-      SELECT $3::bigint + place - 1,
-        greatest((SELECT latest FROM head), max(timestamp) OVER (ORDER BY place)), ${NAMES}
-      FROM moved ORDER BY place
+      INSERT INTO segments (first, count, hashes, leaves, personal)
+      SELECT first, sum(count), ${['hashes', 'leaves', 'personal'].map(inOrder).join(', ')}
+      FROM moved GROUP BY first ORDER BY first
     ), grown AS (
-      INSERT INTO nodes (level, index, hash)
-      SELECT * FROM unnest($4::integer[], $5::bigint[], $6::bytea[])
+      ${growTilesAt(3)}
+    ), stated AS (
+      INSERT INTO retentions (retain_until, place)
+      SELECT * FROM unnest($5::timestamptz[], $6::bigint[])
     )
-    UPDATE head SET size = $7, peaks = $8,
-      latest = greatest(latest, (SELECT max(timestamp) FROM moved))
-    RETURNING (SELECT count(*) FROM moved) AS count`,
+    UPDATE head SET size = $7, peaks = $8
+    RETURNING (SELECT sum(count) FROM moved) AS count`,
 };
 
 const ORIGIN: Statement = {
@@ -283,15 +310,11 @@ const ORIGIN: Statement = {
   text: 'INSERT INTO origins (first, log_id) VALUES ($1, $2)',
 };
 
-const ENQUEUE_FIRST: Statement = {
-  name: 'enqueue_first',
-  text: `${enqueueFrom(1, '')} RETURNING id`,
-};
-
-/** Counts up to the number at which work is refused. */
+/** Counts rows up to more than the number of entries at which work is refused. */
 const REST: Statement = {
   name: 'sequencer_rest',
-  text: `SELECT (SELECT count(*) FROM (SELECT FROM queue LIMIT 10000) AS first) AS waiting,
+  text: `SELECT (SELECT coalesce(sum(count), 0)::bigint FROM (SELECT count FROM queue LIMIT 10000) AS first)
+      AS waiting,
     (SELECT extract(epoch FROM clock_timestamp() - queued_at)::float8 * 1000
       FROM queue ORDER BY id LIMIT 1) AS age_ms`,
 };

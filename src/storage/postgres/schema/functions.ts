@@ -6,8 +6,8 @@
  * was committed when the statement began, also after it waited for a lock, so a decision never uses a state
  * from before the wait.
  *
- * Locks are always taken in one order, so that steps wait for each other but never deadlock: gates, consent,
- * intents, tokens, idempotency key, budgets, leases, grant, rollback windows, approval request, passkey,
+ * Locks are always taken in one order, so that steps wait for each other but never deadlock: the index of the
+ * log, gates, consent, intents, tokens, idempotency key, budgets, leases, grant, rollback windows, approval request, passkey,
  * person, sessions, account, connected account, identity. Several locks of one kind have an order
  * too: gates by number, intents and sessions by id, windows by their key, all others by lineage, ancestors first.
  * Keys and grants are locked one at a time: a call with either is not batched. So are consents, approval

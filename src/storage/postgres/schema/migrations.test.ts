@@ -83,7 +83,7 @@ async function olderStore(seenAt: string): Promise<string> {
   const meta = `CREATE TABLE meta (one boolean PRIMARY KEY DEFAULT true CHECK (one),
     version integer NOT NULL, log_id text NOT NULL DEFAULT gen_random_uuid()::text);
     INSERT INTO meta (version) VALUES (${OLDER})`;
-  const steps = MIGRATIONS.slice(0, OLDER);
+  const steps = MIGRATIONS.slice(0, OLDER) as readonly string[];
   const seen = `INSERT INTO instances VALUES ('older', ${seenAt})`;
   for (const text of [meta, ...steps, seen]) await runSql(url, text);
   return url;

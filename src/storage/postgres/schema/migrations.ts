@@ -2,7 +2,7 @@
  * Brings a database to the version of this program, or reports why it cannot be used.
  *
  * Each step is one transaction under a lock that lasts as long as the transaction, so processes that start at
- * once take turns and a crash leaves whole steps only. A released step never changes.
+ * once take turns and a crash leaves whole steps, or whole slices of a step. A released step never changes.
  *
  * @module
  */
@@ -10,7 +10,7 @@
 import { type Platform, pause } from '../../../platform.ts';
 import { HEARTBEAT_MS, SILENT_MS } from '../../port/invocation-store.ts';
 import { StoreUnavailable } from '../../port/store.ts';
-import { newerStore, olderStore } from '../../port/versions.ts';
+import { type Moved, newerStore, olderStore, reportingSteps } from '../../port/versions.ts';
 import type { Database, Session } from '../connection.ts';
 import type { PostgresSettings } from '../options.ts';
 import { AGENTS } from './agents.ts';
@@ -27,6 +27,7 @@ import { LOG_TABLES } from './log.ts';
 import { ORIGINS } from './origins.ts';
 import { PASSKEYS } from './passkeys.ts';
 import { ROW_MACS } from './rows.ts';
+import { DROPPED, moveLog, SEGMENTS } from './segments.ts';
 import { SIGN_IN } from './sign-in.ts';
 import {
   APPROVED_THROUGH,
@@ -37,8 +38,11 @@ import {
 } from './tables.ts';
 import { WAITING_GRANTS } from './waiting.ts';
 
+/** Statements, or a step in slices: it returns `Moved` when it goes on in another transaction. */
+type Migration = string | ((session: Session) => Promise<Moved | undefined>);
+
 /** Step n brings version n to version n + 1. */
-export const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly Migration[] = [
   [
     TYPES,
     AUTHORITY_TABLES,
@@ -64,19 +68,28 @@ export const MIGRATIONS: readonly string[] = [
   PASSKEYS,
   CONNECTED_ACCOUNTS,
   IDENTITIES,
+  moveLog,
 ];
+
+/** The first version that has its log in segments. */
+export const SEGMENTED = 17;
+
+/** The statements of all steps. */
+const TEXTS: readonly string[] = MIGRATIONS.map((step) => {
+  return typeof step === 'string' ? step : SEGMENTS;
+});
 
 /** Every named index, as the last step that makes it defines it. */
 export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = [
   ...new Map(
-    MIGRATIONS.flatMap((step) => [...step.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)]).map(
+    TEXTS.flatMap((text) => [...text.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)]).map(
       ([, unique, name = '', table = '']) => [
         name,
         { name, table, isUnique: unique !== undefined },
       ],
     ),
   ).values(),
-];
+].filter(({ table }) => !DROPPED.has(table));
 
 /** A number that no other program locks in this database. */
 export const MIGRATION_LOCK = 0x77_72_69_74_00n;
@@ -98,13 +111,12 @@ export async function migrate(
   await refuseUnfit(database, onWarning);
   const { meta } = await database.transaction(findStore);
   if (create && meta && meta.version < SCHEMA_VERSION) await refuseUsed(database, platform);
+  // The steps that make a new store are not reported.
+  const steps = reportingSteps(meta ? onStep : () => undefined, platform.now);
   for (;;) {
-    const started = platform.now();
     const taken = await database.transaction((session) => takeStep(session, create));
     if ('logId' in taken) return taken.logId;
-    const milliseconds = platform.now() - started;
-    // The steps that make a new store are not reported.
-    if (meta) onStep({ version: taken.version, of: SCHEMA_VERSION, milliseconds });
+    steps.took(taken.version, SCHEMA_VERSION, taken.moved);
   }
 }
 
@@ -130,10 +142,18 @@ export async function makeStore(session: Session, version: number, logId: string
 /** Runs the steps from one version to another. Only inside a transaction. */
 export async function runSteps(session: Session, from: number, to: number): Promise<void> {
   for (let version = from; version < to; version++) {
-    // Several statements in one text cannot be prepared; each runs only once.
-    await session.run({ name: '', text: MIGRATIONS[version] as string });
-    await session.run(VERSION, [version + 1]);
+    while (await runSlice(session, version));
   }
+}
+
+/** Runs a step, or a part of it: then it returns how far it has come. */
+async function runSlice(session: Session, version: number): Promise<Moved | undefined> {
+  const step = MIGRATIONS[version] as Migration;
+  // Several statements in one text cannot be prepared; each runs only once.
+  if (typeof step === 'string') await session.run({ name: '', text: step });
+  const moved = typeof step === 'string' ? undefined : await step(session);
+  if (!moved) await session.run(VERSION, [version + 1]);
+  return moved;
 }
 
 /** Waits as long as a migration may take, and keeps other migrations out until the transaction ends. */
@@ -190,11 +210,11 @@ async function refuseUsed(database: Database, platform: Platform): Promise<void>
   }
 }
 
-/** Runs the next step; returns the log's id when none is left. */
+/** Runs the next step, or a part of it; returns the log's id when none is left. */
 async function takeStep(
   session: Session,
   create: boolean,
-): Promise<{ logId: string } | { version: number }> {
+): Promise<{ logId: string } | { version: number; moved: Moved | undefined }> {
   await lockMigrations(session);
   const { meta, database } = await findStore(session);
   const version = meta?.version ?? 0;
@@ -205,8 +225,8 @@ async function takeStep(
   if (!create) throw new Error(`Cannot open the store: ${unmade(meta, database)}`);
 
   if (meta === undefined) await session.run(META_TABLE);
-  await runSteps(session, version, version + 1);
-  return { version: version + 1 };
+  const moved = await runSlice(session, version);
+  return { version: moved ? version : version + 1, moved };
 }
 
 /** The store's own row, if there is one. Our tables without that row belong to another program. */
@@ -281,8 +301,8 @@ const LOCK = { name: 'migration_lock', text: 'SELECT pg_advisory_xact_lock($1)' 
 
 const TABLES: readonly string[] = [
   'meta',
-  ...MIGRATIONS.flatMap((step) =>
-    [...step.matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name]) => `${name}`),
+  ...TEXTS.flatMap((text) =>
+    [...text.matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name]) => `${name}`),
   ),
 ];
 

@@ -7,7 +7,7 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
-import { DamagedSegment, entriesOf, type Segment } from '../../log/segment.ts';
+import { readableIn } from '../../log/segment.ts';
 import {
   type Debt,
   freezeKey,
@@ -87,15 +87,6 @@ function gone(): never {
 /** In order, without those of damaged segments, which the check of the log reports. */
 function* readableEntries(connection: Connection): Generator<StoredEntry> {
   for (const segment of segmentsFrom(connection, 0)) yield* readableIn(segment);
-}
-
-function readableIn(segment: Segment): StoredEntry[] {
-  try {
-    return entriesOf(segment);
-  } catch (error) {
-    if (error instanceof DamagedSegment) return [];
-    throw error;
-  }
 }
 
 function* idsOf(connection: Connection, table: string, column: string): Generator<string> {

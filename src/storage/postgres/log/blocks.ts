@@ -1,0 +1,419 @@
+/**
+ * Index blocks in PostgreSQL: reads them, makes small ones, merges them into large ones, makes damaged ones again.
+ *
+ * All changes run under one lock of the database (`holdIndex`). Erasure takes it too, so that no block is made
+ * from bytes that are being erased.
+ *
+ * @module
+ */
+
+import type { StoredEntry } from '../../../domain/log/entry.ts';
+import {
+  addTo,
+  BLOCK_ENTRIES,
+  type Block,
+  type BlockHead,
+  blockOf,
+  bucketBytes,
+  bucketsOf,
+  type Columns,
+  countsOf,
+  createColumns,
+  FIELDS,
+  type Field,
+  headFrom,
+  isWhole,
+  MERGED_BLOCKS,
+  mergedPostings,
+  type Postings,
+  postingsOf,
+  withoutOffsets,
+} from '../../log/blocks.ts';
+import { bucketNumber, bucketRange } from '../../log/numbers.ts';
+import { type BucketId, bucketIn } from '../../log/query.ts';
+import { indexedIn } from '../../log/segment.ts';
+import type { TreeHead } from '../../port/store.ts';
+import type { Session, Statement } from '../connection.ts';
+import { segmentsFrom } from './segments.ts';
+
+/** A number that no other program locks in this database. The number before it is the lock of migrations. */
+export const INDEX_LOCK = 0x77_72_69_74_01n;
+
+/** Waits for the index, and keeps others from changing it until the transaction ends. */
+export async function holdIndex(session: Session): Promise<void> {
+  await session.run(HOLD, [INDEX_LOCK]);
+}
+
+/** Keeps others from changing the index or erasing entries until the transaction ends. */
+export async function shareIndex(session: Session): Promise<void> {
+  await session.run(SHARE, [INDEX_LOCK]);
+}
+
+/** False when another process has the index. */
+export async function tryIndex(session: Session): Promise<boolean> {
+  const [row] = await session.run<{ held: boolean }>(TRY, [INDEX_LOCK]);
+  return row?.held ?? false;
+}
+
+export interface BlockRow {
+  readonly first: bigint;
+  readonly count: number;
+  readonly newest: bigint;
+  readonly latest: bigint;
+  readonly buckets: Uint8Array;
+}
+
+/** Undefined for a head that is not the one that was written. */
+export function blockHeadOf({
+  first,
+  count,
+  newest,
+  latest,
+  buckets,
+}: BlockRow): BlockHead | undefined {
+  const times = { newest: Number(newest), latest: Number(latest) };
+  return headFrom({ first: Number(first), count, ...times }, buckets);
+}
+
+/** Whole blocks that begin below this place, the last one first. Others are added to `damaged`. */
+export async function readHeads(
+  session: Session,
+  { before, limit }: { before: number; limit: number },
+  damaged?: Set<number>,
+): Promise<BlockHead[]> {
+  const heads: BlockHead[] = [];
+  for (let below = Math.min(before, Number.MAX_SAFE_INTEGER); heads.length < limit; ) {
+    const wanted = limit - heads.length;
+    const rows = await session.run<BlockRow>(HEADS, [below, wanted]);
+    for (const row of rows) {
+      const head = blockHeadOf(row);
+      if (head) heads.push(head);
+      else damaged?.add(Number(row.first));
+    }
+    if (rows.length < wanted) break;
+    below = Number(rows.at(-1)?.first);
+  }
+  return heads;
+}
+
+/** All whole blocks, in order of their places. */
+export async function allHeads(session: Session): Promise<BlockHead[]> {
+  return (await session.run<BlockRow>(ALL_HEADS)).flatMap((row) => blockHeadOf(row) ?? []);
+}
+
+/** The place above the last block of the current log. */
+export function indexedTo(
+  { first }: TreeHead,
+  last: { first: number; count: number } | undefined,
+): number {
+  return last && last.first >= first ? last.first + last.count : first;
+}
+
+async function lastIndexed(session: Session, head: TreeHead): Promise<number> {
+  const [last] = await readHeads(session, { before: Number.POSITIVE_INFINITY, limit: 1 });
+  return indexedTo(head, last);
+}
+
+/** Makes the next small block of the current log. False when its entries are not there yet. */
+export async function indexNext(session: Session, head: TreeHead): Promise<boolean> {
+  const first = await lastIndexed(session, head);
+  const end = first + BLOCK_ENTRIES;
+  if (end > head.first + head.size) return false;
+  await insertBlock(session, first, blockOf(await readColumns(session, first, end)));
+  return true;
+}
+
+/** Indexes all entries of a log that ends. */
+export async function closeBlock(session: Session, head: TreeHead): Promise<void> {
+  while (await indexNext(session, head));
+  const first = await lastIndexed(session, head);
+  const end = head.first + head.size;
+  if (first < end) {
+    await insertBlock(session, first, blockOf(await readColumns(session, first, end)));
+  }
+}
+
+/** What the index needs of the entries from one place up to another. */
+export async function readColumns(session: Session, from: number, end: number): Promise<Columns> {
+  const columns = createColumns();
+  for await (const segment of segmentsFrom(session, from, end)) {
+    for (const entry of indexedIn(segment)) {
+      if (entry.sequence >= from && entry.sequence < end) addTo(columns, entry);
+    }
+  }
+  return columns;
+}
+
+async function insertBlock(session: Session, first: number, block: Block): Promise<void> {
+  const buckets: number[] = [];
+  for (const [field, postings] of block.postings.entries()) {
+    buckets.push(await insertBuckets(session, { first, field }, postings));
+  }
+  await insertHead(session, { first, count: block.count, newest: block.newest, buckets });
+}
+
+async function insertHead(session: Session, head: Omit<BlockHead, 'latest'>): Promise<void> {
+  const { first, count, newest } = head;
+  const [before] = await readHeads(session, { before: first, limit: 1 });
+  const latest = Math.max(before?.latest ?? 0, newest);
+  await session.run(INSERT_BLOCK, [first, count, newest, latest, countsOf({ ...head, latest })]);
+}
+
+/** Returns the number of buckets. */
+async function insertBuckets(
+  session: Session,
+  { first, field }: Omit<BucketId, 'bucket'>,
+  postings: Postings,
+): Promise<number> {
+  const buckets = bucketsOf(postings);
+  const ids = buckets.map((_, bucket) => bucketNumber({ first, field, bucket }));
+  await session.run(INSERT_BUCKETS, [ids, buckets]);
+  return buckets.length;
+}
+
+/**
+ * In the order requested. A bucket that is missing or damaged is made from the entries, and its block is added
+ * to `damaged`.
+ */
+export async function readBuckets(
+  session: Session,
+  ids: readonly BucketId[],
+  damaged: Set<number>,
+): Promise<Uint8Array[]> {
+  const stored = await bucketsByNumber(session, ids.map(bucketNumber));
+  const found: Uint8Array[] = [];
+  for (const id of ids) {
+    const data = stored.get(bucketNumber(id));
+    if (data && isWhole(data)) {
+      found.push(data);
+      continue;
+    }
+    damaged.add(id.first);
+    found.push(await bucketFromEntries(session, id));
+  }
+  return found;
+}
+
+async function bucketsByNumber(
+  session: Session,
+  ids: readonly number[],
+): Promise<Map<number, Uint8Array>> {
+  const rows = await session.run<BucketRow>(BUCKETS, [ids]);
+  return new Map(rows.map(({ id, data }) => [Number(id), data]));
+}
+
+/** All buckets of a block, by their numbers. */
+export async function bucketsOfBlock(
+  session: Session,
+  block: { first: number; count: number },
+): Promise<Map<number, Uint8Array>> {
+  const { begin, end } = bucketRange(block);
+  const rows = await session.run<BucketRow>(BUCKET_RANGE, [begin, end]);
+  return new Map(rows.map(({ id, data }) => [Number(id), data]));
+}
+
+async function bucketFromEntries(
+  session: Session,
+  { first, field, bucket }: BucketId,
+): Promise<Uint8Array> {
+  const [head] = await readHeads(session, { before: first + 1, limit: 1 });
+  const { count = 0, buckets = [] } = head ?? {};
+  const { postings } = blockOf(await readColumns(session, first, first + count));
+  const made = bucketsOf(postings[field] as Postings, buckets[field]);
+  return made[bucket] ?? bucketBytes(new Float64Array());
+}
+
+/** Makes the block again in which this place is, from its entries. Only under the lock of the index. */
+export async function rebuildBlock(session: Session, place: number): Promise<void> {
+  const [below] = await readHeads(session, { before: place + 1, limit: 1 });
+  const isKept = below && hasPlace(below, place);
+  const first = isKept ? below.first : place - (place % BLOCK_ENTRIES);
+  const end = first + (isKept ? below.count : BLOCK_ENTRIES);
+  const block = blockOf(await readColumns(session, first, end));
+  await session.run(DELETE_BLOCK, [first, place]);
+  // It may have had more buckets, and an older block at its place too.
+  const own = bucketRange({ first, count: BLOCK_ENTRIES });
+  await session.run(DELETE_BUCKETS, [own.begin, own.end]);
+  // The last entries of a log fill no block.
+  if (isKept || block.count === BLOCK_ENTRIES) await insertBlock(session, first, block);
+}
+
+function hasPlace({ first, count }: BlockHead, place: number): boolean {
+  return place >= first && place < first + count;
+}
+
+/** An entry that loses fields to retention, as it was before. */
+export interface Loss {
+  readonly entry: StoredEntry;
+  readonly fields: readonly Field[];
+}
+
+/** Takes the erased fields of entries out of the blocks. Only under the lock of the index. */
+export async function forget(session: Session, losses: readonly Loss[]): Promise<void> {
+  const places = losses.map(({ entry }) => entry.sequence);
+  if (places.length === 0) return;
+  const [lowest, highest] = [Math.min(...places), Math.max(...places)];
+  const rows = await session.run<BlockRow>(COVERING, [lowest, highest]);
+  const heads = rows.flatMap((row) => blockHeadOf(row) ?? []);
+  const due = offsetsByBucket(heads, losses);
+  const stored = await bucketsByNumber(session, [...due.keys()]);
+  // A damaged bucket is made again from the entries, which have lost the fields.
+  const whole = [...stored].filter(([, data]) => isWhole(data));
+  await session.run(UPDATE_BUCKETS, [
+    whole.map(([id]) => id),
+    whole.map(([id, data]) => {
+      return bucketBytes(withoutOffsets(postingsOf([data]), due.get(id) as Set<number>));
+    }),
+  ]);
+}
+
+function offsetsByBucket(
+  heads: readonly BlockHead[],
+  losses: readonly Loss[],
+): Map<number, Set<number>> {
+  const due = new Map<number, Set<number>>();
+  for (const { entry, fields } of losses) {
+    const { sequence: place } = entry;
+    const head = heads.find((each) => hasPlace(each, place));
+    if (!head) continue;
+    for (const field of fields) {
+      const value = entry[field];
+      if (value === undefined || value.length === 0) continue;
+      const id = bucketNumber(bucketIn(head, field, value));
+      due.set(id, (due.get(id) ?? new Set()).add(place - head.first));
+    }
+  }
+  return due;
+}
+
+/**
+ * Merges the oldest small blocks that make up a large one. False when there are none. Only under the lock of the
+ * index.
+ */
+export async function mergeBlocks(session: Session): Promise<boolean> {
+  const span = BLOCK_ENTRIES * MERGED_BLOCKS;
+  const [row] = await session.run<{ first: bigint }>(MERGEABLE);
+  if (!row) return false;
+  const first = Number(row.first);
+  const before = first + span;
+  const damaged = new Set<number>();
+  const parts = (await readHeads(session, { before, limit: MERGED_BLOCKS }, damaged)).reverse();
+  const [place] = damaged;
+  if (place !== undefined) {
+    await rebuildBlock(session, place);
+    return true;
+  }
+  const stored = await bucketsOfBlock(session, { first, count: span });
+  const { begin, end } = bucketRange({ first, count: span });
+  await session.run(DELETE_BUCKETS, [begin, end]);
+  await session.run(DELETE_BLOCKS, [first, first + span]);
+  const buckets: number[] = [];
+  // One field at a time, so that other work of the process comes in between.
+  for (const field of FIELDS.keys()) {
+    const postings: Postings[] = [];
+    for (const part of parts) postings.push(await postingsIn(session, part, field, stored));
+    buckets.push(await insertBuckets(session, { first, field }, mergedPostings(postings)));
+  }
+  const newest = Math.max(...parts.map((part) => part.newest));
+  await insertHead(session, { first, count: span, newest, buckets });
+  return true;
+}
+
+/** One field of a block; from its entries where a bucket is missing or damaged. */
+async function postingsIn(
+  session: Session,
+  { first, count, buckets }: BlockHead,
+  ...[field, stored]: [field: number, stored: ReadonlyMap<number, Uint8Array>]
+): Promise<Postings> {
+  const found = Array.from({ length: buckets[field] ?? 0 }, (_, bucket) => {
+    return stored.get(bucketNumber({ first, field, bucket }));
+  });
+  if (found.length > 0 && found.every((data) => data !== undefined && isWhole(data))) {
+    return postingsOf(found as Uint8Array[]);
+  }
+  const { postings } = blockOf(await readColumns(session, first, first + count));
+  return postings[field] as Postings;
+}
+
+interface BucketRow {
+  readonly id: bigint;
+  readonly data: Uint8Array;
+}
+
+const HOLD: Statement = { name: 'hold_index', text: 'SELECT pg_advisory_xact_lock($1)' };
+
+const SHARE: Statement = { name: 'share_index', text: 'SELECT pg_advisory_xact_lock_shared($1)' };
+
+const TRY: Statement = { name: 'try_index', text: 'SELECT pg_try_advisory_xact_lock($1) AS held' };
+
+const BLOCK_COLUMNS = 'first, count, newest, latest, buckets';
+
+export const HEADS: Statement = {
+  name: 'block_heads',
+  text: `SELECT ${BLOCK_COLUMNS} FROM blocks WHERE first < $1 ORDER BY first DESC LIMIT $2`,
+};
+
+const ALL_HEADS: Statement = {
+  name: 'all_block_heads',
+  text: `SELECT ${BLOCK_COLUMNS} FROM blocks ORDER BY first`,
+};
+
+/** The blocks that have places from one to another. */
+const COVERING: Statement = {
+  name: 'covering_blocks',
+  text: `SELECT ${BLOCK_COLUMNS} FROM blocks WHERE first <= $2::bigint AND first + count > $1::bigint
+      AND first >= coalesce((SELECT max(b.first) FROM blocks b WHERE b.first <= $1::bigint), 0)
+    ORDER BY first`,
+};
+
+const INSERT_BLOCK: Statement = {
+  name: 'insert_block',
+  text: `INSERT INTO blocks (first, count, newest, latest, buckets)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (first) DO UPDATE SET count = EXCLUDED.count, newest = EXCLUDED.newest,
+      latest = EXCLUDED.latest, buckets = EXCLUDED.buckets`,
+};
+
+const INSERT_BUCKETS: Statement = {
+  name: 'insert_buckets',
+  text: `INSERT INTO buckets (id, data) SELECT * FROM unnest($1::bigint[], $2::bytea[])
+    ON CONFLICT (id) DO UPDATE SET data = EXCLUDED.data`,
+};
+
+export const BUCKETS: Statement = {
+  name: 'buckets_by_number',
+  text: 'SELECT id, data FROM buckets WHERE id = ANY ($1::bigint[])',
+};
+
+const BUCKET_RANGE: Statement = {
+  name: 'buckets_in_range',
+  text: 'SELECT id, data FROM buckets WHERE id >= $1 AND id < $2',
+};
+
+const UPDATE_BUCKETS: Statement = {
+  name: 'update_buckets',
+  text: `UPDATE buckets b SET data = n.data FROM unnest($1::bigint[], $2::bytea[]) AS n (id, data)
+    WHERE b.id = n.id`,
+};
+
+const MERGEABLE: Statement = {
+  name: 'mergeable_blocks',
+  text: `SELECT min(first) AS first FROM blocks WHERE count = ${BLOCK_ENTRIES}
+    GROUP BY first / ${BLOCK_ENTRIES * MERGED_BLOCKS} HAVING count(*) = ${MERGED_BLOCKS}
+    ORDER BY 1 LIMIT 1`,
+};
+
+const DELETE_BUCKETS: Statement = {
+  name: 'delete_buckets',
+  text: 'DELETE FROM buckets WHERE id >= $1 AND id < $2',
+};
+
+const DELETE_BLOCK: Statement = {
+  name: 'delete_block',
+  text: 'DELETE FROM blocks WHERE first IN ($1, $2)',
+};
+
+const DELETE_BLOCKS: Statement = {
+  name: 'delete_blocks',
+  text: 'DELETE FROM blocks WHERE first >= $1 AND first < $2',
+};

@@ -1,0 +1,86 @@
+/**
+ * Upkeep of the index: makes blocks of new entries, merges small ones, makes damaged ones again, and deletes
+ * batches whose outcome is known to all.
+ *
+ * Each piece of work is one transaction under the lock of the index. One process works at a time; another one
+ * that finds the lock taken leaves the work to it. Until it is done, queries read smaller blocks, or the entries.
+ *
+ * @module
+ */
+
+import type { Database, Session, Statement } from '../connection.ts';
+import { isStoreFailure } from '../failure.ts';
+import type { PostgresSettings } from '../options.ts';
+import { indexNext, mergeBlocks, rebuildBlock, tryIndex } from './blocks.ts';
+import { type HeadRow, headOf } from './placed.ts';
+
+/** In milliseconds, after a failure: a damaged segment must not keep the database busy. */
+const PAUSE_MS = 10_000;
+
+/** Batches that one transaction deletes. */
+const HANDED_MAX = 1_000;
+
+export interface Upkeep {
+  /** Looks for work, unless it is being done. */
+  nudge(): void;
+  stop(): Promise<void>;
+}
+
+/** `damaged` has a place in each block that must be made again. */
+export function createUpkeep(
+  database: Database,
+  { platform, onWarning }: Pick<PostgresSettings, 'platform' | 'onWarning'>,
+  damaged: Set<number>,
+): Upkeep {
+  let running: Promise<void> | undefined;
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+  let isStopped = false;
+
+  async function run(): Promise<void> {
+    try {
+      while (!isStopped && (await database.transaction((session) => work(session, damaged))));
+    } catch (error) {
+      pausedUntil = platform.monotonic() + PAUSE_MS;
+      // The next block tries again. A store that is away is reported by its callers.
+      if (!isStoreFailure(error)) onWarning(`Cannot index entries: ${String(error)}`);
+    } finally {
+      running = undefined;
+    }
+  }
+
+  return {
+    nudge() {
+      if (isStopped || running || platform.monotonic() < pausedUntil) return;
+      running = run();
+    },
+    async stop() {
+      isStopped = true;
+      await running;
+    },
+  };
+}
+
+/** One piece of work. False when none is left, or another process does it. */
+async function work(session: Session, damaged: Set<number>): Promise<boolean> {
+  if (!(await tryIndex(session))) return false;
+  const [place] = damaged;
+  if (place !== undefined) {
+    damaged.delete(place);
+    await rebuildBlock(session, place);
+    return true;
+  }
+  const [row] = await session.run<HeadRow>(HEAD);
+  if (row && (await indexNext(session, headOf(row)))) return true;
+  if (await mergeBlocks(session)) return true;
+  return (await session.run(FORGET, [HANDED_MAX])).length === HANDED_MAX;
+}
+
+const HEAD: Statement = { name: 'upkeep_head', text: 'SELECT size, peaks FROM head' };
+
+/** In the order of the batches, which is about the order of their times. */
+const FORGET: Statement = {
+  name: 'forget_handed',
+  text: `DELETE FROM handed WHERE batch IN (SELECT batch FROM handed ORDER BY batch LIMIT $1)
+      AND at < clock_timestamp() - interval '1 hour'
+    RETURNING batch`,
+};
