@@ -111,7 +111,7 @@ async function untilWriting(url: string, program: Launched): Promise<void> {
   for (;;) {
     const rows = await runSql(
       url,
-      "SELECT FROM pg_stat_activity WHERE query LIKE 'INSERT INTO log%' AND datname = current_database()",
+      "SELECT FROM pg_stat_activity WHERE query LIKE 'INSERT INTO segments%' AND datname = current_database()",
     );
     if (rows.length > 0) return;
     assert.equal(program.child.exitCode, null, 'the process ended before it was seen at work');

@@ -8,11 +8,7 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
 import { beforeEach, test } from 'vitest';
-import { openPostgres } from '../src/storage/postgres/store.ts';
-import { entry } from '../src/testing/fixtures.ts';
-import { closedAtEnd } from './ends.ts';
 import { createLedger, type Ledger } from './faults/ledger.ts';
 import { type LossyWay, openLossyWay } from './faults/lossy.ts';
 import { checkDatabase, prepareDatabase } from './faults/postgres.ts';
@@ -108,48 +104,6 @@ test(
     assert.ok(ledger.counts.settled > 0 && ledger.counts.kept > 0);
   },
 );
-
-/**
- * As when an answer was lost and the entry is queued again: the repetition began before the entry got
- * its place and ends after. An entry beside it, which another process has not decided on yet, holds
- * the repetition up in between.
- */
-test('append() succeeds when its entries are sequenced during a retry', async () => {
-  const store = closedAtEnd(await openPostgres(database.url, { sequenceIntervalMs: 60_000 }));
-  const [sequencer, other] = [await connectedTo(database.url), await connectedTo(database.url)];
-  const [undecided, told] = [entry(), entry()];
-  await sequencer.query('BEGIN');
-  await sequencer.query('SELECT FROM head FOR UPDATE');
-  await store.append([told]);
-  await other.query('BEGIN');
-  await other.query(
-    `INSERT INTO queue (entry_id, entry_type, root_principal, actor_key, event_class, state,
-       timestamp, leaf, leaf_hash) SELECT $1, entry_type, root_principal, actor_key, event_class,
-       state, timestamp, leaf, leaf_hash FROM queue`,
-    [undecided.entry_id],
-  );
-
-  const repeated = store.append([undecided, told]);
-  await isHeldUp(sequencer, 'INSERT INTO queue');
-  await sequencer.query('ROLLBACK');
-  await store.sequence();
-  await other.query('ROLLBACK');
-
-  await repeated;
-  const { size } = await store.sequence();
-  const log = await store.scanEntries(0, size + 1);
-  assert.deepEqual(
-    log.map(({ entry_id }) => entry_id),
-    [told.entry_id, undecided.entry_id],
-  );
-});
-
-/** Resolves when a statement with this text waits for a lock. */
-async function isHeldUp(client: pg.Client, text: string): Promise<void> {
-  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()
-    AND wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`;
-  while ((await client.query(waiting, [text])).rowCount === 0) await sleep(10);
-}
 
 interface Kills {
   connections: number;

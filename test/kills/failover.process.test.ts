@@ -66,7 +66,8 @@ async function failOver({ server, standby }: Pair): Promise<void> {
 async function entriesIn(url: string): Promise<number> {
   const [row] = await runSql<{ count: number }>(
     url,
-    'SELECT ((SELECT count(*) FROM log) + (SELECT count(*) FROM queue))::int AS count',
+    `SELECT (coalesce((SELECT sum(count) FROM segments), 0)
+      + coalesce((SELECT sum(count) FROM queue), 0))::int AS count`,
   );
   return row?.count ?? -1;
 }

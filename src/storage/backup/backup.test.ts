@@ -3,13 +3,12 @@ import { existsSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, test } from 'vitest';
 import { backup, dump, edited, filled, PLACES, restore, tablesOf } from '../../../test/backups.ts';
-import { connectedTo, runSql } from '../../../test/postgres.ts';
+import { connectedTo } from '../../../test/postgres.ts';
 import { newFile } from '../../../test/store-places.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { admitCall, chain, entry, settlement, usd } from '../../testing/fixtures.ts';
 import { checkStore } from '../fsck/fsck.ts';
 import { openSnapshot, openStore, SCHEMA_VERSIONS } from '../open.ts';
-import { ENTRY_COLUMNS } from '../postgres/schema/log.ts';
 import {
   COPIED_TABLES,
   type CopiedColumn,
@@ -187,11 +186,6 @@ test('entries that wait for a place in PostgreSQL get one in the restored store,
   await client.query('SELECT FROM head FOR UPDATE');
   const waiting = [entry(), entry(), entry()];
   await store.append(waiting);
-  const columns = ENTRY_COLUMNS.join(', ');
-  // As two processes queue one entry at once after a lost answer, before the trigger of either sees the other.
-  const again = `INSERT INTO queue (${columns}) SELECT ${columns} FROM log WHERE sequence = 0`;
-  await runSql(url, `SET session_replication_role = replica; ${again}`);
-
   const bytes = await backup(url);
   await client.query('ROLLBACK');
   await client.end();
