@@ -23,6 +23,7 @@ import {
   Money,
   NextCursor,
   optional,
+  PREFER_LENGTH_MAX,
   Principal,
   pageSize,
   Reason,
@@ -171,7 +172,7 @@ export type ApprovalListAnswer = z.infer<typeof ApprovalListAnswer>;
 /** `prefer` is the header of RFC 7240; anything but `wait=<seconds>` in it is ignored. */
 export const ApprovalReadRequest = z.strictObject({
   approval_request_id: text(ID_LENGTH_MAX),
-  prefer: optional(text(256, 0)),
+  prefer: optional(text(PREFER_LENGTH_MAX, 0)),
 });
 export type ApprovalReadRequest = z.output<typeof ApprovalReadRequest>;
 

@@ -141,9 +141,13 @@ export const SemanticVersion = z
     'expected "1.2.3"',
   );
 
+/** In characters: the header `Prefer`. */
+export const PREFER_LENGTH_MAX = 256;
+
 export const Digest = z
   .string()
   .regex(/^sha256:[0-9a-f]{64}$/, 'expected "sha256:" and 64 hex digits');
+
 export const HexHash = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits');
 
 /** Detached compact JWS: header, nothing, ES256 signature. */

@@ -9,6 +9,7 @@
  */
 
 import { Refusal, refuse } from '../../domain/failure.ts';
+import { preferenceIn } from '../../domain/wire/prefer.ts';
 import { type ApprovalRequest, WAIT_SECONDS_MAX } from '../../protocol/approval.ts';
 import type { DecisionPasskey } from '../../protocol/passkey.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
@@ -166,8 +167,8 @@ export async function denyRequest(parts: ServiceParts, ask: Ask): Promise<Approv
 
 /** RFC 7240: `wait=<seconds>`, cut to our maximum. Other preferences are ignored. */
 function waitOf(prefer: string | undefined): number {
-  const wanted = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,6})"?(?=$|[,;\s])/i.exec(prefer ?? '')?.[1];
-  return Math.min(Number(wanted ?? 0), WAIT_SECONDS_MAX);
+  const wanted = preferenceIn(prefer, 'wait') ?? '';
+  return /^\d{1,6}$/.test(wanted) ? Math.min(Number(wanted), WAIT_SECONDS_MAX) : 0;
 }
 
 /** Waits for a decision or the end of the time. False when too many wait already. */
