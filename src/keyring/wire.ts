@@ -17,6 +17,7 @@ export const ARTEFACTS = {
   manifest: { use: 'token', typ: TYPS.manifest },
   grant: { use: 'token', typ: TYPS.grant },
   checkpoint: { use: 'log', typ: TYPS.checkpoint },
+  receipt: { use: 'log', typ: TYPS.receipt },
 } as const satisfies Record<
   // Each use of key names its own successor (`successors.ts`).
   Exclude<keyof typeof TYPS, 'successor'>,

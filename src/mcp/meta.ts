@@ -1,5 +1,5 @@
 /**
- * `_meta` of a tool call: task, reference and parent of the call and a note for its approvers, under names that begin with `svc/`.
+ * `_meta` of a tool call: task, reference and parent of the call, a note for its approvers and what the caller prefers, under names that begin with `svc/`.
  *
  * Only sorts the names. The schema of the operation checks the values, as on every
  * other transport.
@@ -13,9 +13,9 @@ import type { JsonObject } from '../protocol/primitives.ts';
 const PREFIX = 'svc/';
 
 const { invocation_id: _, ...IDS } = InvocationIds.shape;
-const { note } = TestRequest.shape;
+const { note, prefer } = TestRequest.shape;
 const FIELDS = new Map<string, { safeParse(value: unknown): { success: boolean } }>(
-  Object.entries({ ...IDS, note }),
+  Object.entries({ ...IDS, note, prefer }),
 );
 
 export interface SortedMeta {

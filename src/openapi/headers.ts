@@ -24,6 +24,12 @@ const REPLAYED: ApiHeaders = {
   },
 };
 
+const SIGNED: ApiHeaders = {
+  'preference-applied': text(
+    '`receipt=signed`, where `Prefer` asked for it and the receipt is signed',
+  ),
+};
+
 const RETRY_AFTER: ApiHeaders = {
   'retry-after': {
     description: 'Seconds after which the same call may be sent again (429 and 503)',
@@ -38,8 +44,8 @@ const CHALLENGE: ApiHeaders = {
 };
 
 const BY_OPERATION: Partial<Record<OperationName, ApiHeaders>> = {
-  invoke: { ...REPLAYED, ...RATES },
-  test: RATES,
+  invoke: { ...REPLAYED, ...SIGNED, ...RATES },
+  test: { ...SIGNED, ...RATES },
 };
 
 const OF_DOCUMENTS: ApiHeaders = { etag: text('Names exactly these bytes') };

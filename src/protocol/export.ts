@@ -15,6 +15,7 @@
 
 import * as z from 'zod';
 import { Checkpoint, CheckpointDetail, InclusionProof } from './audit.ts';
+import { LOG_ID_LENGTH_MAX } from './invocation.ts';
 import { Digest, HexHash, JsonObject, ServiceId, text } from './primitives.ts';
 import { Jwks, PublicKey } from './trust.ts';
 
@@ -24,9 +25,6 @@ export const STREAM_FORMAT = 'writ-stream/1';
 
 /** A tree has at most one peak for each bit of its size. */
 const PEAKS_MAX = 53;
-
-/** The id of a log is a UUID; older services may have others. */
-const LOG_ID_LENGTH_MAX = 128;
 
 /** Strict, because a verifier would ignore unknown fields. */
 const ExportedCheckpoint = z.strictObject(Checkpoint.shape);

@@ -12,6 +12,7 @@ import {
   CallerId,
   CapabilityName,
   Currency,
+  DetachedJws,
   Digest,
   EntryId,
   HexHash,
@@ -20,6 +21,7 @@ import {
   JsonObject,
   Money,
   optional,
+  PREFER_LENGTH_MAX,
   Timestamp,
   text,
 } from './primitives.ts';
@@ -42,6 +44,8 @@ export const TestRequest = z.object({
   /** The caller's own words for the approvers, if the call needs approval. The service does not check them. */
   note: optional(text(NOTE_LENGTH_MAX)),
   stream: optional(z.boolean()).transform((stream) => stream ?? false),
+  /** The header of RFC 7240; `receipt=signed` asks for a signed receipt, and the rest is ignored. */
+  prefer: optional(text(PREFER_LENGTH_MAX, 0)),
 });
 export type TestRequest = z.output<typeof TestRequest>;
 
@@ -63,8 +67,36 @@ export const BudgetContext = z.object({
 });
 export type BudgetContext = z.infer<typeof BudgetContext>;
 
-/** The receipt: names the log entry of this answer, so that the caller can verify it later. */
-export const Receipt = z.object({ entry_id: EntryId, leaf_hash: HexHash });
+/** The id of a log is a UUID; older services may have others. */
+export const LOG_ID_LENGTH_MAX = 128;
+
+/** Hashes: one for each bit of the largest tree. A verifier takes exactly as many as the size needs. */
+const PATH_MAX = 53;
+
+/**
+ * What the service signs of a receipt. One signature covers `tree_size` receipts: the leaves of a tree whose root
+ * `path` reaches. It promises that every checkpoint of the log dated at or after `included_by` covers the entry.
+ */
+export const SignedReceipt = z.object({
+  log_id: text(LOG_ID_LENGTH_MAX),
+  signed_at: Timestamp,
+  included_by: Timestamp,
+  tree_size: z.int().positive(),
+  leaf_index: z.int().nonnegative(),
+  path: z.array(HexHash).max(PATH_MAX),
+  signature: DetachedJws,
+});
+export type SignedReceipt = z.infer<typeof SignedReceipt>;
+
+/**
+ * The receipt: names the log entry of this answer, so that the caller can verify it later. `signed` is present
+ * where the caller asked for it.
+ */
+export const Receipt = z.object({
+  entry_id: EntryId,
+  leaf_hash: HexHash,
+  signed: SignedReceipt.optional(),
+});
 export type Receipt = z.infer<typeof Receipt>;
 
 /** The ids that every answer and every event of one invocation carries. */

@@ -119,13 +119,14 @@ export const operations = {
   invoke: {
     ...post('/svc/invoke/{capability}', 'invoke', 'Use a capability'),
     auth: 'token',
-    headers: { idempotency_key: 'idempotency-key' },
+    headers: { idempotency_key: 'idempotency-key', prefer: 'prefer' },
     request: invocation.InvokeRequest,
     response: invocation.InvokeAnswer,
   },
   test: {
     ...post('/svc/test/{capability}', 'test', 'Every check of an invocation, and no effect'),
     auth: 'token',
+    headers: { prefer: 'prefer' },
     request: invocation.TestRequest,
     response: invocation.TestAnswer,
   },

@@ -49,6 +49,7 @@ import { closeAbandoned } from './invoke/recover.ts';
 import { createSettler, LEASE_MS } from './invoke/settle.ts';
 import { checkpointMethods } from './log/checkpoints.ts';
 import { currentOrigin, signerOf } from './log/compare-log.ts';
+import { createReceiptSigner } from './log/receipts.ts';
 import { type RetentionOptions, startRetention } from './log/retention.ts';
 import { type Sealer, type SealingState, startSealer } from './log/sealer.ts';
 import { createWitnesses, witnessGuard } from './log/witness.ts';
@@ -197,7 +198,6 @@ export async function createRuntime({
   const pageUrl = pageUrls(site);
   const withoutAccounts: InvokeParts = {
     ...given,
-    compose: runComposition,
     ...{ store, alarms, tracer, leaseMs, instanceId, ...notifyAll(watchers) },
     identities: createIdentities(config, { ...definition, platform, stored: store, external }),
     readToken: createTokenReader(keyring, definition.id),
@@ -205,9 +205,10 @@ export async function createRuntime({
     rates: createRateLimiter(store, platform, pacer ?? createPrincipalPacer(config)),
     lane: createLane(platform, slicer ?? createSlicer(platform)),
     ...{ work: createWorkInProgress(platform), waits: createWaits(platform) },
-    ...{ withheld, relyingParty: () => relyingPartyOf(baseUrl()) },
+    ...{ withheld, compose: runComposition, relyingParty: () => relyingPartyOf(baseUrl()) },
     decisionUrl: (id) => pageUrl(`/console/approvals/${encodeURIComponent(id)}`),
     webhooks: startWebhooks({ ...given, store }, upkeep),
+    receipts: sealer && createReceiptSigner({ ...given, store, logs }),
   };
   const { parts, accounts, startEnds } = openAccounts(withoutAccounts, { baseUrl, pageUrl });
   await warn(parts, kept);

@@ -55,9 +55,12 @@ export async function signatureChecks(
   return { checks: [form, check, misused ?? pinCheck(key)], isSigned };
 }
 
+/** What log keys sign. */
+const OF_THE_LOG: readonly string[] = [TYPS.checkpoint, TYPS.receipt];
+
 /** A key of a known other use must not sign this artefact. */
 function otherUse({ kid, use }: VerifyingKey, typ: string): Check | undefined {
-  const expected = typ === TYPS.checkpoint ? 'log' : 'token';
+  const expected = OF_THE_LOG.includes(typ) ? 'log' : 'token';
   if (use === undefined || use === expected) return undefined;
   return failed('key', `"${kid}" is a ${use} key, and this takes a ${expected} key`);
 }

@@ -116,7 +116,12 @@ test('Spec, POST /svc/audit: its filters are query parameters', () => {
 });
 
 test('Decisions 4: the idempotency key comes in the header of that name', () => {
-  assert.deepEqual(operations.invoke.headers, { idempotency_key: 'idempotency-key' });
+  assert.equal(operations.invoke.headers.idempotency_key, 'idempotency-key');
+});
+
+test('Decision 0068: a caller asks for a signed receipt with the Prefer header', () => {
+  assert.equal(operations.invoke.headers.prefer, 'prefer');
+  assert.deepEqual(operations.test.headers, { prefer: 'prefer' });
 });
 
 test('Decisions 5: a requester waits with the Prefer header', () => {

@@ -21,6 +21,7 @@ export const TYPS = {
   manifest: 'svc-manifest+jws',
   grant: 'svc-grant+jws',
   checkpoint: 'svc-checkpoint+jws',
+  receipt: 'svc-receipt+jws',
   successor: 'svc-successor+jws',
 } as const;
 

@@ -17,6 +17,7 @@ import type { EntryRecord } from '../../domain/log/entry.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { fromMinor } from '../../domain/values/money.ts';
 import { toHex, utf8 } from '../../domain/wire/hash.ts';
+import { prefersSignedReceipt } from '../../domain/wire/prefer.ts';
 import type { EntryState, EntryType } from '../../protocol/audit.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
@@ -56,6 +57,8 @@ export interface Call {
   /** The approval request that the call made or continues, and the grant it presents. */
   approvalRequestId?: string | undefined;
   approvalGrantId?: string | undefined;
+  /** The caller prefers a signed receipt. Known even if the rest of the request cannot be read. */
+  readonly wantsSignedReceipt?: boolean | undefined;
 }
 
 /** A call that has passed every check that needs no change of the store. */
@@ -99,7 +102,8 @@ export function beginCall(input: unknown, rates: RateState[], invocation_id: str
     const value = schema.safeParse(sent[field]);
     if (value.success && value.data !== undefined) ids[field] = value.data;
   }
-  return { ids, rates };
+  const wantsSignedReceipt = Object.hasOwn(sent, 'prefer') && prefersSignedReceipt(sent.prefer);
+  return { ids, rates, wantsSignedReceipt };
 }
 
 /** Fields that the answer echoes. */

@@ -27,6 +27,7 @@ import type { RelyingParty } from '../../domain/passkey/relying-party.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
+import type { Receipt, SignedReceipt } from '../../protocol/invocation.ts';
 import type { Settlement } from '../../storage/port/invocation-store.ts';
 import type { Store } from '../../storage/port/store.ts';
 import type { ServiceDefinition } from '../author/definition.ts';
@@ -91,6 +92,8 @@ export interface ServiceParts {
   relyingParty(): RelyingParty | undefined;
   /** Sends notices. Nudged after a notice was stored. */
   readonly webhooks: Repeated;
+  /** Absent where no log is sealed: then nothing could be promised about it. */
+  readonly receipts?: ReceiptSigner | undefined;
   /** Absent where the service declares no accounts of people at other services. */
   readonly accounts?: AccountTokens | undefined;
   readonly log: Logger;
@@ -101,6 +104,14 @@ export interface ServiceParts {
    * silent.
    */
   readonly instanceId: string;
+}
+
+/** Signs receipts of entries. Never rejects: `undefined` where nothing can be signed now. */
+export interface ReceiptSigner {
+  /** For an entry that the store has acknowledged just now. */
+  sign(entry: Receipt): Promise<SignedReceipt | undefined>;
+  /** For an entry that a stored answer names. Signs only what the current log has. */
+  signStored(entry: Receipt): Promise<SignedReceipt | undefined>;
 }
 
 export interface AccountTokens {

@@ -55,6 +55,7 @@ import {
 } from './handler.ts';
 import { rollbackOf } from './inputs.ts';
 import { costAndOverrun, lateSettlement, supersededCall } from './late.ts';
+import { signedBody } from './receipt.ts';
 import { fingerprintOf, replayOf } from './replay.ts';
 import {
   brokenCall,
@@ -109,8 +110,9 @@ async function answering(
       const { body } = await parts.work
         .track(perform(stream))
         .catch((error) => unrecordedCall(parts, call, failureOf('invoke', error, parts.log)));
-      await stream.last(body as InvokeAnswer);
-      return body as InvokeAnswer;
+      const last = await signedBody(parts, call, body as InvokeAnswer);
+      await stream.last(last);
+      return last;
     },
   };
 }

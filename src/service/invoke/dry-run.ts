@@ -33,26 +33,34 @@ import { newInvocationId } from '../core/random.ts';
 import { busyFailure } from './admission.ts';
 import type { InvokeParts } from './handler.ts';
 import { check, readInput } from './invoke.ts';
+import { signedAnswer } from './receipt.ts';
 import { refusedCall, unrecordedCall } from './settle.ts';
 
 export async function dryRun(parts: InvokeParts, ask: Ask): Promise<Answer> {
   const rates: RateState[] = [];
-  const answer = await answerTo(parts, ask, rates);
-  return { ...answer, headers: rateHeaders(rates) };
+  const { call, answer } = await answerTo(parts, ask, rates);
+  return signedAnswer(parts, call, { ...answer, headers: rateHeaders(rates) });
 }
 
-async function answerTo(parts: InvokeParts, ask: Ask, rates: RateState[]): Promise<Answer> {
+async function answerTo(
+  parts: InvokeParts,
+  ask: Ask,
+  rates: RateState[],
+): Promise<{ call: Call; answer: Answer }> {
   let call = beginCall(undefined, rates, newInvocationId(parts.platform));
   try {
     const reading = readInput('test', ask);
     call = beginCall(reading.input, rates, call.ids.invocation_id);
     const presented = presentedToken(parts, ask);
     const checked = await judgeCall(parts, call, () => check(parts, presented, call, reading));
-    return await dryRunAnswer(parts, call, checked);
+    return { call, answer: await dryRunAnswer(parts, call, checked) };
   } catch (error) {
     const found = failureOf('test', error, parts.log);
-    if (error instanceof OutcomeUnknown) return unrecordedCall(parts, call, found);
-    return refusedCall(parts, call, found, 'dry_run');
+    const isUnknown = error instanceof OutcomeUnknown;
+    const answer = isUnknown
+      ? unrecordedCall(parts, call, found)
+      : await refusedCall(parts, call, found, 'dry_run');
+    return { call, answer };
   }
 }
 

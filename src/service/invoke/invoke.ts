@@ -14,6 +14,7 @@
  * 5. `handler.ts` runs the handler; `context.ts` is what the handler is given.
  * 6. `settle.ts` records the outcome and retries while the store is unavailable.
  * 7. `late.ts` handles late outcomes and cost overruns.
+ * 8. `receipt.ts` adds the signature to the receipt, where the caller asked for it.
  *
  * `dry-run.ts` answers `test` with the same checks. `recover.ts` closes calls whose process died.
  *
@@ -55,6 +56,7 @@ import {
 } from './approve-call.ts';
 import type { InvokeParts } from './handler.ts';
 import { prepareCall } from './inputs.ts';
+import { signedAnswer } from './receipt.ts';
 import { keyClaim, replayOf } from './replay.ts';
 import { refusedCall, unrecordedCall } from './settle.ts';
 
@@ -65,7 +67,9 @@ export async function invoke(parts: InvokeParts, ask: Ask): Promise<Answer> {
   const { stream } = answer;
   if (!stream) {
     watch.end(answer.body as InvokeAnswer);
-    return amended(answer, { headers });
+    const whole = amended(answer, { headers });
+    const { call } = watch;
+    return call?.wantsSignedReceipt ? signedAnswer(parts, call, whole) : whole;
   }
   const streamed: Answer['stream'] = async (sink) => {
     const last = await watch.span.within(() => stream(sink));
@@ -279,6 +283,8 @@ interface Watch {
   readonly rates: RateState[];
   /** Sets the call to report at its end. */
   saw(call: Call): Call;
+  /** As far as the request was read. */
+  readonly call: Call | undefined;
   end(answer: InvokeAnswer): void;
 }
 
@@ -289,6 +295,9 @@ function watchCall({ platform, tracer, ended }: ServiceParts, ask: Ask): Watch {
   return {
     span,
     rates: [],
+    get call() {
+      return seen;
+    },
     saw(call) {
       seen = call;
       return call;

@@ -14,6 +14,7 @@ import type { TokenCaller } from '../core/caller.ts';
 import type { Answer } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import type { EventSink } from '../core/stream.ts';
+import { signedBody } from './receipt.ts';
 
 /** The digest that distinguishes two calls with one key: of the parameters as sent. */
 export function fingerprintOf(request: InvokeRequest): string {
@@ -110,7 +111,7 @@ async function replayed(
   return {
     body,
     // To a caller that asks for a stream, the answer is replayed as the last event.
-    ...(request.stream && { stream: lastEvent(parts, body) }),
+    ...(request.stream && { stream: lastEvent(parts, call, body) }),
     text,
     failure: body.success ? undefined : body.failure,
     headers: { 'idempotent-replayed': 'true' },
@@ -126,10 +127,11 @@ const ONE_EVENT: StreamSummary = {
   client_disconnected: false,
 };
 
-function lastEvent({ store }: ServiceParts, body: InvokeAnswer) {
+function lastEvent(parts: ServiceParts, call: Call, stored: InvokeAnswer) {
   return async (sink: EventSink) => {
+    const body = await signedBody(parts, call, stored, true);
     const summarized = { ...body, stream_summary: body.stream_summary ?? ONE_EVENT };
-    const json = JSON.stringify({ ...summarized, timestamp: store.now().toISOString() });
+    const json = JSON.stringify({ ...summarized, timestamp: parts.store.now().toISOString() });
     await sink.send(body.success ? 'completed' : 'failed', json);
     return body;
   };

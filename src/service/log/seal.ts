@@ -74,6 +74,8 @@ export async function followMark(parts: SealOptions): Promise<void> {
 /** Returns `undefined` when another process moved the mark or stored a checkpoint meanwhile. */
 async function trySeal(parts: SealOptions): Promise<Sealed | undefined> {
   const { mark } = parts;
+  // Read before the tree: signed receipts promise their entries to every checkpoint of a later date.
+  const created_at = parts.store.now();
   const compared = await compareLog(parts);
   if (!compared) return undefined;
   const { origin, marked, last, tree } = compared;
@@ -86,7 +88,7 @@ async function trySeal(parts: SealOptions): Promise<Sealed | undefined> {
   if (last?.size === tree.size) return { checkpoint: last, isNew: false };
 
   const seen = await seenElsewhere(parts, compared);
-  const next = signedCheckpoint(parts, compared);
+  const next = signedCheckpoint(parts, compared, created_at);
   const from = isBehind ? last : marked;
   if (mark && !(await mark.advance(origin.logId, from, next))) return undefined;
   return storeNext(parts, next, seen);
@@ -142,16 +144,17 @@ function isOurs({ serviceId, keyring }: SealOptions, record: CheckpointRecord): 
 }
 
 function signedCheckpoint(
-  { serviceId, store, keyring, platform }: SealOptions,
+  { serviceId, keyring, platform }: SealOptions,
   { origin: { logId, first }, last, tree: { size, root } }: Compared,
+  created_at: Date,
 ): CheckpointRecord {
   const facts: CheckpointFacts = {
     checkpoint_id: newId(platform, 'ckpt-'),
     sequence: (last?.sequence ?? first) + 1,
     size,
     root,
-    // For people only. Tree and sequence order checkpoints, because a clock may be wrong.
-    created_at: store.now(),
+    // Tree and sequence order checkpoints, because a clock may be wrong.
+    created_at,
   };
   const { use, typ } = ARTEFACTS.checkpoint;
   const origin = originOf(serviceId, logId);

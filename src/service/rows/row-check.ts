@@ -12,7 +12,7 @@
  * @module
  */
 
-import { rowLabelOf } from '../../domain/log/origin.ts';
+import { type Origin, rowLabelOf } from '../../domain/log/origin.ts';
 import { isWritable } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
 import type { ConnectedRecord } from '../../storage/port/connected-store.ts';
@@ -234,14 +234,23 @@ export interface RowLogs {
   look(): Promise<void>;
 }
 
-export async function openRowLogs(store: Pick<Store, 'origins'>): Promise<RowLogs> {
+/** The logs of a store. */
+export interface StoreLogs extends RowLogs {
+  /** The log that entries are appended to, as of the last look. */
+  origin(): Origin;
+}
+
+export async function openRowLogs(store: Pick<Store, 'origins'>): Promise<StoreLogs> {
   let current = '';
   let older: readonly string[] = [];
+  let origin: Origin = { logId: '', first: 0 };
   const look = async () => {
-    const labels = (await store.origins()).map(rowLabelOf);
+    const origins = await store.origins();
+    const labels = origins.map(rowLabelOf);
+    origin = origins.at(-1) ?? origin;
     current = labels.at(-1) ?? '';
     older = labels.slice(0, -1);
   };
   await look();
-  return { current: () => current, older: () => older, look };
+  return { current: () => current, origin: () => origin, older: () => older, look };
 }

@@ -1,0 +1,79 @@
+/**
+ * Signed receipts: what the service signs about entries that it has just acknowledged.
+ *
+ * One signature covers many receipts: they are the leaves of a tree (RFC 6962), and the service signs its root.
+ * Each receipt carries its path to that root. The signature also covers the service, the log and a promise:
+ * every checkpoint of this log that is dated at or after `included_by` covers the entries. A checkpoint takes its
+ * date before it reads the tree (`service/log/seal.ts`), so a checkpoint without an acknowledged entry is older.
+ *
+ * This tree is not the tree of the log. Its leaves are receipts, not entries.
+ *
+ * @module
+ */
+
+import type { Receipt, SignedReceipt } from '../../protocol/invocation.ts';
+import { canonicalJson } from '../wire/canonical.ts';
+import { fromHex, toHex, utf8 } from '../wire/hash.ts';
+import { rootText } from './checkpoint.ts';
+import { appendLeaves, foldPeaks, type Hash, hashLeaf, type NodeId } from './merkle.ts';
+import { foldAll, inclusionJoins, inclusionNodes, topOf } from './merkle-proof.ts';
+
+/**
+ * In milliseconds, from the signature to `included_by`. The clocks of processes on one database differ by far
+ * less (`storage/postgres/clock.ts`).
+ */
+export const INCLUDED_WITHIN_MS = 60_000;
+
+/** Receipts under one signature: bounds the tree that is held in memory, and the paths in the answers. */
+export const RECEIPTS_SIGNED_MAX = 1_024;
+
+/** What identifies an entry in a receipt. */
+export type NamedEntry = Pick<Receipt, 'entry_id' | 'leaf_hash'>;
+
+/** What one signature says, besides the root. */
+export type ReceiptPromise = Pick<
+  SignedReceipt,
+  'log_id' | 'signed_at' | 'included_by' | 'tree_size'
+>;
+
+/** The exact bytes that the JWS of a receipt covers. */
+export function receiptPayload(serviceId: string, root: Hash, promise: ReceiptPromise): Uint8Array {
+  const { log_id, signed_at, included_by, tree_size } = promise;
+  const facts = { log_id, signed_at, included_by, tree_size, merkle_root: rootText(root) };
+  return utf8(canonicalJson({ service_id: serviceId, ...facts }));
+}
+
+export interface ReceiptTree {
+  readonly root: Hash;
+  /** The path of each receipt, leaf to root, in hex. */
+  readonly paths: readonly (readonly string[])[];
+}
+
+export function receiptTree(entries: readonly NamedEntry[]): ReceiptTree {
+  const { peaks, nodes } = appendLeaves(0, [], entries.map(receiptLeaf));
+  const hashes = new Map(nodes.map((node) => [nameOf(node), node.hash]));
+  const read = (id: NodeId) => hashes.get(nameOf(id)) as Hash;
+  const paths = entries.map((_, index) => {
+    return foldAll(inclusionNodes(index, entries.length), read).map(toHex);
+  });
+  return { root: foldPeaks(peaks), paths };
+}
+
+/** The root that a receipt's path reaches; `undefined` for a path that has no such form. */
+export function receiptRoot(
+  entry: NamedEntry,
+  { leaf_index, tree_size, path }: Pick<SignedReceipt, 'leaf_index' | 'tree_size' | 'path'>,
+): Hash | undefined {
+  const leaf = receiptLeaf(entry);
+  const proof = path.map((hex) => fromHex(hex) as Hash);
+  const joins = inclusionJoins({ index: leaf_index, size: tree_size, leaf, proof });
+  return joins && topOf(leaf, joins);
+}
+
+function receiptLeaf({ entry_id, leaf_hash }: NamedEntry): Hash {
+  return hashLeaf(canonicalJson({ entry_id, leaf_hash }));
+}
+
+function nameOf({ level, index }: NodeId): string {
+  return `${level} ${index}`;
+}
