@@ -14,7 +14,7 @@ export { type CheckpointPair, verifyGrowth } from './growth.ts';
 export { type KeySource, type Keys, readKeys, type VerifyingKey } from './keys.ts';
 export { type ManifestReport, verifyManifest } from './manifest.ts';
 export { type PasskeyReport, verifyPasskeyDecision } from './passkey.ts';
-export { type ProvedReceipt, verifyReceipt } from './receipt.ts';
+export { type ProvedReceipt, verifyReceipt, verifySignedReceipt } from './receipt.ts';
 export type { Check, Outcome, Report, Verdict } from './report.ts';
 export type { CheckpointGround, Ground } from './signed.ts';
 export { followKeys } from './successors.ts';

@@ -1,20 +1,23 @@
 /**
- * Checks the receipt of an invocation against a checkpoint: whether its leaf is in the log.
+ * Checks the receipt of an invocation: whether the service signed it, and whether its leaf is in the log under a
+ * checkpoint.
  *
- * An inclusion proof shows that the leaf is there. To show that it was dropped takes a whole exported
- * log, and a checkpoint that the holder of the receipt fetched after it (`receipt-search.ts`). A
- * service that gives no proof may also be late or broken.
+ * An inclusion proof shows that the leaf is there. To show that it was dropped takes a whole exported log
+ * (`export/receipt-search.ts`) and either the signature of the receipt or a checkpoint that its holder fetched after
+ * it. A service that gives no proof may also be late or broken.
  *
  * @module
  */
 
 import type { Hash } from '../domain/log/merkle.ts';
+import { receiptPayload, receiptRoot } from '../domain/log/receipt.ts';
 import { fromHex } from '../domain/wire/hash.ts';
-import { Receipt } from '../protocol/invocation.ts';
+import { readDetached, TYPS } from '../domain/wire/jws.ts';
+import { Receipt, type SignedReceipt } from '../protocol/invocation.ts';
 import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { inclusionCheck, proofIn } from './entry.ts';
-import { about, failed, type Report, reportOf } from './report.ts';
-import type { CheckpointGround } from './signed.ts';
+import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import { type CheckpointGround, signatureChecks } from './signed.ts';
 
 /**
  * A receipt, and the checkpoint: a detail that was fetched with the proof of the receipt's leaf hash.
@@ -32,10 +35,26 @@ export interface ProvedReceipt {
   readonly checkpoint: unknown;
 }
 
-export const RECEIPT_LIMITS: readonly string[] = [
+/** What stays unproved about a receipt without a signature. */
+const UNSIGNED_LIMITS: readonly string[] = [
   'that the leaf is of the entry that the receipt names: that takes the entry with its leaf',
   'that the service gave the receipt: it is not signed, and its holder vouches for it',
 ];
+
+/** What stays unproved about a signed receipt. */
+const SIGNED_LIMITS: readonly string[] = [
+  'that the entry says what the answer said: that takes the entry with its leaf',
+  'that the clock of the service is right: it dates both the receipt and the checkpoints',
+];
+
+export function receiptLimits(receipt: unknown): readonly string[] {
+  return hasSignature(receipt) ? SIGNED_LIMITS : UNSIGNED_LIMITS;
+}
+
+/** Whether the receipt has a signature, right or wrong. */
+export function hasSignature(receipt: unknown): boolean {
+  return Receipt.safeParse(receipt).data?.signed !== undefined;
+}
 
 /**
  * Verifies that the leaf of a receipt is in the log under a signed root.
@@ -63,16 +82,89 @@ export const RECEIPT_LIMITS: readonly string[] = [
  * await desk.close();
  */
 export async function verifyReceipt(
-  { receipt: value, checkpoint }: ProvedReceipt,
+  { receipt, checkpoint }: ProvedReceipt,
   ground: CheckpointGround,
 ): Promise<Report> {
+  const { checks: signed } = await receiptChecks(receipt, ground);
+  const own = about('receipt', signed);
+  if (checkpoint === undefined && signed.length > 0) {
+    const unshown = 'it is signed by the service, and not yet shown to be in the log';
+    return reportOf([...own, notChecked('inclusion', unshown)], receiptLimits(receipt));
+  }
   const covered = await verifyCheckpoint(checkpoint, ground);
-  const limits = [...RECEIPT_LIMITS, ...CHECKPOINT_LIMITS];
-  const checks = about('checkpoint', covered.checks);
-  const hash = receiptHash(value);
-  if (hash === undefined)
-    return reportOf([...checks, failed('receipt', 'it is not a receipt')], limits);
+  const limits = [...receiptLimits(receipt), ...CHECKPOINT_LIMITS];
+  const checks = [...about('checkpoint', covered.checks), ...own];
+  const hash = receiptHash(receipt);
+  if (hash === undefined) return reportOf([...checks, failed('receipt', NO_RECEIPT)], limits);
   return reportOf([...checks, inclusionCheck(proofIn(checkpoint), { ...covered, hash })], limits);
+}
+
+/**
+ * Verifies that the service signed a receipt, without the service and without a checkpoint.
+ *
+ * @example
+ * import { createService, defineCapability } from 'writ';
+ * import { answerOf, testService } from 'writ/testing';
+ * import { readKeys, verifySignedReceipt } from 'writ/verify';
+ *
+ * const ping = defineCapability({
+ *   name: 'ping', description: 'Answer', side_effect: 'read',
+ *   minimum_scope: ['demo.ping'], handler: () => ({ pong: true }),
+ * });
+ * const trust = { level: 'anchored', anchoring: { cadence: 'PT1H' } } as const;
+ * const desk = await testService(createService({ id: 'demo', capabilities: [ping], trust }));
+ * const { client } = await desk.caller('tester');
+ * const call = { capability: 'ping', parameters: {}, prefer: 'receipt=signed' };
+ * const { audit: receipt } = answerOf(await client.invoke(call));
+ * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * if ('fault' in keys) throw new Error(keys.fault);
+ * const ground = { keys, now: desk.now(), serviceId: 'demo' };
+ * console.log((await verifySignedReceipt(receipt, ground)).verdict);
+ * await desk.close();
+ */
+export async function verifySignedReceipt(
+  receipt: unknown,
+  ground: CheckpointGround,
+): Promise<Report> {
+  const limits = [
+    'that the entry is in the log: that takes a checkpoint',
+    ...receiptLimits(receipt),
+  ];
+  if (receiptHash(receipt) === undefined) return reportOf([failed('receipt', NO_RECEIPT)], limits);
+  const { checks } = await receiptChecks(receipt, ground);
+  const unsigned = notChecked(
+    'signature',
+    'the receipt is not signed; ask with Prefer: receipt=signed',
+  );
+  return reportOf(checks.length > 0 ? checks : [unsigned], limits);
+}
+
+/** The checks of a receipt's signature; none for a receipt that has no signature. */
+export interface SignedChecks {
+  readonly checks: readonly Check[];
+  /** What the service signed; present when the signature verifies. */
+  readonly signed?: SignedReceipt | undefined;
+}
+
+export async function receiptChecks(
+  value: unknown,
+  { keys, serviceId }: CheckpointGround,
+): Promise<SignedChecks> {
+  const receipt = Receipt.safeParse(value).data;
+  if (!receipt?.signed) return { checks: [] };
+  const { signed } = receipt;
+  const root = receiptRoot(receipt, signed);
+  if (root === undefined) {
+    const place = `place ${signed.leaf_index} of ${signed.tree_size}`;
+    return { checks: [failed('path', `it has no form of a path from ${place}`)] };
+  }
+  const payload = receiptPayload(serviceId, root, signed);
+  const read = readDetached(signed.signature, TYPS.receipt, payload);
+  const { checks, isSigned } = await signatureChecks(read, TYPS.receipt, keys);
+  if (!isSigned) return { checks };
+  const { signed_at, included_by } = signed;
+  const promise = `signed at ${signed_at}; every checkpoint dated from ${included_by} on must have its entry`;
+  return { checks: [...checks, ok('promise', promise)], signed };
 }
 
 /** The leaf hash in a receipt. */
@@ -80,3 +172,5 @@ export function receiptHash(value: unknown): Hash | undefined {
   const parsed = Receipt.safeParse(value);
   return parsed.success ? fromHex(parsed.data.leaf_hash) : undefined;
 }
+
+export const NO_RECEIPT = 'it is not a receipt';

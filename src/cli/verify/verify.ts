@@ -16,7 +16,7 @@ import { verifyExport } from '../../verify/export/export.ts';
 import { verifyGrant } from '../../verify/grant.ts';
 import { verifyGrowth } from '../../verify/growth.ts';
 import { verifyManifest } from '../../verify/manifest.ts';
-import { verifyReceipt } from '../../verify/receipt.ts';
+import { hasSignature, verifyReceipt, verifySignedReceipt } from '../../verify/receipt.ts';
 import type { Check, Report, Verdict } from '../../verify/report.ts';
 import { verifyToken } from '../../verify/token.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
@@ -228,9 +228,12 @@ function receiptKind(): Leaf {
     name: 'receipt',
     summary: 'verify that the log has the entry of a receipt',
     about:
-      'Verifies the receipt of an invocation by an inclusion proof, or with --log against a whole log: with --after it can prove a drop.',
+      'Verifies the receipt of an invocation by an inclusion proof, or with --log against a whole log. A signed receipt can prove a drop by itself, another one with --after.',
     operands: { file: needed('<file>', 'the receipt, or the answer that carries it'), ...SECOND },
     options: {
+      signed: flag(
+        'verify only that the service signed the receipt; needs no service and no checkpoint',
+      ),
       log: value('<export>', 'what "writ audit export" wrote'),
       after: value(
         '<file>',
@@ -241,13 +244,25 @@ function receiptKind(): Leaf {
     examples: [
       ['writ verify receipt answer.json --service http://127.0.0.1:8420', 'with a fetched proof'],
       ['writ verify receipt answer.json --log desk.log --after after.json', 'against a whole log'],
+      [
+        'writ verify receipt answer.json --signed --jwks jwks.json --service-id travel-desk',
+        'the signature alone',
+      ],
     ],
     async report({ file, checkpoint: second, ...given }, sources, io) {
       const receipt = receiptIn(jsonIn(file));
+      if (given.signed) {
+        if (second !== undefined || given.log !== undefined) {
+          throw new Error('--signed verifies the receipt alone; give no checkpoint and no --log');
+        }
+        return verifySignedReceipt(receipt, await checkpointGround(sources));
+      }
       if (given.log !== undefined) {
         return exportReport(given.log, { ...given, sources, receipt }, io);
       }
-      const checkpoint = second ? jsonIn(second) : await coveringLeaf(sources.remote, receipt);
+      const isAlone = !second && !sources.remote && hasSignature(receipt);
+      const fetched = () => (isAlone ? undefined : coveringLeaf(sources.remote, receipt));
+      const checkpoint = second ? jsonIn(second) : await fetched();
       return verifyReceipt({ receipt, checkpoint }, await checkpointGround(sources));
     },
   });

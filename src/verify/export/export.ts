@@ -16,7 +16,7 @@ import { serviceLimit } from '../signed.ts';
 import { followKeys } from '../successors.ts';
 import { type Chunks, type ExportGround, valuesOf } from './lines.ts';
 import { logReader } from './log.ts';
-import { receiptSearch, SEARCH_LIMITS } from './receipt-search.ts';
+import { receiptSearch, searchLimits } from './receipt-search.ts';
 import { trailReader } from './trail.ts';
 
 /**
@@ -71,7 +71,7 @@ export async function verifyExport(chunks: Chunks, ground: ExportGround): Promis
   const extent = isWhole || ground.isTrail ? [] : [NOT_WHOLE];
   const limits = [
     ...EXPORT_LIMITS[header.format],
-    ...(search ? SEARCH_LIMITS : []),
+    ...searchLimits(ground),
     ...serviceLimit(ground),
   ];
   return { ...reportOf([...checks, ...extent, ...found], limits), header, newest };

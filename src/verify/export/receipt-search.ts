@@ -1,7 +1,11 @@
 /**
  * Looks for the leaf of a receipt in an exported file, and decides what its absence shows.
  *
- * A receipt has no time and is not signed, and the times in checkpoints are those of the service's
+ * A signed receipt promises that every checkpoint of its log dated at or after `included_by` covers the entry. The
+ * service dates a checkpoint before it reads the tree, so an honest service keeps the promise. Absence from a whole
+ * log that verified, and whose newest checkpoint has such a date, is therefore a proof.
+ *
+ * A receipt without a signature has no time, and the times in checkpoints are those of the service's
  * clock. Neither can show that a checkpoint is later than a receipt. The order of checkpoints can. The
  * holder of the receipt fetches the newest checkpoint after the receipt came: number n. An entry is
  * durable before its receipt is sent, and a service reads its tree only after it read which
@@ -10,18 +14,19 @@
  * - the service may have begun number n + 1 before the entry became durable, so it may lack the entry;
  * - the service began number n + 2 after it stored number n + 1, hence after the receipt: it has the entry.
  *
- * Absence is therefore a proof only in a whole log that verified, has that same checkpoint n in its
+ * Absence is then a proof only in a whole log that verified, has that same checkpoint n in its
  * place and continues to n + 2 or later. Every other case is "not checked".
  *
  * @module
  */
 
-import { payloadOf } from '../../domain/log/checkpoint.ts';
+import { originOf, payloadOf } from '../../domain/log/checkpoint.ts';
 import { readHeadText, readNote } from '../../domain/log/note.ts';
 import { equalBytes } from '../../domain/wire/hash.ts';
 import { Checkpoint } from '../../protocol/audit.ts';
+import type { SignedReceipt } from '../../protocol/invocation.ts';
 import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
-import { RECEIPT_LIMITS, receiptHash } from '../receipt.ts';
+import { hasSignature, NO_RECEIPT, receiptChecks, receiptHash, receiptLimits } from '../receipt.ts';
 import { about, type Check, failed, notChecked, ok, verdictOf } from '../report.ts';
 import type { CheckpointGround } from '../signed.ts';
 import type { ExportGround, ReadLine } from './lines.ts';
@@ -29,10 +34,15 @@ import type { ExportGround, ReadLine } from './lines.ts';
 /** How many checkpoints after the fetched one must cover the entry. */
 const CHECKPOINTS_LATER = 2;
 
-export const SEARCH_LIMITS: readonly string[] = [
-  ...RECEIPT_LIMITS,
-  'that a checkpoint was the newest one when its holder fetched it, after the receipt: the holder vouches for that',
-];
+const AFTER_LIMIT =
+  'that a checkpoint was the newest one when its holder fetched it, after the receipt: the holder vouches for that';
+
+export function searchLimits({ receipt, after }: ExportGround): readonly string[] {
+  if (receipt === undefined) return [];
+  const limits = receiptLimits(receipt);
+  const isAlone = after === undefined && hasSignature(receipt);
+  return isAlone ? limits : [...limits, AFTER_LIMIT];
+}
 
 export interface ReceiptSearch {
   see(line: ReadLine): void;
@@ -54,6 +64,22 @@ export function receiptSearch({ receipt, after }: ExportGround): ReceiptSearch |
   let standing: Checkpoint | undefined;
   let newest: Checkpoint | undefined;
 
+  async function absenceChecks(signed: SignedReceipt | undefined, ground: CheckpointGround) {
+    const missing = `the signed tree of ${seen} entries does not have its leaf`;
+    const unkept = signed && brokenPromise({ missing, signed, newest }, ground);
+    if (unkept?.outcome === 'failed') return [unkept];
+    if (after === undefined) {
+      return [unkept ?? notChecked('receipt', `${missing}; ${WITHOUT_AFTER}`)];
+    }
+    const fetched = about('after', (await verifyCheckpoint(after, withoutNotes(ground))).checks);
+    if (verdictOf(fetched) !== 'verified' || !kept) {
+      const why = 'the checkpoint fetched after the receipt was not verified';
+      return [...fetched, notChecked('receipt', `${missing}; ${why}`)];
+    }
+    const isSameLog = originIn(after) !== undefined && originIn(after) === originIn(newest);
+    return [...fetched, ...absence({ missing, kept, standing, newest, isSameLog }, ground)];
+  }
+
   return {
     see({ leaf, checkpoint }) {
       newest = checkpoint ?? newest;
@@ -63,34 +89,46 @@ export function receiptSearch({ receipt, after }: ExportGround): ReceiptSearch |
       seen += 1;
     },
     async checks({ checks, isWhole, ground }) {
-      if (sought === undefined) return [failed('receipt', 'it is not a receipt')];
-      if (verdictOf(checks) !== 'verified') {
-        return [notChecked('receipt', 'the file itself was not verified, so it shows nothing')];
-      }
-      if (place >= 0) return [ok('receipt', `its leaf is the ${place + 1}. of ${seen}`)];
-      if (!isWhole) {
-        return [
-          notChecked(
-            'receipt',
-            'its leaf is not in this trail; only a whole log can show that it was dropped',
-          ),
-        ];
-      }
-      const missing = `the signed tree of ${seen} entries does not have its leaf`;
-      if (after === undefined) return [notChecked('receipt', `${missing}; ${WITHOUT_AFTER}`)];
-      const fetched = about('after', (await verifyCheckpoint(after, withoutNotes(ground))).checks);
-      if (verdictOf(fetched) !== 'verified' || !kept) {
-        const why = 'the checkpoint fetched after the receipt was not verified';
-        return [...fetched, notChecked('receipt', `${missing}; ${why}`)];
-      }
-      const isSameLog = originIn(after) !== undefined && originIn(after) === originIn(newest);
-      return [...fetched, ...absence({ missing, kept, standing, newest, isSameLog }, ground)];
+      if (sought === undefined) return [failed('receipt', NO_RECEIPT)];
+      const { checks: ofSignature, signed } = await receiptChecks(receipt, ground);
+      const own = about('receipt', ofSignature);
+      if (verdictOf(checks) !== 'verified') return [...own, notChecked('receipt', UNVERIFIED)];
+      if (place >= 0) return [...own, ok('receipt', `its leaf is the ${place + 1}. of ${seen}`)];
+      if (!isWhole) return [...own, notChecked('receipt', NOT_WHOLE)];
+      return [...own, ...(await absenceChecks(signed, ground))];
     },
   };
 }
 
+const UNVERIFIED = 'the file itself was not verified, so it shows nothing';
+
+const NOT_WHOLE = 'its leaf is not in this trail; only a whole log can show that it was dropped';
+
 const WITHOUT_AFTER =
   'a checkpoint fetched after the receipt is needed to check whether it was dropped';
+
+interface Promised {
+  readonly missing: string;
+  readonly signed: SignedReceipt;
+  readonly newest: Checkpoint | undefined;
+}
+
+/** Failed when the newest checkpoint should cover the entry. Otherwise says why that is not known. */
+function brokenPromise({ missing, signed, newest }: Promised, ground: CheckpointGround): Check {
+  const { log_id, included_by } = signed;
+  const unknown = (why: string) => notChecked('receipt', `${missing}; ${why}`);
+  const origin = originIn(newest);
+  if (!newest || origin === undefined) return unknown('no note names the log of its checkpoints');
+  if (origin !== originOf(ground.serviceId, log_id)) {
+    return unknown(`the receipt is of log "${log_id}", the newest checkpoint is of "${origin}"`);
+  }
+  const dated = `checkpoint ${newest.sequence} is dated ${newest.created_at}`;
+  if (Date.parse(newest.created_at) < Date.parse(included_by)) {
+    return unknown(`${dated}; export it again when it has one dated from ${included_by} on`);
+  }
+  const why = `${dated}, and the service signed that every one from ${included_by} on has it`;
+  return failed('receipt', `dropped: ${missing}, ${why}`);
+}
 
 interface Absence {
   readonly missing: string;
