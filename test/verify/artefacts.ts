@@ -18,6 +18,7 @@ import {
   writeNote,
 } from '../../src/domain/log/note.ts';
 import { noteKey, vkeyText } from '../../src/domain/log/note-key.ts';
+import { INCLUDED_WITHIN_MS, receiptPayload, receiptTree } from '../../src/domain/log/receipt.ts';
 import { canonicalJson } from '../../src/domain/wire/canonical.ts';
 import { sha256, toHex } from '../../src/domain/wire/hash.ts';
 import { generateJwk } from '../../src/keyring/es256.ts';
@@ -25,9 +26,11 @@ import { openKeyring } from '../../src/keyring/keyring.ts';
 import { ARTEFACTS } from '../../src/keyring/wire.ts';
 import type { AuditEntry, Checkpoint, CheckpointDetail } from '../../src/protocol/audit.ts';
 import type { ExportedDetail } from '../../src/protocol/export.ts';
+import type { Receipt, SignedReceipt } from '../../src/protocol/invocation.ts';
 
 export const SERVICE = 'travel-desk';
-export const ORIGIN = originOf(SERVICE, '0b8d2b6e-4d2e-4f53-8f0e-2f1a5c9f7a11');
+export const LOG_ID = '0b8d2b6e-4d2e-4f53-8f0e-2f1a5c9f7a11';
+export const ORIGIN = originOf(SERVICE, LOG_ID);
 export const NOW = new Date('2090-01-01T12:00:00.000Z');
 
 const T0 = Date.parse('2090-01-01T11:00:00.000Z');
@@ -227,6 +230,29 @@ export function detail(
     tree_size: size,
     tree_head: signedNote({ origin: ORIGIN, size, root }),
   };
+}
+
+/** Receipts of entries under one signature, which `promise` may change before it is made. */
+export function signedReceipts(
+  entries: readonly Pick<AuditEntry, 'entry_id' | 'leaf_hash'>[],
+  promise: { log_id?: string; included_by?: string; use?: 'token' | 'log' } = {},
+): (Receipt & { signed: SignedReceipt })[] {
+  const { use = 'log', ...changed } = promise;
+  const named = entries.map(({ entry_id, leaf_hash }) => ({ entry_id, leaf_hash }));
+  const facts = {
+    log_id: LOG_ID,
+    signed_at: new Date(T0).toISOString(),
+    included_by: new Date(T0 + INCLUDED_WITHIN_MS).toISOString(),
+    tree_size: named.length,
+    ...changed,
+  };
+  const { root, paths } = receiptTree(named);
+  const payload = receiptPayload(SERVICE, root, facts);
+  const signature = keyring.signDetached(use, ARTEFACTS.receipt.typ, payload);
+  return named.map((receipt, leaf_index) => {
+    const path = [...(paths[leaf_index] ?? [])];
+    return { ...receipt, signed: { ...facts, leaf_index, path, signature } };
+  });
 }
 
 export function signedNote(head: { origin: string; size: number; root: Hash }): string {
