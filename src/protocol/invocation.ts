@@ -75,10 +75,12 @@ const PATH_MAX = 53;
 
 /**
  * What the service signs of a receipt. One signature covers `tree_size` receipts: the leaves of a tree whose root
- * `path` reaches. It promises that every checkpoint of the log dated at or after `included_by` covers the entry.
+ * `path` reaches. It promises that every later checkpoint of the log dated at or after `included_by` covers the entry.
  */
 export const SignedReceipt = z.object({
   log_id: text(LOG_ID_LENGTH_MAX),
+  /** The number of the newest checkpoint when the receipt was signed: later ones have higher numbers. */
+  last_checkpoint: z.int().nonnegative(),
   signed_at: Timestamp,
   included_by: Timestamp,
   tree_size: z.int().positive(),

@@ -60,6 +60,7 @@ const tampered: Record<string, unknown> = {
   'another entry': { ...receipt, entry_id: second.entry_id },
   'another leaf': { ...receipt, leaf_hash: second.leaf_hash },
   'another log': altered({ log_id: `${LOG_ID}x` }),
+  'an earlier checkpoint': altered({ last_checkpoint: 0 }),
   'an earlier signature': altered({ signed_at: '2090-01-01T10:59:59.999Z' }),
   'the same time in other letters': altered({ signed_at: '2090-01-01T11:00:00.0000Z' }),
   'a later promise': altered({ included_by: '2099-01-01T00:00:00.000Z' }),
@@ -141,6 +142,8 @@ test('verifyReceipt() checks signature and inclusion where it has both', async (
   assert.deepEqual(named(forged, 'failed'), ['receipt: signature']);
 });
 
+const DAY_MS = 86_400_000;
+
 // The search in a file. The newest checkpoint of this log is dated two seconds after the receipts.
 const sought: ExportGround = { keys: { pinned: [LOG_KID] }, now: NOW, serviceId: SERVICE };
 const NEWEST = '2090-01-01T11:00:02.000Z';
@@ -165,6 +168,16 @@ test('verifyExport() proves by a signed receipt alone that an entry was dropped'
   assert.doesNotMatch(report.limits.join(), /not signed|fetched it/);
 });
 
+test('verifyExport() proves no drop by a checkpoint from before, whatever its date is', async () => {
+  const ahead = smallLog([2, 5], 0, () => new Date(NOW.getTime() + DAY_MS));
+
+  const { said } = await searched(logLines(ahead), lost({ last_checkpoint: 2 }));
+  const later = await searched(logLines(ahead), lost({ last_checkpoint: 1 }));
+
+  assert.match(said, /^not_checked: .* export it again when it has one after 2 that is dated from/);
+  assert.match(later.said, /^failed: dropped: /);
+});
+
 test('verifyExport() waits for a checkpoint of the promised date', async () => {
   const { report, said } = await searched(
     logLines(log),
@@ -174,7 +187,7 @@ test('verifyExport() waits for a checkpoint of the promised date', async () => {
   assert.equal(report.verdict, 'incomplete');
   assert.match(
     said,
-    /^not_checked: .* export it again when it has one dated from 2090-01-01T11:00:02.001Z on/,
+    /^not_checked: .* export it again when it has one after 1 that is dated from 2090-01-01T11:00:02.001Z on/,
   );
 });
 

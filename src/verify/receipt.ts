@@ -163,8 +163,9 @@ export async function receiptChecks(
   const read = readDetached(signed.signature, TYPS.receipt, payload);
   const { checks, isSigned } = await signatureChecks(read, TYPS.receipt, keys);
   if (!isSigned) return { checks };
-  const { signed_at, included_by } = signed;
-  const promise = `signed at ${signed_at}; every checkpoint dated from ${included_by} on must have its entry`;
+  const { last_checkpoint, signed_at, included_by } = signed;
+  const from = `every checkpoint after ${last_checkpoint} dated from ${included_by} on`;
+  const promise = `signed at ${signed_at}: ${from} has its entry`;
   return { checks: [...checks, ok('promise', promise)], signed };
 }
 

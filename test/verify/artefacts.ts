@@ -18,12 +18,17 @@ import {
   writeNote,
 } from '../../src/domain/log/note.ts';
 import { noteKey, vkeyText } from '../../src/domain/log/note-key.ts';
-import { INCLUDED_WITHIN_MS, receiptPayload, receiptTree } from '../../src/domain/log/receipt.ts';
+import {
+  INCLUDED_WITHIN_MS,
+  type ReceiptPromise,
+  receiptPayload,
+  receiptTree,
+} from '../../src/domain/log/receipt.ts';
 import { canonicalJson } from '../../src/domain/wire/canonical.ts';
 import { sha256, toHex } from '../../src/domain/wire/hash.ts';
 import { generateJwk } from '../../src/keyring/es256.ts';
 import { openKeyring } from '../../src/keyring/keyring.ts';
-import { ARTEFACTS } from '../../src/keyring/wire.ts';
+import { ARTEFACTS, type KeyUse } from '../../src/keyring/wire.ts';
 import type { AuditEntry, Checkpoint, CheckpointDetail } from '../../src/protocol/audit.ts';
 import type { ExportedDetail } from '../../src/protocol/export.ts';
 import type { Receipt, SignedReceipt } from '../../src/protocol/invocation.ts';
@@ -235,12 +240,13 @@ export function detail(
 /** Receipts of entries under one signature, which `promise` may change before it is made. */
 export function signedReceipts(
   entries: readonly Pick<AuditEntry, 'entry_id' | 'leaf_hash'>[],
-  promise: { log_id?: string; included_by?: string; use?: 'token' | 'log' } = {},
+  promise: Partial<ReceiptPromise> & { use?: KeyUse } = {},
 ): (Receipt & { signed: SignedReceipt })[] {
   const { use = 'log', ...changed } = promise;
   const named = entries.map(({ entry_id, leaf_hash }) => ({ entry_id, leaf_hash }));
   const facts = {
     log_id: LOG_ID,
+    last_checkpoint: 1,
     signed_at: new Date(T0).toISOString(),
     included_by: new Date(T0 + INCLUDED_WITHIN_MS).toISOString(),
     tree_size: named.length,

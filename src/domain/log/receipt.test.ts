@@ -62,6 +62,7 @@ test('receiptRoot() reaches another root, or none, from another place or an alte
 test('receiptPayload() covers every field of the promise, the root and the service', () => {
   const promise = {
     log_id: 'log-1',
+    last_checkpoint: 4,
     signed_at: '2026-12-01T08:00:00.000Z',
     included_by: '2026-12-01T08:01:00.000Z',
     tree_size: 3,
@@ -70,6 +71,6 @@ test('receiptPayload() covers every field of the promise, the root and the servi
 
   assert.equal(
     new TextDecoder().decode(receiptPayload('desk', root, promise)),
-    `{"included_by":"2026-12-01T08:01:00.000Z","log_id":"log-1","merkle_root":"sha256:${'07'.repeat(32)}","service_id":"desk","signed_at":"2026-12-01T08:00:00.000Z","tree_size":3}`,
+    `{"included_by":"2026-12-01T08:01:00.000Z","last_checkpoint":4,"log_id":"log-1","merkle_root":"sha256:${'07'.repeat(32)}","service_id":"desk","signed_at":"2026-12-01T08:00:00.000Z","tree_size":3}`,
   );
 });

@@ -3,8 +3,10 @@
  *
  * One signature covers many receipts: they are the leaves of a tree (RFC 6962), and the service signs its root.
  * Each receipt carries its path to that root. The signature also covers the service, the log and a promise:
- * every checkpoint of this log that is dated at or after `included_by` covers the entries. A checkpoint takes its
- * date before it reads the tree (`service/log/seal.ts`), so a checkpoint without an acknowledged entry is older.
+ * every checkpoint of this log that follows `last_checkpoint` and is dated at or after `included_by` covers the
+ * entries. Only a checkpoint that was under way when the service signed may lack them. It took its date before it
+ * read the tree (`service/log/seal.ts`), so its date is earlier. The number keeps out checkpoints from before, which
+ * a clock that ran ahead may have dated later.
  *
  * This tree is not the tree of the log. Its leaves are receipts, not entries.
  *
@@ -33,14 +35,15 @@ export type NamedEntry = Pick<Receipt, 'entry_id' | 'leaf_hash'>;
 /** What one signature says, besides the root. */
 export type ReceiptPromise = Pick<
   SignedReceipt,
-  'log_id' | 'signed_at' | 'included_by' | 'tree_size'
+  'log_id' | 'last_checkpoint' | 'signed_at' | 'included_by' | 'tree_size'
 >;
 
 /** The exact bytes that the JWS of a receipt covers. */
 export function receiptPayload(serviceId: string, root: Hash, promise: ReceiptPromise): Uint8Array {
-  const { log_id, signed_at, included_by, tree_size } = promise;
-  const facts = { log_id, signed_at, included_by, tree_size, merkle_root: rootText(root) };
-  return utf8(canonicalJson({ service_id: serviceId, ...facts }));
+  const { log_id, last_checkpoint, signed_at, included_by, tree_size } = promise;
+  const facts = { log_id, last_checkpoint, signed_at, included_by, tree_size };
+  const signed = { service_id: serviceId, ...facts, merkle_root: rootText(root) };
+  return utf8(canonicalJson(signed));
 }
 
 export interface ReceiptTree {

@@ -97,15 +97,15 @@ async function signAll(
   { definition, store, keyring, logs }: SignerOptions,
   entries: readonly NamedEntry[],
 ): Promise<SignedReceipt[]> {
-  const { logId } = logs.origin();
-  const last = await store.lastCheckpoint();
+  const { logId, first } = logs.origin();
+  const { sequence } = (await store.lastCheckpoint()) ?? { sequence: first };
   const now = store.now();
-  // Where the clock was set back, earlier checkpoints have later dates and lack these entries.
-  const latest = Math.max(now.getTime(), last?.created_at.getTime() ?? 0);
   const promise = {
     log_id: logId,
+    // A log without a checkpoint numbers its first one after its first place.
+    last_checkpoint: firstPlaceOf(sequence) === first ? sequence : first,
     signed_at: now.toISOString(),
-    included_by: new Date(latest + INCLUDED_WITHIN_MS).toISOString(),
+    included_by: new Date(now.getTime() + INCLUDED_WITHIN_MS).toISOString(),
     tree_size: entries.length,
   };
   const { root, paths } = receiptTree(entries);

@@ -1,9 +1,10 @@
 /**
  * Looks for the leaf of a receipt in an exported file, and decides what its absence shows.
  *
- * A signed receipt promises that every checkpoint of its log dated at or after `included_by` covers the entry. The
- * service dates a checkpoint before it reads the tree, so an honest service keeps the promise. Absence from a whole
- * log that verified, and whose newest checkpoint has such a date, is therefore a proof.
+ * A signed receipt promises that every checkpoint of its log that follows `last_checkpoint` and is dated at or after
+ * `included_by` covers the entry. The service dates a checkpoint before it reads the tree, so an honest service keeps
+ * the promise. Absence from a whole log that verified, and whose newest checkpoint has such a number and such a
+ * date, is therefore a proof.
  *
  * A receipt without a signature has no time, and the times in checkpoints are those of the service's
  * clock. Neither can show that a checkpoint is later than a receipt. The order of checkpoints can. The
@@ -115,7 +116,7 @@ interface Promised {
 
 /** Failed when the newest checkpoint should cover the entry. Otherwise says why that is not known. */
 function brokenPromise({ missing, signed, newest }: Promised, ground: CheckpointGround): Check {
-  const { log_id, included_by } = signed;
+  const { log_id, last_checkpoint, included_by } = signed;
   const unknown = (why: string) => notChecked('receipt', `${missing}; ${why}`);
   const origin = originIn(newest);
   if (!newest || origin === undefined) return unknown('no note names the log of its checkpoints');
@@ -123,8 +124,10 @@ function brokenPromise({ missing, signed, newest }: Promised, ground: Checkpoint
     return unknown(`the receipt is of log "${log_id}", the newest checkpoint is of "${origin}"`);
   }
   const dated = `checkpoint ${newest.sequence} is dated ${newest.created_at}`;
-  if (Date.parse(newest.created_at) < Date.parse(included_by)) {
-    return unknown(`${dated}; export it again when it has one dated from ${included_by} on`);
+  const isLater = newest.sequence > last_checkpoint;
+  if (!isLater || Date.parse(newest.created_at) < Date.parse(included_by)) {
+    const needed = `one after ${last_checkpoint} that is dated from ${included_by} on`;
+    return unknown(`${dated}; export it again when it has ${needed}`);
   }
   const why = `${dated}, and the service signed that every one from ${included_by} on has it`;
   return failed('receipt', `dropped: ${missing}, ${why}`);
