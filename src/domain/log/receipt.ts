@@ -17,8 +17,8 @@ import type { Receipt, SignedReceipt } from '../../protocol/invocation.ts';
 import { canonicalJson } from '../wire/canonical.ts';
 import { fromHex, toHex, utf8 } from '../wire/hash.ts';
 import { rootText } from './checkpoint.ts';
-import { appendLeaves, foldPeaks, type Hash, hashLeaf, type NodeId } from './merkle.ts';
-import { foldAll, inclusionJoins, inclusionNodes, topOf } from './merkle-proof.ts';
+import { EMPTY_ROOT, type Hash, hashLeaf, hashNode } from './merkle.ts';
+import { inclusionJoins, topOf } from './merkle-proof.ts';
 
 /**
  * In milliseconds, from the signature to `included_by`. The clocks of processes on one database differ by far
@@ -52,14 +52,34 @@ export interface ReceiptTree {
   readonly paths: readonly (readonly string[])[];
 }
 
+/** Hashes each node once, and writes it as hex once: one turn may sign a thousand receipts. */
 export function receiptTree(entries: readonly NamedEntry[]): ReceiptTree {
-  const { peaks, nodes } = appendLeaves(0, [], entries.map(receiptLeaf));
-  const hashes = new Map(nodes.map((node) => [nameOf(node), node.hash]));
-  const read = (id: NodeId) => hashes.get(nameOf(id)) as Hash;
+  let level = entries.map(receiptLeaf);
+  const levels: string[][] = [];
+  while (level.length > 1) {
+    levels.push(level.map(toHex));
+    level = parentsOf(level);
+  }
   const paths = entries.map((_, index) => {
-    return foldAll(inclusionNodes(index, entries.length), read).map(toHex);
+    return levels.flatMap((hashes, height) => hashes[siblingOf(index, height)] ?? []);
   });
-  return { root: foldPeaks(peaks), paths };
+  return { root: level[0] ?? EMPTY_ROOT, paths };
+}
+
+/** A last node without a sibling moves up unchanged, which gives the tree of RFC 6962. */
+function parentsOf(level: readonly Hash[]): Hash[] {
+  const parents: Hash[] = [];
+  for (let at = 0; at < level.length; at += 2) {
+    const [left, right] = [level[at] as Hash, level[at + 1]];
+    parents.push(right ? hashNode(left, right) : left);
+  }
+  return parents;
+}
+
+/** The index of the node beside the one above this leaf. */
+function siblingOf(leaf: number, height: number): number {
+  const index = Math.floor(leaf / 2 ** height);
+  return index % 2 === 0 ? index + 1 : index - 1;
 }
 
 /** The root that a receipt's path reaches; `undefined` for a path that has no such form. */
@@ -75,8 +95,4 @@ export function receiptRoot(
 
 function receiptLeaf({ entry_id, leaf_hash }: NamedEntry): Hash {
   return hashLeaf(canonicalJson({ entry_id, leaf_hash }));
-}
-
-function nameOf({ level, index }: NodeId): string {
-  return `${level} ${index}`;
 }

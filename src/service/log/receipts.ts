@@ -46,18 +46,13 @@ interface Waiting {
 
 export function createReceiptSigner(options: SignerOptions): ReceiptSigner {
   const { platform, log } = options;
-  let waiting: Waiting[] = [];
+  const waiting: Waiting[] = [];
   let isFailing = false;
 
+  /** Leaves what is too much for one signature to the next turn, so that other work runs in between. */
   async function signWaiting(): Promise<void> {
-    const taken = waiting;
-    waiting = [];
-    for (let at = 0; at < taken.length; at += RECEIPTS_SIGNED_MAX) {
-      await answer(taken.slice(at, at + RECEIPTS_SIGNED_MAX));
-    }
-  }
-
-  async function answer(batch: readonly Waiting[]): Promise<void> {
+    const batch = waiting.splice(0, RECEIPTS_SIGNED_MAX);
+    if (waiting.length > 0) platform.turn(() => void signWaiting());
     const signed = await attempt(() =>
       signAll(
         options,
