@@ -250,13 +250,11 @@ function receiptKind(): Leaf {
       ],
     ],
     async report({ file, checkpoint: second, ...given }, sources, io) {
-      const receipt = receiptIn(jsonIn(file));
-      if (given.signed) {
-        if (second !== undefined || given.log !== undefined) {
-          throw new Error('--signed verifies the receipt alone; give no checkpoint and no --log');
-        }
-        return verifySignedReceipt(receipt, await checkpointGround(sources));
+      if (given.signed && (second !== undefined || given.log !== undefined)) {
+        throw new Error('--signed verifies the receipt alone; give no checkpoint and no --log');
       }
+      const receipt = receiptIn(jsonIn(file));
+      if (given.signed) return verifySignedReceipt(receipt, await checkpointGround(sources));
       if (given.log !== undefined) {
         return exportReport(given.log, { ...given, sources, receipt }, io);
       }

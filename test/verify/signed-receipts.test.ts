@@ -1,0 +1,261 @@
+/**
+ * Signed receipts of a running service, verified from outside: a dropped entry is shown, and no honest service is
+ * accused.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'vitest';
+import { main } from '../../src/cli/main.ts';
+import type { Store } from '../../src/storage/port/store.ts';
+import { emptyStore } from '../empty-store.ts';
+import { calmDesk, machine, sealed } from '../log/support.ts';
+import { ALICE, OPERATOR, type TestOptions, type TestService, testService } from '../world.ts';
+
+const SEARCH = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
+const env = { WRIT_CLIENT_CREDENTIAL: OPERATOR };
+const MINUTES_MS = 60_000;
+
+async function writ(args: string[]) {
+  const said: string[] = [];
+  const io = {
+    out: (text: string) => void said.push(text),
+    err: (text: string) => void said.push(text),
+  };
+  return { status: await main(args, { ...io, env }), said: said.join('') };
+}
+
+/** A desk with its keys and its files, which is started again and again on one store. */
+function deskOn(store: string) {
+  const own = machine();
+  const at = (file: string) => join(own.folder, file);
+  let exports = 0;
+
+  /** Saves the answer of a call with a signed receipt, and the keys that an auditor has. */
+  async function answered(service: TestService, file: string): Promise<string> {
+    const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
+    const headers = { prefer: 'receipt=signed' };
+    const reply = await service.invoke(token, 'search_flights', SEARCH, { headers });
+    assert.ok(reply.body.audit.signed, reply.text);
+    writeFileSync(at(file), JSON.stringify(reply.body));
+    const { body: jwks } = await service.ask('GET', '/.well-known/jwks.json');
+    writeFileSync(at('jwks.json'), JSON.stringify(jwks));
+    return at(file);
+  }
+  /** Verifies a receipt by the whole log as it is now, and the keys of an auditor. */
+  async function searched(
+    service: TestService,
+    receipt: string,
+    keys = ['--jwks', at('jwks.json')],
+  ) {
+    exports += 1;
+    const log = at(`log-${exports}`);
+    const url = service.app.server.listening
+      ? undefined
+      : await service.app.listen({ host: '127.0.0.1', port: 0 });
+    const saved = await writ(['audit', 'export', '--service', url ?? urlOf(service), '--out', log]);
+    assert.equal(saved.status, 0, saved.said);
+    return writ(['verify', 'receipt', receipt, '--log', log, ...keys]);
+  }
+  return {
+    ...{ own, at, answered, searched },
+    start: (options: TestOptions = {}) =>
+      testService({ definition: calmDesk, keys: own.keys, store, ...options }),
+  };
+}
+
+function urlOf({ app }: TestService): string {
+  const address = app.server.address();
+  assert.ok(address && typeof address === 'object');
+  return `http://127.0.0.1:${address.port}`;
+}
+
+test('writ verify receipt shows an entry that was cut out of the log and sealed over with its key', async () => {
+  const file = join(machine().folder, 'desk.db');
+  const desk = deskOn(`sqlite:${file}`);
+  const before = await desk.start();
+  await sealed(before);
+  await before.close();
+  cpSync(file, `${file}.older`);
+  const service = await desk.start();
+  const receipt = await desk.answered(service, 'answer.json');
+  await service.close();
+
+  // The operator puts back the copy without the entry. No mark remembers what was sealed.
+  cpSync(`${file}.older`, file);
+  const dishonest = await desk.start();
+  dishonest.advance(59_000);
+  await sealed(dishonest);
+  const early = await desk.searched(dishonest, receipt);
+  dishonest.advance(5 * MINUTES_MS);
+  await sealed(dishonest);
+  const shown = await desk.searched(dishonest, receipt);
+
+  assert.equal(early.status, 2, early.said);
+  assert.match(
+    early.said,
+    /^not checked +receipt .* export it again when it has one after \d+ that is dated from/m,
+  );
+  assert.equal(shown.status, 1, shown.said);
+  assert.match(
+    shown.said,
+    /^FAILED +receipt +dropped: .* and the service signed that every one from/m,
+  );
+});
+
+const PLACES = {
+  SQLite: async () => `sqlite:${join(machine().folder, 'desk.db')}`,
+  PostgreSQL: async () => (await emptyStore()).url,
+};
+
+for (const [name, place] of Object.entries(PLACES)) {
+  describe(name, () => {
+    test('writ verify receipt verifies a signed receipt without the service, and says what that shows', async () => {
+      const desk = deskOn(await place());
+      const service = await desk.start();
+      const receipt = await desk.answered(service, 'answer.json');
+      const keys = ['--jwks', desk.at('jwks.json'), '--service-id', calmDesk.id];
+      await service.close();
+
+      const signed = await writ(['verify', 'receipt', receipt, '--signed', ...keys]);
+      const alone = await writ(['verify', 'receipt', receipt, ...keys]);
+      const foreign = ['--jwks', desk.at('jwks.json'), '--service-id', 'hotel-desk'];
+      const other = await writ(['verify', 'receipt', receipt, '--signed', ...foreign]);
+
+      assert.equal(signed.status, 0, signed.said);
+      assert.match(signed.said, /^ok +promise +signed at .* dated from .* on has its entry$/m);
+      assert.match(signed.said, /^Not covered: that the entry is in the log/m);
+      assert.equal(alone.status, 2, alone.said);
+      assert.match(
+        alone.said,
+        /^not checked +inclusion +it is signed by the service, and not yet shown/m,
+      );
+      assert.equal(other.status, 1, other.said);
+    });
+
+    test('an honest service that restarts is never shown to have dropped an entry', async () => {
+      const desk = deskOn(await place());
+      const receipts: string[] = [];
+      for (const life of [1, 2, 3]) {
+        const service = await desk.start();
+        receipts.push(await desk.answered(service, `answer-${life}.json`));
+        await service.close();
+      }
+      const service = await desk.start();
+      service.advance(5 * MINUTES_MS);
+      const unsealed = await desk.searched(service, receipts[2] as string);
+      await sealed(service);
+
+      // The start of this life has sealed everything before it.
+      assert.equal(unsealed.status, 0, unsealed.said);
+      for (const receipt of receipts) {
+        const { status, said } = await desk.searched(service, receipt);
+        assert.equal(status, 0, said);
+        assert.match(said, /^ok +receipt: signature$/m);
+      }
+    });
+
+    test('a checkpoint that was under way accuses no service, however long it took', async () => {
+      const desk = deskOn(await place());
+      const seals = heldTrees();
+      const service = await desk.start({ wrap: seals.wrap });
+      const isUnderWay = seals.holdNext();
+      const sealing = sealed(service);
+      await isUnderWay;
+      const receipt = await desk.answered(service, 'answer.json');
+      service.advance(5 * MINUTES_MS);
+      seals.release();
+      await sealing;
+
+      const early = await desk.searched(service, receipt);
+      await sealed(service);
+      const later = await desk.searched(service, receipt);
+
+      assert.equal(early.status, 2, early.said);
+      assert.match(
+        early.said,
+        /^not checked +receipt .* does not have its leaf; checkpoint 2 is dated/m,
+      );
+      assert.equal(later.status, 0, later.said);
+    });
+
+    test('a clock that was set back accuses no service', async () => {
+      const desk = deskOn(await place());
+      const service = await desk.start();
+      service.advance(60 * MINUTES_MS);
+      await sealed(service);
+      service.advance(-60 * MINUTES_MS);
+      const receipt = await desk.answered(service, 'answer.json');
+
+      const early = await desk.searched(service, receipt);
+      await sealed(service);
+      const later = await desk.searched(service, receipt);
+
+      assert.equal(early.status, 2, early.said);
+      assert.match(
+        early.said,
+        /^not checked +receipt .* when it has one after 2 that is dated from/m,
+      );
+      assert.equal(later.status, 0, later.said);
+    });
+  });
+}
+
+test('a receipt verifies after its log key was rotated, by the key that was pinned before', async () => {
+  const desk = deskOn(await PLACES.SQLite());
+  const first = await desk.start();
+  const receipt = await desk.answered(first, 'answer.json');
+  const { body: jwks } = await first.ask('GET', '/.well-known/jwks.json');
+  await first.close();
+  const rotated = await writ(['keys', 'rotate', 'log', '--folder', desk.own.keys, '--at-once']);
+  const service = await desk.start();
+  const newer = await desk.answered(service, 'newer.json');
+  await sealed(service);
+  const pins = jwks.keys.flatMap(({ kid }: { kid: string }) => ['--pin', kid]);
+  const keys = ['--jwks', desk.at('jwks.json'), ...pins];
+
+  assert.equal(rotated.status, 0, rotated.said);
+  for (const each of [receipt, newer]) {
+    const { status, said } = await desk.searched(service, each, keys);
+    assert.equal(status, 0, said);
+  }
+  const followed = await desk.searched(service, newer, keys);
+  assert.match(followed.said, /^ok +receipt: key +"[\w-]+", a successor of the pinned/m);
+});
+
+test('writ verify receipt --signed takes no log and no checkpoint', async () => {
+  const ran = await writ(['verify', 'receipt', 'answer.json', 'checkpoint.json', '--signed']);
+
+  assert.equal(ran.status, 2);
+  assert.match(ran.said, /--signed verifies the receipt alone/);
+});
+
+/** Holds a sealer that has read the tree, until `release` is called. */
+function heldTrees() {
+  let hold: Promise<void> | undefined;
+  let release = () => {};
+  let reached: (() => void) | undefined;
+  const wrap = (store: Store): Store => ({
+    ...store,
+    async sequence() {
+      const tree = await store.sequence();
+      const isHeld = reached;
+      reached = undefined;
+      isHeld?.();
+      if (isHeld) await hold;
+      return tree;
+    },
+  });
+  const holdNext = () => {
+    hold = new Promise((resolve) => {
+      release = () => resolve();
+    });
+    return new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+  };
+  return { wrap, holdNext, release: () => release() };
+}
