@@ -277,6 +277,7 @@ const TWISTS: readonly Twist[] = [
   added(['x-http-method-override', 'DELETE'], ['x-original-url', '/metrics']),
   added(['x-forwarded-for', '127.0.0.1'], ['x-forwarded-host', 'evil.example']),
   added(['prefer', 'wait=0'], ['prefer', 'respond-async']),
+  added(['prefer', 'foo="a, receipt=signed'], ['prefer', 'receipt=signed; receipt']),
   added(['idempotency-key', 'one'], ['idempotency-key', 'two']),
   added(['__proto__', 'a'], ['constructor', 'b']),
   added(['content-length', '0'], ['content-length', '0']),

@@ -126,42 +126,6 @@ onEachStore(
       }
     });
 
-    test('invoke() signs no replay whose stored answer names a leaf that the log does not have', async () => {
-      const edited = await testService({
-        definition: calmDesk,
-        wrap: (store) => ({
-          ...store,
-          // As if a row were edited: the stored answer names another leaf.
-          async load(asked) {
-            const loaded = await store.load(asked);
-            const { idempotency } = loaded;
-            if (!idempotency?.answer) return loaded;
-            const text = new TextDecoder().decode(idempotency.answer);
-            const other = text.replace(/"leaf_hash":"\w+"/, `"leaf_hash":"${'ab'.repeat(32)}"`);
-            const answer = new TextEncoder().encode(other);
-            return { ...loaded, idempotency: { ...idempotency, answer } };
-          },
-        }),
-      });
-      const { token } = await edited.issue(ALICE, { scope: ['travel.extras'] });
-      const pass = () =>
-        edited.invoke(
-          token,
-          'buy_lounge_pass',
-          {},
-          {
-            headers: { 'idempotency-key': 'pass-2', ...SIGNED },
-          },
-        );
-
-      const first = await pass();
-      const again = await pass();
-
-      assert.ok(isApplied(first));
-      assert.equal(again.body.audit.leaf_hash, 'ab'.repeat(32));
-      assert.deepEqual([again.body.audit.signed, isApplied(again)], [undefined, false]);
-    });
-
     test('invoke() signs the receipt in the last event of a stream, also of a replayed one', async () => {
       const { service, token } = own();
       const headers = { 'idempotency-key': 'report-1', ...SIGNED };
@@ -314,4 +278,40 @@ test('invoke() answers without a signature where the service seals no log', asyn
     [reply.status, reply.body.audit.signed, isApplied(reply)],
     [200, undefined, false],
   );
+});
+
+test('invoke() signs no replay whose stored answer names a leaf that the log does not have', async () => {
+  const edited = await testService({
+    definition: calmDesk,
+    wrap: (store) => ({
+      ...store,
+      // As if a row were edited: the stored answer names another leaf.
+      async load(asked) {
+        const loaded = await store.load(asked);
+        const { idempotency } = loaded;
+        if (!idempotency?.answer) return loaded;
+        const text = new TextDecoder().decode(idempotency.answer);
+        const other = text.replace(/"leaf_hash":"\w+"/, `"leaf_hash":"${'ab'.repeat(32)}"`);
+        const answer = new TextEncoder().encode(other);
+        return { ...loaded, idempotency: { ...idempotency, answer } };
+      },
+    }),
+  });
+  const { token } = await edited.issue(ALICE, { scope: ['travel.extras'] });
+  const pass = () =>
+    edited.invoke(
+      token,
+      'buy_lounge_pass',
+      {},
+      {
+        headers: { 'idempotency-key': 'pass-2', ...SIGNED },
+      },
+    );
+
+  const first = await pass();
+  const again = await pass();
+
+  assert.ok(isApplied(first));
+  assert.equal(again.body.audit.leaf_hash, 'ab'.repeat(32));
+  assert.deepEqual([again.body.audit.signed, isApplied(again)], [undefined, false]);
 });

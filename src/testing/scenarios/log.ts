@@ -9,10 +9,13 @@ import { readRootText } from '../../domain/log/checkpoint.ts';
 import { hashLeaf } from '../../domain/log/merkle.ts';
 import { verifyConsistency, verifyInclusion } from '../../domain/log/merkle-proof.ts';
 import { fromHex, toHex } from '../../domain/wire/hash.ts';
+import { readKeys } from '../../verify/keys.ts';
+import { verifySignedReceipt } from '../../verify/receipt.ts';
 import {
   AGENT_KEY,
   answerOf,
   HUMAN_KEY,
+  invoke,
   OPERATOR_KEY,
   refused,
   rootToken,
@@ -81,6 +84,26 @@ export const LOG_SCENARIOS: Scenarios = {
     assert.ok(verifyInclusion(claim));
     assert.ok(!verifyInclusion({ ...claim, index: claim.index + 1 }));
     assert.equal(toHex(hashLeaf(Buffer.from(entries[0]?.leaf ?? '', 'base64'))), leaf_hash);
+  },
+
+  'a receipt is signed where the caller asks for it, also of a refusal': async (surface) => {
+    const { token } = await rootToken(surface, ['travel.extras']);
+    const { svc_discovery } = await answerOf(surface, 'discovery', {});
+    const keys = readKeys({ jwks: await answerOf(surface, 'jwks', {}), pinned: 'all' });
+    assert.ok('keys' in keys);
+    const ground = { keys, now: new Date(), serviceId: svc_discovery.service_id };
+    const verdictOf = async (receipt: unknown) =>
+      (await verifySignedReceipt(receipt, ground)).verdict;
+    const prefer = 'receipt=signed';
+
+    const plain = await success(surface, token, 'buy_lounge_pass');
+    const signed = await success(surface, token, 'buy_lounge_pass', { prefer });
+    const { body: refusal } = await invoke(surface, token, 'find_traveler', { prefer });
+
+    assert.deepEqual(Object.keys(plain.audit ?? {}), ['entry_id', 'leaf_hash']);
+    assert.equal(await verdictOf(signed.audit), 'verified');
+    assert.equal(await verdictOf(refusal.audit), 'verified');
+    assert.equal(await verdictOf({ ...signed.audit, leaf_hash: '00'.repeat(32) }), 'failed');
   },
 
   'a later checkpoint extends an earlier one': async (surface) => {
