@@ -157,15 +157,27 @@ async function searched(lines: readonly object[], given: unknown, change: object
   return { report, said: `${outcome}: ${detail}` };
 }
 
-test('verifyExport() proves by a signed receipt alone that an entry was dropped', async () => {
+test('verifyExport() proves by a signed receipt and the date of a checkpoint that an entry was dropped', async () => {
   const { report, said } = await searched(logLines(log), lost({ included_by: NEWEST }));
 
   assert.equal(report.verdict, 'failed');
-  assert.match(
-    said,
-    /^failed: dropped: .* of 5 entries .* checkpoint 2 is dated .* from .* on has it/,
-  );
+  assert.match(said, /^failed: dropped: .* of 5 entries .*; checkpoint 2 is dated .* promised/);
   assert.doesNotMatch(report.limits.join(), /not signed|fetched it/);
+});
+
+test('verifyExport() proves the same by the order of checkpoints, whatever their dates are', async () => {
+  const never = '9999-12-31T23:59:59.000Z';
+  const { said } = await searched(logLines(log), lost({ last_checkpoint: 0, included_by: never }));
+
+  assert.match(said, /^failed: dropped: .* checkpoint 2 was begun after the receipt was signed/);
+});
+
+test('verifyExport() waits for the next checkpoint where the first after the receipt has no such date', async () => {
+  const included_by = '2090-01-01T11:00:02.001Z';
+  const { report, said } = await searched(logLines(log), lost({ included_by }));
+
+  assert.equal(report.verdict, 'incomplete');
+  assert.match(said, /^not_checked: .* ends with checkpoint 2; export it again when it has 3/);
 });
 
 test('verifyExport() proves no drop by a checkpoint from before, whatever its date is', async () => {
@@ -174,21 +186,8 @@ test('verifyExport() proves no drop by a checkpoint from before, whatever its da
   const { said } = await searched(logLines(ahead), lost({ last_checkpoint: 2 }));
   const later = await searched(logLines(ahead), lost({ last_checkpoint: 1 }));
 
-  assert.match(said, /^not_checked: .* export it again when it has one after 2 that is dated from/);
+  assert.match(said, /^not_checked: .* ends with checkpoint 2; export it again when it has 4/);
   assert.match(later.said, /^failed: dropped: /);
-});
-
-test('verifyExport() waits for a checkpoint of the promised date', async () => {
-  const { report, said } = await searched(
-    logLines(log),
-    lost({ included_by: '2090-01-01T11:00:02.001Z' }),
-  );
-
-  assert.equal(report.verdict, 'incomplete');
-  assert.match(
-    said,
-    /^not_checked: .* export it again when it has one after 1 that is dated from 2090-01-01T11:00:02.001Z on/,
-  );
 });
 
 test('verifyExport() proves no drop from another log, a log without a name, or a trail', async () => {
@@ -240,7 +239,7 @@ test('verifyExport() finds the leaf of a signed receipt, whatever the receipt pr
 
 test('verifyExport() still uses a fetched checkpoint where the promise shows nothing yet', async () => {
   const often = smallLog([1, 2, 3, 4]);
-  const later = lost({ included_by: NOW.toISOString() });
+  const later = lost({ last_checkpoint: 3, included_by: NOW.toISOString() });
   const after = often.checkpoints[0];
 
   const early = await searched(logLines(often), later, { after: detail(9, 4, rootAt(often, 4)) });

@@ -4,9 +4,10 @@
  * One signature covers many receipts: they are the leaves of a tree (RFC 6962), and the service signs its root.
  * Each receipt carries its path to that root. The signature also covers the service, the log and a promise:
  * every checkpoint of this log that follows `last_checkpoint` and is dated at or after `included_by` covers the
- * entries. Only a checkpoint that was under way when the service signed may lack them. It took its date before it
- * read the tree (`service/log/seal.ts`), so its date is earlier. The number keeps out checkpoints from before, which
- * a clock that ran ahead may have dated later.
+ * entries, and so does every one from the second after `last_checkpoint` on. The first one may have been under way
+ * when the service signed, and may lack the entries. It took its date before it read the tree
+ * (`service/log/seal.ts`), so its date is earlier. The number keeps out checkpoints from before, which a clock that
+ * ran ahead may have dated later.
  *
  * This tree is not the tree of the log. Its leaves are receipts, not entries.
  *

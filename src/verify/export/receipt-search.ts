@@ -1,22 +1,21 @@
 /**
  * Looks for the leaf of a receipt in an exported file, and decides what its absence shows.
  *
- * A signed receipt promises that every checkpoint of its log that follows `last_checkpoint` and is dated at or after
- * `included_by` covers the entry. The service dates a checkpoint before it reads the tree, so an honest service keeps
- * the promise. Absence from a whole log that verified, and whose newest checkpoint has such a number and such a
- * date, is therefore a proof.
- *
- * A receipt without a signature has no time, and the times in checkpoints are those of the service's
- * clock. Neither can show that a checkpoint is later than a receipt. The order of checkpoints can. The
- * holder of the receipt fetches the newest checkpoint after the receipt came: number n. An entry is
- * durable before its receipt is sent, and a service reads its tree only after it read which
- * checkpoint is the last. So:
+ * The order of checkpoints decides. Number n is the newest one at a time when the entry was durable. A service reads
+ * its tree only after it read which checkpoint is the last. So:
  *
  * - the service may have begun number n + 1 before the entry became durable, so it may lack the entry;
- * - the service began number n + 2 after it stored number n + 1, hence after the receipt: it has the entry.
+ * - the service began number n + 2 after it stored number n + 1, hence after the entry: it has the entry.
  *
- * Absence is then a proof only in a whole log that verified, has that same checkpoint n in its
- * place and continues to n + 2 or later. Every other case is "not checked".
+ * A signed receipt names n: `last_checkpoint`. It also promises that number n + 1 covers the entry if it is dated at or
+ * after `included_by`. A service dates a checkpoint before it reads the tree, so an honest service keeps the promise
+ * unless its clock was set back by a minute while it sealed. Absence from a whole log that verified and has such a
+ * checkpoint is a proof.
+ *
+ * For a receipt without a signature, its holder fetches the newest checkpoint after the receipt came. Absence is then a
+ * proof only in a whole log that verified, has that same checkpoint in its place and continues to n + 2 or later.
+ *
+ * Every other case is "not checked".
  *
  * @module
  */
@@ -123,14 +122,19 @@ function brokenPromise({ missing, signed, newest }: Promised, ground: Checkpoint
   if (origin !== originOf(ground.serviceId, log_id)) {
     return unknown(`the receipt is of log "${log_id}", the newest checkpoint is of "${origin}"`);
   }
-  const dated = `checkpoint ${newest.sequence} is dated ${newest.created_at}`;
-  const isLater = newest.sequence > last_checkpoint;
-  if (!isLater || Date.parse(newest.created_at) < Date.parse(included_by)) {
-    const needed = `one after ${last_checkpoint} that is dated from ${included_by} on`;
-    return unknown(`${dated}; export it again when it has ${needed}`);
+  const { sequence, created_at } = newest;
+  const enough = last_checkpoint + CHECKPOINTS_LATER;
+  if (sequence >= enough) {
+    const why = `checkpoint ${enough} was begun after the receipt was signed`;
+    return failed('receipt', `dropped: ${missing}, and ${why}`);
   }
-  const why = `${dated}, and the service signed that every one from ${included_by} on has it`;
-  return failed('receipt', `dropped: ${missing}, ${why}`);
+  if (sequence <= last_checkpoint || Date.parse(created_at) < Date.parse(included_by)) {
+    return unknown(
+      `the log ends with checkpoint ${sequence}; export it again when it has ${enough}`,
+    );
+  }
+  const why = `checkpoint ${sequence} is dated ${created_at}, and the service promised its entry from ${included_by} on`;
+  return failed('receipt', `dropped: ${missing}; ${why}`);
 }
 
 interface Absence {
