@@ -16,10 +16,10 @@ import { calmDesk, machine, sealed } from '../log/support.ts';
 import { ALICE, OPERATOR, type TestOptions, type TestService, testService } from '../world.ts';
 
 const SEARCH = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
-const env = { WRIT_CLIENT_CREDENTIAL: OPERATOR };
+const OPERATING = { WRIT_CLIENT_CREDENTIAL: OPERATOR };
 const MINUTES_MS = 60_000;
 
-async function writ(args: string[]) {
+async function writ(args: string[], env: Record<string, string> = OPERATING) {
   const said: string[] = [];
   const io = {
     out: (text: string) => void said.push(text),
@@ -233,6 +233,24 @@ test('a receipt verifies after its log key was rotated, by the key that was pinn
   }
   const followed = await desk.searched(service, newer, keys);
   assert.match(followed.said, /^ok +receipt: key +"[\w-]+", a successor of the pinned/m);
+});
+
+test('writ invoke --signed-receipt prints an answer whose receipt verifies', async () => {
+  const desk = deskOn('memory:');
+  const service = await desk.start();
+  await desk.answered(service, 'first.json');
+  const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  const { token } = await service.issue(ALICE, { scope: ['travel.search'] });
+  const search = ['search_flights', '--parameters', JSON.stringify(SEARCH), '--json'];
+  const asked = ['invoke', ...search, '--service', url, '--signed-receipt'];
+
+  const answer = await writ(asked, { WRIT_CLIENT_CREDENTIAL: token });
+  writeFileSync(desk.at('answer.json'), answer.said);
+  const keys = ['--jwks', desk.at('jwks.json'), '--service-id', calmDesk.id];
+  const verified = await writ(['verify', 'receipt', desk.at('answer.json'), '--signed', ...keys]);
+
+  assert.equal(answer.status, 0, answer.said);
+  assert.equal(verified.status, 0, verified.said);
 });
 
 test('writ verify receipt --signed takes no log and no checkpoint', async () => {

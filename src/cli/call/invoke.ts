@@ -10,6 +10,7 @@
 import type { Client, ClientEvent, Refused, Reply } from '../../client/index.ts';
 import { freshKey, keyAfter } from '../../client/key.ts';
 import { isObject } from '../../domain/wire/json.ts';
+import { SIGNED_RECEIPT } from '../../domain/wire/prefer.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { InvokeSuccess } from '../../protocol/invocation.ts';
 import type { InputOf } from '../../protocol/operations.ts';
@@ -34,6 +35,7 @@ const CALL_OPTIONS = {
   note: value('<text>', 'your words for the approvers, if the call needs approval'),
   'task-id': value('<id>', 'the task that the call belongs to'),
   'client-reference-id': value('<id>', 'your own id of the call, which the log contains'),
+  'signed-receipt': flag('ask for a receipt that the service signs; --json prints it'),
   stream: flag('print progress while the call runs'),
   'dry-run': flag('make every check of the call, and no effect'),
   wait: flag('if the call needs approval, wait for the decision and continue'),
@@ -110,6 +112,7 @@ async function callOf(
     note: given.note,
     task_id: given['task-id'],
     client_reference_id: given['client-reference-id'],
+    prefer: given['signed-receipt'] ? SIGNED_RECEIPT : undefined,
   };
 }
 
