@@ -14,7 +14,7 @@ const timeout = 240_000;
 /** Each guide, and the tools that it needs besides Node. */
 const GUIDES = {
   'docs/guides/guard-what-exists.md': ['script'],
-  'docs/guides/verify-the-log.md': [],
+  'docs/guides/verify-the-log.md': ['curl'],
   'docs/guides/operate-a-service.md': ['curl'],
 } as const;
 

@@ -58,7 +58,11 @@ export function FileForm({ isBusy, onVerify }: FileFormOf) {
           <summary>A receipt to look for, erased contents, trails</summary>
           <div class="fields">
             <Area name="receipt" label="Receipt, or the answer of the call, as JSON" accepts />
-            <Area name="after" label="Checkpoint fetched after the receipt, as JSON" accepts />
+            <Area
+              name="after"
+              label="Checkpoint fetched after an unsigned receipt, as JSON"
+              accepts
+            />
           </div>
           <Tick name="allowErased">Accept entries whose contents retention erased</Tick>
           <Tick name="isTrail">A trail is enough: it cannot show that nothing is missing</Tick>
