@@ -79,6 +79,7 @@ test('openApiDocument() gives every field of every request one place', () => {
     invoke?.parameters?.map((each) => [each.name, each.in, each.required]),
     [
       ['capability', 'path', true],
+      ['prefer', 'header', false],
       ['idempotency-key', 'header', false],
     ],
   );
