@@ -9,6 +9,7 @@ import {
   listed,
   logLines,
   SERVICE,
+  signedReceipts,
   smallLog,
   trailLines,
   WITNESS_VKEY,
@@ -77,6 +78,14 @@ test('verifyFile() looks for a receipt, also inside the answer of a call', async
   }
   const other = JSON.stringify({ ...audit, leaf_hash: 'ab'.repeat(32) });
   assert.equal(await verdict(whole, { ...KEYS, receipt: other }), 'incomplete');
+});
+
+test('verifyFile() takes a signed receipt, which shows a dropped entry without a fetched checkpoint', async () => {
+  const [kept] = signedReceipts(log.entries);
+  const [lost] = signedReceipts(smallLog([1], 77).entries);
+
+  assert.equal(await verdict(whole, { ...KEYS, receipt: JSON.stringify(kept) }), 'verified');
+  assert.equal(await verdict(whole, { ...KEYS, receipt: JSON.stringify(lost) }), 'failed');
 });
 
 const source = { service_id: SERVICE, jwks: JWKS, witness_keys: [] };

@@ -19,6 +19,7 @@ import {
   manifest,
   NOW,
   SERVICE,
+  signedReceipts,
   smallLog,
   TOKEN_KID,
   token,
@@ -47,6 +48,7 @@ const fixtures = {
   grown: { ...later, consistency_proof: log.consistency(2, 5) },
   earlier,
   entry: log.entries[3],
+  signed: signedReceipts(log.entries)[1],
   file: [...fileOf(logLines(log))],
 };
 
@@ -78,6 +80,8 @@ const PROGRAM = `(async () => {
     verify.verifyEntry({ entry: { ...given.entry, state: 'failed' }, checkpoint: given.proved }, ground),
     verify.verifyReceipt({ receipt, checkpoint: given.proved }, ground),
     verify.verifyReceipt({ receipt, checkpoint: { ...given.proved, sequence: 9 } }, ground),
+    verify.verifySignedReceipt(given.signed, ground),
+    verify.verifySignedReceipt({ ...given.signed, leaf_hash: receipt.leaf_hash.replace(/^../, 'ff') }, ground),
     verify.verifyGrowth({ earlier: given.earlier, later: given.grown }, ground),
     verify.verifyGrowth({ earlier: given.grown, later: given.earlier }, ground),
     verify.verifyExport([file], pinned),
@@ -96,7 +100,7 @@ test(
     runInContext(code, context);
     const verdicts = await runInContext(PROGRAM, context);
 
-    assert.equal(verdicts, Array(8).fill('verified failed').join(' '));
+    assert.equal(verdicts, Array(9).fill('verified failed').join(' '));
   },
   SLOW,
 );

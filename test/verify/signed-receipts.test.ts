@@ -10,14 +10,18 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
+import { fromHex } from '../../src/domain/wire/hash.ts';
+import type { Receipt, SignedReceipt } from '../../src/protocol/invocation.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
-import { calmDesk, machine, sealed } from '../log/support.ts';
+import { calmDesk, machine, seal, sealed } from '../log/support.ts';
 import { ALICE, OPERATOR, type TestOptions, type TestService, testService } from '../world.ts';
 
 const SEARCH = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 const OPERATING = { WRIT_CLIENT_CREDENTIAL: OPERATOR };
 const MINUTES_MS = 60_000;
+
+type Signed = Receipt & { signed: SignedReceipt };
 
 async function writ(args: string[], env: Record<string, string> = OPERATING) {
   const said: string[] = [];
@@ -189,6 +193,33 @@ for (const [name, place] of Object.entries(PLACES)) {
         /^not checked +receipt .* does not have its leaf; the log ends with checkpoint 2;/m,
       );
       assert.equal(later.status, 0, later.said);
+    });
+
+    test('every promise is kept while two processes sign and seal at once', async () => {
+      const desk = deskOn(await place());
+      const pair = [await desk.start(), await desk.start()] as const;
+      const [one] = pair;
+      const { token } = await one.issue(ALICE, { scope: ['travel.search'] });
+      const headers = { prefer: 'receipt=signed' };
+      const round = async () => {
+        const asked = pair.map((each) => each.invoke(token, 'search_flights', SEARCH, { headers }));
+        const seals = pair.map((each) => seal(each));
+        const [replies] = await Promise.all([Promise.all(asked), Promise.all(seals)]);
+        return replies.map(({ body }) => body.audit as Signed);
+      };
+
+      const receipts: Signed[] = [];
+      for (let rounds = 0; rounds < 20; rounds++) receipts.push(...(await round()));
+      await seal(one);
+      await seal(one);
+      const checkpoints = await one.store.listCheckpoints(100);
+
+      for (const { leaf_hash, signed } of receipts) {
+        const found = await one.store.findLeaf({ leaf_hash: fromHex(leaf_hash) as Uint8Array });
+        const bound = checkpoints.filter(({ sequence }) => sequence >= signed.last_checkpoint + 2);
+        assert.ok(found && bound.length > 0);
+        for (const { size } of bound) assert.ok(found.sequence < size);
+      }
     });
 
     test('a clock that was set back accuses no service', async () => {
