@@ -23,7 +23,7 @@ const LINE_END = 0x0a;
  * In bytes of leaves and personal fields: a query reads a whole segment for one entry. A larger commit makes
  * several segments.
  */
-export const SEGMENT_BYTES_MAX = 8_192;
+const SEGMENT_BYTES_MAX = 8_192;
 
 export interface Segment {
   /** The place of its first entry. */

@@ -47,11 +47,6 @@ export function isHeldUp(error: unknown): boolean {
   return isTie(error) || code === LOCK_TIMEOUT || code === STATEMENT_TIMEOUT;
 }
 
-/** True when the statement violated a unique constraint. */
-export function isDuplicate(error: unknown): boolean {
-  return codeOf(error) === UNIQUE_VIOLATION;
-}
-
 /** The detail of an answer that one of our functions raised with this code. */
 export function raised(error: unknown, code: string): string | undefined {
   return error instanceof pg.DatabaseError && error.code === code
