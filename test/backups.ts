@@ -6,11 +6,13 @@
 
 import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { isObject } from '../src/domain/wire/json.ts';
 import { backupOf } from '../src/storage/backup/backup.ts';
 import { COPIED_TABLES } from '../src/storage/backup/tables.ts';
 import { entriesOf } from '../src/storage/log/segment.ts';
 import { openSnapshot, openStore, restoreStore, SCHEMA_VERSIONS } from '../src/storage/open.ts';
 import type { Store } from '../src/storage/port/store.ts';
+import { type SegmentRow, segmentOf } from '../src/storage/postgres/log/segments.ts';
 import { openConnection } from '../src/storage/sqlite/connection.ts';
 import { segmentsFrom } from '../src/storage/sqlite/log/segments.ts';
 import { entry } from '../src/testing/fixtures.ts';
@@ -69,7 +71,7 @@ async function beginAgain(store: Store): Promise<void> {
 /** What a restore computes from the entries. */
 const COMPUTED = {
   sqlite: ['tiles', 'head', 'blocks', 'buckets', 'retentions'],
-  postgres: ['nodes', 'head', 'families'],
+  postgres: ['tiles', 'head', 'blocks', 'buckets', 'retentions', 'families'],
 } as const;
 
 /** Every row of every table of a store, as the database prints it, and every entry of its log. */
@@ -89,7 +91,13 @@ export async function dump(url: string): Promise<Record<string, string[]>> {
     connection.close();
     return tables;
   }
+  const segments = await runSql<SegmentRow>(url, 'SELECT * FROM segments ORDER BY first');
+  tables.log = segments
+    .flatMap((row) => entriesOf(segmentOf(row)))
+    .map((entry) => JSON.stringify(entry, printed));
   for (const name of [...copied, ...COMPUTED.postgres]) {
+    // The log of a restored store has other segments.
+    if (name === 'log') continue;
     const rows = await runSql<{ row: string }>(
       url,
       `SELECT to_jsonb(t)::text AS row FROM ${name} t`,
@@ -101,6 +109,10 @@ export async function dump(url: string): Promise<Record<string, string[]>> {
 
 function printed(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
+  // A Buffer turns itself into an object before it gets here.
+  if (isObject(value) && value.type === 'Buffer') {
+    return Buffer.from(value.data as number[]).toString('hex');
+  }
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
 }
 

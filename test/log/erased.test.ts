@@ -23,8 +23,6 @@ const MARKER = 'Ann Lee of Elm Street';
 
 interface Place {
   readonly url: string;
-  /** The table that has the entries of the log. */
-  readonly log: string;
   /** The names of the tables whose rows have the marker. */
   marked(): Promise<string[]>;
 }
@@ -32,11 +30,11 @@ interface Place {
 const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
   SQLite: async () => {
     const file = join(temporaryFolder(), 'writ.db');
-    return { url: `sqlite:${file}`, log: 'segments', marked: async () => markedInFile(file) };
+    return { url: `sqlite:${file}`, marked: async () => markedInFile(file) };
   },
   PostgreSQL: async () => {
     const { url } = await emptyStore();
-    return { url, log: 'log', marked: () => markedInDatabase(url) };
+    return { url, marked: () => markedInDatabase(url) };
   },
 };
 
@@ -129,7 +127,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       const unknown = await markedCall(store, retention);
       await store.settle({ ...unknown.closing, outcome: 'indeterminate' });
       await store.sequence();
-      assert.deepEqual(await place.marked(), ['idempotency', 'intents', place.log]);
+      assert.deepEqual(await place.marked(), ['idempotency', 'intents', 'segments']);
 
       await store.forgetKeys(at(HOUR), 100);
       for (const policy of policies) {

@@ -3,7 +3,7 @@
  *
  * Described tables come from `tables.ts`; the tables that each adapter describes itself have their common form
  * here. The order satisfies every reference between rows. A backup has one row for each entry of the log, and
- * leaves out what a restore computes again (segments, tiles and nodes of the tree, the head, the index), and what
+ * leaves out what a restore computes again (segments, tiles of the tree, the head, the index), and what
  * only running processes know (heartbeats, elections, probes).
  *
  * @module
@@ -106,7 +106,6 @@ export const COPIED_TABLES: readonly CopiedTable[] = [
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   segments: 'the table `log` of a backup has their entries',
   tiles: 'computed from the leaf hashes',
-  nodes: 'computed from the leaf hashes',
   head: 'computed from the leaf hashes',
   blocks: 'computed from the entries',
   buckets: 'computed from the entries',
@@ -114,6 +113,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   families: 'the column `children` of a token',
   store: 'the header has the id of the log and the seal of the rows',
   meta: 'the header has the id of the log and the seal of the rows',
+  handed: 'attempts of running processes whose answers may be lost',
   instances: 'heartbeats of running processes',
   leads: 'elections of running processes',
   probes: 'checks of running processes',

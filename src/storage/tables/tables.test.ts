@@ -35,10 +35,11 @@ const TYPES: Readonly<Record<Database, Readonly<Record<string, readonly string[]
 
 /** The tables that are kept in a form of each adapter's own, or by one statement. */
 const APART: Readonly<Record<Database, readonly string[]>> = {
-  sqlite: ['store', 'segments', 'tiles', 'blocks', 'buckets', 'retentions'],
-  postgres: ['families', 'meta', 'queue', 'log', 'nodes'],
+  sqlite: ['store'],
+  postgres: ['families', 'meta', 'queue', 'handed'],
 };
 const APART_IN_BOTH = [
+  ...['segments', 'tiles', 'blocks', 'buckets', 'retentions'],
   ...['intents', 'head', 'origins', 'erasures', 'cosignatures'],
   ...['leases', 'permits', 'instances', 'leads', 'probes'],
 ];
