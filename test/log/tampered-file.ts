@@ -13,18 +13,46 @@ import { temporaryFolder } from '../ends.ts';
 import { attackFile } from './raw-segments.ts';
 import { sealLog, smallEntry } from './small-log.ts';
 
-const folder = temporaryFolder();
-let files = 0;
+/** Changes a store behind its guards. */
+export type Deed = (raw: DatabaseSyncInstance) => void;
 
-/** A copy of one log, made when the first asks. */
-export async function smallFile(): Promise<string> {
-  original ??= fillFile(join(folder, 'original.db'));
-  const file = join(folder, `${files++}.db`);
-  copyFileSync(await original, file);
-  return file;
+export const inSql =
+  (...statements: string[]): Deed =>
+  (raw) =>
+    raw.exec(statements.join(';'));
+
+export interface Tampered {
+  /** A copy of one small log. */
+  smallFile(): Promise<string>;
+  /** What fsck says of a copy after the deed. */
+  checkAfter(deed: Deed): Promise<FsckReport>;
 }
 
-let original: Promise<string> | undefined;
+/** Files of one test file, which calls this at its top level: they are removed at its end. */
+export function tamperedFiles(): Tampered {
+  const folder = temporaryFolder();
+  let files = 0;
+  let original: Promise<string> | undefined;
+
+  const smallFile = async () => {
+    original ??= fillFile(join(folder, 'original.db'));
+    const file = join(folder, `${files++}.db`);
+    copyFileSync(await original, file);
+    return file;
+  };
+  return {
+    smallFile,
+    async checkAfter(deed) {
+      const file = await smallFile();
+      attackFile(file, deed);
+      const store = await openSqlite(file);
+      const report = await checkStore(store);
+      await store.close();
+      return report;
+    },
+  };
+}
+
 async function fillFile(file: string): Promise<string> {
   const store = await openSqlite(file);
   for (const places of SEGMENTS) {
@@ -41,24 +69,6 @@ const SEGMENTS = [
   [3, 4],
   [5, 6],
 ] as const;
-
-/** Changes a store behind its guards. */
-export type Deed = (raw: DatabaseSyncInstance) => void;
-
-export const inSql =
-  (...statements: string[]): Deed =>
-  (raw) =>
-    raw.exec(statements.join(';'));
-
-export async function checkAfter(deed: Deed): Promise<FsckReport> {
-  const file = await smallFile();
-  attackFile(file, deed);
-
-  const store = await openSqlite(file);
-  const report = await checkStore(store);
-  await store.close();
-  return report;
-}
 
 /** The kinds of what was found, in order. */
 export function whats(report: FsckReport): string[] {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { editEntry, withField } from '../../../test/log/raw-segments.ts';
-import { checkAfter, detailsOf, inSql, whats } from '../../../test/log/tampered-file.ts';
+import { detailsOf, inSql, tamperedFiles, whats } from '../../../test/log/tampered-file.ts';
+
+const { checkAfter } = tamperedFiles();
 
 /** Segments that do not have the form of one: two entries each, from the third on. */
 const DAMAGED: readonly [name: string, statement: string][] = [

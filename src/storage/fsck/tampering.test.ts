@@ -11,12 +11,14 @@ import {
   withField,
 } from '../../../test/log/raw-segments.ts';
 import { smallEntry, smallKeyring } from '../../../test/log/small-log.ts';
-import { checkAfter, type Deed, inSql, smallFile, whats } from '../../../test/log/tampered-file.ts';
+import { type Deed, inSql, tamperedFiles, whats } from '../../../test/log/tampered-file.ts';
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import { hashLeaf } from '../../domain/log/merkle.ts';
 import { createCheckpointCheck } from '../../keyring/checkpoint-check.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore } from './fsck.ts';
+
+const { smallFile, checkAfter } = tamperedFiles();
 
 const checkSignatures = createCheckpointCheck(smallKeyring.jwks().keys, smallKeyring.noteKeys);
 
