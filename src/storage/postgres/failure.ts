@@ -80,7 +80,6 @@ function messageOf(error: unknown): string {
 /** 40001 serialization failure, 40P01 deadlock. */
 const TIES: readonly string[] = ['40001', '40P01'];
 
-const UNIQUE_VIOLATION = '23505';
 const LOCK_TIMEOUT = '55P03';
 const STATEMENT_TIMEOUT = '57014';
 
