@@ -78,10 +78,11 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
   storage: {
     port: [],
     tables: ['port'],
-    fsck: ['port'],
-    backup: ['port', 'tables'],
-    sqlite: ['port', 'tables', 'fsck', 'backup'],
-    postgres: ['port', 'tables', 'fsck', 'backup'],
+    log: ['port'],
+    fsck: ['port', 'log'],
+    backup: ['port', 'tables', 'log'],
+    sqlite: ['port', 'tables', 'log', 'fsck', 'backup'],
+    postgres: ['port', 'tables', 'log', 'fsck', 'backup'],
   },
   service: {
     pace: [],
