@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { beforeEach, test } from 'vitest';
+import { beforeEach, test, vi } from 'vitest';
 import { closedAtEnd } from '../../../test/ends.ts';
 import { appendLeaves, peaksOf } from '../../domain/log/merkle.ts';
 import { at, entry, insert, rootToken, unstorableEntry } from '../../testing/fixtures.ts';
@@ -173,13 +173,15 @@ test('findLeaf() finds every entry by its hash and by its invocation, whatever i
   }
 });
 
-test('merged blocks find what small ones found, and have their entries once', async () => {
+test('merged blocks find what small ones found, though one was damaged, and have their entries once', async () => {
   const many = Array.from({ length: 33 }, (_, n) =>
     MANY.slice(0, BLOCK_ENTRIES).map((each) => {
       return entry({ root_principal: each.root_principal, capability: `c${n}` });
     }),
   );
-  for (const page of many) await store.append(page);
+  for (const page of many.slice(0, 20)) await store.append(page);
+  connection.script('UPDATE blocks SET latest = latest + 1 WHERE first = 5 * 1024');
+  for (const page of many.slice(20)) await store.append(page);
   const before = await foundIn(store, { rootPrincipal: 'human:3', limit: 1_000 });
 
   // The store may have merged them already.
@@ -198,4 +200,19 @@ test('merged blocks find what small ones found, and have their entries once', as
   assert.deepEqual(await foundIn(store, { rootPrincipal: 'human:3', limit: 1_000 }), before);
   assert.equal((await foundIn(store, { capability: 'c7', limit: 2_000 })).length, BLOCK_ENTRIES);
   assert.deepEqual(await store.inspect(), []);
+});
+
+test('upkeep makes the missing last block of an ended log again', async () => {
+  const sought = entry({ task_id: 'sought' });
+  await store.append([sought, entry()]);
+  await store.beginOrigin(await store.treeHead(), 'the next log', entry());
+  connection.script('DELETE FROM blocks; DELETE FROM buckets');
+
+  assert.equal((await foundIn(store, { taskId: 'sought', limit: 10 })).length, 1);
+  await vi.waitFor(() => {
+    assert.equal(connection.all('SELECT first FROM blocks').length, 1);
+  });
+
+  assert.deepEqual(await store.inspect(), []);
+  assert.equal((await foundIn(store, { taskId: 'sought', limit: 10 })).length, 1);
 });

@@ -224,7 +224,11 @@ async function bucketFromEntries(
 }
 
 /** Makes the block again in which this place is, from its entries. Only under the lock of the index. */
-export async function rebuildBlock(session: Session, place: number): Promise<void> {
+export async function rebuildBlock(
+  session: Session,
+  place: number,
+  current: TreeHead,
+): Promise<void> {
   const [below] = await readHeads(session, { before: place + 1, limit: 1 });
   const isKept = below && hasPlace(below, place);
   const first = isKept ? below.first : place - (place % BLOCK_ENTRIES);
@@ -234,8 +238,9 @@ export async function rebuildBlock(session: Session, place: number): Promise<voi
   // It may have had more buckets, and an older block at its place too.
   const own = bucketRange({ first, count: BLOCK_ENTRIES });
   await session.run(DELETE_BUCKETS, [own.begin, own.end]);
-  // The last entries of a log fill no block.
-  if (isKept || block.count === BLOCK_ENTRIES) await insertBlock(session, first, block);
+  // The last entries of a log fill no block until the log ends.
+  const isFull = block.count === BLOCK_ENTRIES || place < current.first;
+  if (isKept || isFull) await insertBlock(session, first, block);
 }
 
 function hasPlace({ first, count }: BlockHead, place: number): boolean {
@@ -290,7 +295,7 @@ function offsetsByBucket(
  * Merges the oldest small blocks that make up a large one. False when there are none. Only under the lock of the
  * index.
  */
-export async function mergeBlocks(session: Session): Promise<boolean> {
+export async function mergeBlocks(session: Session, current: TreeHead): Promise<boolean> {
   const span = BLOCK_ENTRIES * MERGED_BLOCKS;
   const [row] = await session.run<{ first: bigint }>(MERGEABLE);
   if (!row) return false;
@@ -300,7 +305,7 @@ export async function mergeBlocks(session: Session): Promise<boolean> {
   const parts = (await readHeads(session, { before, limit: MERGED_BLOCKS }, damaged)).reverse();
   const [place] = damaged;
   if (place !== undefined) {
-    await rebuildBlock(session, place);
+    await rebuildBlock(session, place, current);
     return true;
   }
   const stored = await bucketsOfBlock(session, { first, count: span });

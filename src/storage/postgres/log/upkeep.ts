@@ -63,15 +63,17 @@ export function createUpkeep(
 /** One piece of work. False when none is left, or another process does it. */
 async function work(session: Session, damaged: Set<number>): Promise<boolean> {
   if (!(await tryIndex(session))) return false;
+  const [row] = await session.run<HeadRow>(HEAD);
+  if (row === undefined) throw new Error('Cannot read the tree: it has no head');
+  const head = headOf(row);
   const [place] = damaged;
   if (place !== undefined) {
     damaged.delete(place);
-    await rebuildBlock(session, place);
+    await rebuildBlock(session, place, head);
     return true;
   }
-  const [row] = await session.run<HeadRow>(HEAD);
-  if (row && (await indexNext(session, headOf(row)))) return true;
-  if (await mergeBlocks(session)) return true;
+  if (await indexNext(session, head)) return true;
+  if (await mergeBlocks(session, head)) return true;
   return (await session.run(FORGET, [HANDED_MAX])).length === HANDED_MAX;
 }
 

@@ -33,6 +33,7 @@ import { type BucketId, bucketIn } from '../../log/query.ts';
 import { indexedIn } from '../../log/segment.ts';
 import type { Connection } from '../connection.ts';
 import { segmentsFrom } from './segments.ts';
+import { readHead } from './tree.ts';
 
 interface HeadRow {
   readonly first: bigint;
@@ -168,8 +169,9 @@ export function rebuildBlock(connection: Connection, place: number): void {
   // It may have had more buckets, and an older block at its place too.
   const buckets = bucketRange({ first, count: BLOCK_ENTRIES });
   connection.run('DELETE FROM buckets WHERE id >= ? AND id < ?', buckets.begin, buckets.end);
-  // The last entries of a log fill no block.
-  if (isKept || block.count === BLOCK_ENTRIES) insertBlock(connection, first, block);
+  // The last entries of a log fill no block until the log ends.
+  const isFull = block.count === BLOCK_ENTRIES || place < readHead(connection).first;
+  if (isKept || isFull) insertBlock(connection, first, block);
 }
 
 /** The postings of one field of a block. */
@@ -245,12 +247,17 @@ export function mergeBlocks(connection: Connection): boolean {
   );
   if (!row) return false;
   const first = Number(row.first);
-  const parts = readHeads(connection, first + span, MERGED_BLOCKS).reverse();
+  const damaged = new Set<number>();
+  const parts = readHeads(connection, first + span, MERGED_BLOCKS, damaged).reverse();
+  const [place] = damaged;
+  if (place !== undefined) {
+    rebuildBlock(connection, place);
+    return true;
+  }
   const postings = FIELDS.map((_, field) => {
     return mergedPostings(parts.map((part) => readPostings(connection, part, field)));
   });
-  const begin = bucketNumber({ first, field: 0, bucket: 0 });
-  const end = bucketNumber({ first: first + span, field: 0, bucket: 0 });
+  const { begin, end } = bucketRange({ first, count: span });
   connection.run('DELETE FROM buckets WHERE id >= ? AND id < ?', begin, end);
   connection.run('DELETE FROM blocks WHERE first >= ? AND first < ?', first, first + span);
   const newest = Math.max(...parts.map((part) => part.newest));
