@@ -47,8 +47,8 @@ import { createTokens } from './tokens.ts';
 
 export type { PostgresOptions } from './options.ts';
 
-/** One for the sequencer, one for queries that wait for it and for the clock, one for upkeep of the index. */
-const BACKGROUND_POOL_SIZE = 3;
+/** One for the sequencer, one for queries that wait for it and for the clock. */
+const BACKGROUND_POOL_SIZE = 2;
 
 /** In milliseconds: how often a server is asked which copy it is, beside each new connection. */
 const LOOK_MS = 5_000;
@@ -69,7 +69,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     const logId = await migrate(background, settings);
     const clock = await startClock(background, settings);
     const sight = createSight();
-    const upkeep = createUpkeep(background, settings, sight.damaged);
+    // A piece of work takes longer than the background may wait.
+    const upkeep = createUpkeep(requests, settings, sight.damaged);
     const sequencer = startSequencer(background, settings, upkeep.nudge);
     const { platform, resolveTimeoutMs } = settings;
     const log = { sequencer, sight, upkeep };

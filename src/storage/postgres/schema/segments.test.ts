@@ -140,6 +140,7 @@ test('openPostgres() goes on where a process was killed between two slices', SLO
   await database.close();
 
   assert.deepEqual(await runSql(old.url, 'SELECT size::int FROM moved'), [{ size: 1_024 }]);
+  await assert.rejects(runSql(old.url, `UPDATE log SET ${ERASED}`), /it only grows/);
   await checkMoved(old);
 });
 

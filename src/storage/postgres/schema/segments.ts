@@ -123,6 +123,10 @@ CREATE TABLE moved (
   entries bigint NOT NULL
 );
 INSERT INTO moved (size, peaks, moved, entries) SELECT 0, '{}', 0, count(*) FROM log;
+
+-- A process of the version before could still erase an entry that was moved.
+CREATE TRIGGER log_moving BEFORE UPDATE ON log
+  FOR EACH STATEMENT EXECUTE FUNCTION writ_refuse_change();
 `;
 
 /** Entries of the old queue that one row of the new one gets. */
