@@ -127,7 +127,10 @@ test(
     await admin.query('BEGIN');
     await admin.query('LOCK TABLE segments IN SHARE MODE');
     const observer = await connectedTo(server.url);
-    const appended = store.append(logged).then(() => store.sequence());
+    const appended = store
+      .append(logged)
+      .then(() => store.sequence())
+      .catch(() => undefined);
     const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
     AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO segments%'`;
     while ((await observer.query(waiting)).rowCount === 0) await turn();
@@ -135,7 +138,7 @@ test(
     await observer.query(`SELECT pg_terminate_backend(pid) FROM (${waiting}) AS sequencers`);
     await admin.query('ROLLBACK');
 
-    await appended.catch(() => undefined);
+    await appended;
     assert.deepEqual(
       await wholeLog(store),
       logged.map(({ entry_id }) => entry_id),
