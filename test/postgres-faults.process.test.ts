@@ -39,7 +39,9 @@ const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled'
 let started = 0;
 function start(world: World, ledger: Ledger, url = database.url): Worker {
   started += 1;
-  const config = { url, instance: `worker-${started}`, lanes: 12, world };
+  // The store gives up soon on a lost answer, so that callers repeat what they asked for.
+  const postgres = { resolveTimeoutMs: 150 };
+  const config = { url, instance: `worker-${started}`, lanes: 12, world, postgres };
   return startWorker({ program, argument: JSON.stringify(config), onSaid: ledger.hear });
 }
 

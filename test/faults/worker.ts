@@ -121,10 +121,19 @@ async function work(lane: number): Promise<void> {
   }
 }
 
+const APPEND_TRIES = 4;
+
 async function append(): Promise<void> {
   const entries = Array.from({ length: randomInt(1, 4) }, () => entry({ entry_type: 'operator' }));
   const act = { append: entries.map(({ entry_id }) => entry_id) };
-  if (await attempt(act, () => store.append(entries))) say({ said: 'kept', act });
+  // As a service does: a repetition says that it is one.
+  let isRepeat = false;
+  const call = () => {
+    const again = isRepeat;
+    isRepeat = true;
+    return store.append(entries, [], undefined, again);
+  };
+  if (await attempt(act, call, APPEND_TRIES)) say({ said: 'kept', act });
 }
 
 async function invoke(token: TokenRecord, grant?: GrantRecord): Promise<void> {

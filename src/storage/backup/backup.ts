@@ -83,12 +83,10 @@ export function snapshotFacts(
 /** Fills a new store. All of it becomes visible at once, or nothing. */
 export interface Loader {
   insert(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>;
-  /** Entries with their places, and the nodes that they complete. */
-  insertEntries(entries: readonly CopiedRow[], columns: CopiedTable, nodes: Nodes): Promise<void>;
+  /** Entries with their places. */
+  insertEntries(entries: readonly CopiedRow[], columns: CopiedTable): Promise<void>;
   setHead(tree: GrownTree): Promise<void>;
 }
-
-type Nodes = ReturnType<LogCheck['grow']>;
 
 export interface BackupOptions {
   readonly now: Date;
@@ -203,8 +201,8 @@ async function restoreSlice(
   if (table.name === LOG.name || table.name === QUEUE.name) {
     const entries = table.name === LOG.name ? rows : placedRows(check, rows);
     const placed = table.name === LOG.name ? table : withPlace(table);
-    const nodes = check.grow(leavesOf(placed, entries));
-    await loader?.insertEntries(entries, placed, nodes);
+    check.grow(leavesOf(placed, entries));
+    await loader?.insertEntries(entries, placed);
     return;
   }
   checkRows(check, table, rows);
@@ -255,15 +253,10 @@ function checkHead(check: LogCheck, { place, entries, root }: BackupHead): void 
 }
 
 function leavesOf(table: CopiedTable, rows: readonly CopiedRow[]): PlacedLeaf[] {
-  const [sequence, hash, time] = [
-    indexOf(table, 'sequence'),
-    indexOf(table, 'leaf_hash'),
-    indexOf(table, 'timestamp'),
-  ];
+  const [sequence, hash] = [indexOf(table, 'sequence'), indexOf(table, 'leaf_hash')];
   return rows.map((row) => ({
     sequence: row[sequence] as number,
     hash: fromBase64(row[hash] as string) as Uint8Array,
-    time: row[time] as number,
   }));
 }
 

@@ -2,28 +2,25 @@
  * Checks the log of a backup while its rows pass: places without a gap, the tree of every log, and that no
  * checkpoint covers more than the log has.
  *
- * Grows the tree of each log from the leaf hashes, so that a restore gets its nodes from here. Holds the peaks
- * of the trees only.
+ * Grows the tree of each log from the leaf hashes. Holds the peaks of the trees only.
  *
  * @module
  */
 
-import { appendLeaves, type Hash, type TreeNode } from '../../domain/log/merkle.ts';
-import { firstPlaceOf, leafIndexOf, nodeFrom } from '../../domain/log/origin.ts';
+import { appendLeaves, type Hash } from '../../domain/log/merkle.ts';
+import { firstPlaceOf, leafIndexOf } from '../../domain/log/origin.ts';
 
 export interface GrownTree {
   /** The place after the last entry. */
   readonly place: number;
   readonly peaks: readonly Hash[];
-  /** The greatest time of all entries so far, in milliseconds; absent in an empty log. */
-  readonly latest: number | undefined;
 }
 
 export interface LogCheck {
   /** The list of logs; the last one is the current one. */
   origin(first: number): void;
-  /** Checks that the entries follow, and returns the nodes that they complete, in the ids of the store. */
-  grow(entries: readonly PlacedLeaf[]): TreeNode[];
+  /** Checks that the entries follow. */
+  grow(entries: readonly PlacedLeaf[]): void;
   checkpoint(sequence: number, size: number): void;
   tree(): GrownTree;
 }
@@ -31,7 +28,6 @@ export interface LogCheck {
 export interface PlacedLeaf {
   readonly sequence: number;
   readonly hash: Hash;
-  readonly time: number;
 }
 
 /** A fault of the rows themselves. The message completes "Cannot …: ". */
@@ -43,11 +39,10 @@ export function createLogCheck(): LogCheck {
   const sizes = new Map<number, number>();
   let current = 0;
   let peaks: readonly Hash[] = [];
-  let latest: number | undefined;
   const sizeOf = (first: number) => sizes.get(first) ?? 0;
 
   /** Entries of one log. */
-  function growOne(first: number, entries: readonly PlacedLeaf[]): TreeNode[] {
+  function growOne(first: number, entries: readonly PlacedLeaf[]): void {
     if (first !== current) {
       if (first < current || !sizes.has(first)) {
         throw new CopyFault(`entry ${entries[0]?.sequence} belongs to no log of the store`);
@@ -56,11 +51,10 @@ export function createLogCheck(): LogCheck {
       peaks = [];
     }
     const size = sizeOf(first);
-    entries.forEach(({ sequence, time }, index) => {
+    entries.forEach(({ sequence }, index) => {
       if (leafIndexOf(sequence) !== size + index) {
         throw new CopyFault(`entry ${first + size + index} is missing before entry ${sequence}`);
       }
-      latest = latest === undefined ? time : Math.max(latest, time);
     });
     const grown = appendLeaves(
       size,
@@ -69,7 +63,6 @@ export function createLogCheck(): LogCheck {
     );
     sizes.set(first, grown.size);
     peaks = grown.peaks;
-    return grown.nodes.map((node) => ({ ...nodeFrom(first, node), hash: node.hash }));
   }
 
   return {
@@ -80,16 +73,14 @@ export function createLogCheck(): LogCheck {
       sizes.set(first, 0);
     },
     grow(entries) {
-      const nodes: TreeNode[] = [];
       for (let from = 0; from < entries.length; ) {
         const first = firstPlaceOf((entries[from] as PlacedLeaf).sequence);
         let to = from + 1;
         while (to < entries.length && firstPlaceOf((entries[to] as PlacedLeaf).sequence) === first)
           to++;
-        nodes.push(...growOne(first, entries.slice(from, to)));
+        growOne(first, entries.slice(from, to));
         from = to;
       }
-      return nodes;
     },
     checkpoint(sequence, size) {
       const has = sizeOf(firstPlaceOf(sequence));
@@ -98,7 +89,7 @@ export function createLogCheck(): LogCheck {
     },
     tree: () => {
       // A log that was begun has its first entry, so the last one with entries is the current one.
-      return { place: current + sizeOf(current), peaks, latest };
+      return { place: current + sizeOf(current), peaks };
     },
   };
 }
