@@ -9,6 +9,10 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, test } from 'vitest';
+import { OutcomeUnknown } from '../src/storage/port/store.ts';
+import { openPostgres } from '../src/storage/postgres/store.ts';
+import { entry } from '../src/testing/fixtures.ts';
+import { atEnd, closedAtEnd } from './ends.ts';
 import { createLedger, type Ledger } from './faults/ledger.ts';
 import { type LossyWay, openLossyWay } from './faults/lossy.ts';
 import { checkDatabase, prepareDatabase } from './faults/postgres.ts';
@@ -39,8 +43,8 @@ const isAcknowledged = ({ said }: Said) => said === 'kept' || said === 'settled'
 let started = 0;
 function start(world: World, ledger: Ledger, url = database.url): Worker {
   started += 1;
-  // The store gives up soon on a lost answer, so that callers repeat what they asked for.
-  const postgres = { resolveTimeoutMs: 150 };
+  // The store gives up at once on a lost answer, so that callers repeat what they asked for.
+  const postgres = { resolveTimeoutMs: 1 };
   const config = { url, instance: `worker-${started}`, lanes: 12, world, postgres };
   return startWorker({ program, argument: JSON.stringify(config), onSaid: ledger.hear });
 }
@@ -106,6 +110,50 @@ test(
     assert.ok(ledger.counts.settled > 0 && ledger.counts.kept > 0);
   },
 );
+
+/** In milliseconds: the store gives up at once, and its caller repeats. */
+const NO_PATIENCE = { resolveTimeoutMs: 1, connectTimeoutMs: 500, sequenceIntervalMs: 60_000 };
+
+for (const order of ['before', 'after'] as const) {
+  test(`append() stores an entry once when its lost attempt ends ${order} its repetition begins`, async () => {
+    await (await openPostgres(database.url)).close();
+    const way = await openLossyWay(database.url);
+    atEnd(() => way.close());
+    const store = closedAtEnd(await openPostgres(way.url, NO_PATIENCE));
+    const [holder, observer] = [await connectedTo(database.url), await connectedTo(database.url)];
+    const one = entry();
+    await holder.query('BEGIN');
+    await holder.query('LOCK TABLE handed IN SHARE MODE');
+
+    const lost = assert.rejects(store.append([one]), OutcomeUnknown);
+    while ((await observer.query(HELD_UP)).rowCount !== 1) await sleep(5);
+    way.turnTo(undefined);
+    await lost;
+    way.turnTo(database.url);
+    const release = async () => {
+      await holder.query('ROLLBACK');
+      while ((await observer.query(APPENDING)).rowCount !== 0) await sleep(5);
+    };
+    if (order === 'before') await release();
+    const repeated = store.append([one], [], undefined, true);
+    if (order === 'after') {
+      while ((await observer.query(HELD_UP)).rowCount !== 2) await sleep(5);
+      await release();
+    }
+    await repeated;
+
+    const { size } = await store.sequence();
+    const log = await store.scanEntries(0, size + 1);
+    assert.deepEqual(
+      log.map(({ entry_id }) => entry_id),
+      [one.entry_id],
+    );
+  });
+}
+
+const APPENDING = `SELECT FROM pg_stat_activity WHERE datname = current_database()
+  AND state = 'active' AND query LIKE '%INTO handed%' AND pid <> pg_backend_pid()`;
+const HELD_UP = `${APPENDING} AND wait_event_type = 'Lock'`;
 
 interface Kills {
   connections: number;
