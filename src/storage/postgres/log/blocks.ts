@@ -1,5 +1,5 @@
 /**
- * Index blocks in PostgreSQL: reads them, makes small ones, merges them into large ones, makes damaged ones again.
+ * Index blocks in PostgreSQL: reads them, makes small ones, makes damaged ones again.
  *
  * All changes run under one lock of the database (`holdIndex`). Erasure takes it too, so that no block is made
  * from bytes that are being erased.
@@ -19,12 +19,9 @@ import {
   type Columns,
   countsOf,
   createColumns,
-  FIELDS,
   type Field,
   headFrom,
   isWhole,
-  MERGED_BLOCKS,
-  mergedPostings,
   type Postings,
   postingsOf,
   withoutOffsets,
@@ -152,7 +149,7 @@ async function insertBlock(session: Session, first: number, block: Block): Promi
   await insertHead(session, { first, count: block.count, newest: block.newest, buckets });
 }
 
-async function insertHead(session: Session, head: Omit<BlockHead, 'latest'>): Promise<void> {
+export async function insertHead(session: Session, head: Omit<BlockHead, 'latest'>): Promise<void> {
   const { first, count, newest } = head;
   const [before] = await readHeads(session, { before: first, limit: 1 });
   const latest = Math.max(before?.latest ?? 0, newest);
@@ -160,7 +157,7 @@ async function insertHead(session: Session, head: Omit<BlockHead, 'latest'>): Pr
 }
 
 /** Returns the number of buckets. */
-async function insertBuckets(
+export async function insertBuckets(
   session: Session,
   { first, field }: Omit<BucketId, 'bucket'>,
   postings: Postings,
@@ -291,55 +288,6 @@ function offsetsByBucket(
   return due;
 }
 
-/**
- * Merges the oldest small blocks that make up a large one. False when there are none. Only under the lock of the
- * index.
- */
-export async function mergeBlocks(session: Session, current: TreeHead): Promise<boolean> {
-  const span = BLOCK_ENTRIES * MERGED_BLOCKS;
-  const [row] = await session.run<{ first: bigint }>(MERGEABLE);
-  if (!row) return false;
-  const first = Number(row.first);
-  const before = first + span;
-  const damaged = new Set<number>();
-  const parts = (await readHeads(session, { before, limit: MERGED_BLOCKS }, damaged)).reverse();
-  const [place] = damaged;
-  if (place !== undefined) {
-    await rebuildBlock(session, place, current);
-    return true;
-  }
-  const stored = await bucketsOfBlock(session, { first, count: span });
-  const { begin, end } = bucketRange({ first, count: span });
-  await session.run(DELETE_BUCKETS, [begin, end]);
-  await session.run(DELETE_BLOCKS, [first, first + span]);
-  const buckets: number[] = [];
-  // One field at a time, so that other work of the process comes in between.
-  for (const field of FIELDS.keys()) {
-    const postings: Postings[] = [];
-    for (const part of parts) postings.push(await postingsIn(session, part, field, stored));
-    buckets.push(await insertBuckets(session, { first, field }, mergedPostings(postings)));
-  }
-  const newest = Math.max(...parts.map((part) => part.newest));
-  await insertHead(session, { first, count: span, newest, buckets });
-  return true;
-}
-
-/** One field of a block; from its entries where a bucket is missing or damaged. */
-async function postingsIn(
-  session: Session,
-  { first, count, buckets }: BlockHead,
-  ...[field, stored]: [field: number, stored: ReadonlyMap<number, Uint8Array>]
-): Promise<Postings> {
-  const found = Array.from({ length: buckets[field] ?? 0 }, (_, bucket) => {
-    return stored.get(bucketNumber({ first, field, bucket }));
-  });
-  if (found.length > 0 && found.every((data) => data !== undefined && isWhole(data))) {
-    return postingsOf(found as Uint8Array[]);
-  }
-  const { postings } = blockOf(await readColumns(session, first, first + count));
-  return postings[field] as Postings;
-}
-
 interface BucketRow {
   readonly id: bigint;
   readonly data: Uint8Array;
@@ -401,14 +349,7 @@ const UPDATE_BUCKETS: Statement = {
     WHERE b.id = n.id`,
 };
 
-const MERGEABLE: Statement = {
-  name: 'mergeable_blocks',
-  text: `SELECT min(first) AS first FROM blocks WHERE count = ${BLOCK_ENTRIES}
-    GROUP BY first / ${BLOCK_ENTRIES * MERGED_BLOCKS} HAVING count(*) = ${MERGED_BLOCKS}
-    ORDER BY 1 LIMIT 1`,
-};
-
-const DELETE_BUCKETS: Statement = {
+export const DELETE_BUCKETS: Statement = {
   name: 'delete_buckets',
   text: 'DELETE FROM buckets WHERE id >= $1 AND id < $2',
 };
@@ -416,9 +357,4 @@ const DELETE_BUCKETS: Statement = {
 const DELETE_BLOCK: Statement = {
   name: 'delete_block',
   text: 'DELETE FROM blocks WHERE first IN ($1, $2)',
-};
-
-const DELETE_BLOCKS: Statement = {
-  name: 'delete_blocks',
-  text: 'DELETE FROM blocks WHERE first >= $1 AND first < $2',
 };

@@ -11,7 +11,8 @@
 import type { Database, Session, Statement } from '../connection.ts';
 import { isStoreFailure } from '../failure.ts';
 import type { PostgresSettings } from '../options.ts';
-import { indexNext, mergeBlocks, rebuildBlock, tryIndex } from './blocks.ts';
+import { indexNext, rebuildBlock, tryIndex } from './blocks.ts';
+import { mergeBlocks } from './merge.ts';
 import { type HeadRow, headOf } from './placed.ts';
 
 /** In milliseconds, after a failure: a damaged segment must not keep the database busy. */
