@@ -128,7 +128,7 @@ for (const [name, changed] of [
 test('authenticStore() refunds nothing when a later entry states the outcome', async () => {
   const { id, spent } = await unknownCall();
   const stated = { entry_type: 'operator', invocation_id: id, state: 'completed' } as const;
-  await store.append([{ ...entry(), ...stated }]);
+  await store.append([entry(stated)]);
 
   assert.equal(await store.reconcile(id, true, () => entry()), undefined);
 
