@@ -343,8 +343,8 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: SEAL,
-        replace: '    size,\n    root,\n    // For people only.',
-        by: '    size: size + 1,\n    root,\n    // For people only.',
+        replace: '    size,\n    root,\n    // Tree and sequence',
+        by: '    size: size + 1,\n    root,\n    // Tree and sequence',
       },
     ],
   },
