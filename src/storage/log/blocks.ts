@@ -2,7 +2,8 @@
  * Index blocks: where the values of some fields occur in a run of entries.
  *
  * A block has for each field the keys of its values with the offsets of the entries that have them, in order. A
- * key is a hash of the value, so a query compares every entry that a block names with what it asks for. Blocks are derived from segments: a damaged one is made again, and fsck compares each with the entries.
+ * key is a hash of the value, so a query compares every entry that a block names with what it asks for. Blocks are
+ * derived from segments: a damaged one is made again, and fsck compares each with the entries.
  *
  * A field is stored in buckets by the highest bits of the key, so that a look-up in a large block reads a few
  * kilobytes.
@@ -122,6 +123,24 @@ export function addTo({ times, keys }: Columns, entry: Indexed): void {
     // Erased fields are empty.
     const key = value === undefined || value.length === 0 ? NO_KEY : keyOf(value);
     (keys[field] as number[]).push(key);
+  }
+}
+
+/**
+ * Adds the entry that belongs at this index. Entries before it that a damaged log does not have get no fields, so that
+ * every other one keeps its place.
+ */
+export function addAt(columns: Columns, index: number, entry: Indexed): void {
+  if (index < columns.times.length) return;
+  addBlanks(columns, index);
+  addTo(columns, entry);
+}
+
+/** Adds entries without fields until there are `count`. */
+export function addBlanks({ times, keys }: Columns, count: number): void {
+  while (times.length < count) {
+    times.push(0);
+    for (const column of keys) column.push(NO_KEY);
   }
 }
 

@@ -65,11 +65,16 @@ export type Erased = 'personal' | 'contents';
 /** An entry to store. One whose contents are erased has no leaf. */
 export type Storable = EntryRecord | Omit<StoredEntry, 'sequence'>;
 
-/** Throws for an entry whose bytes would damage a segment. */
-export function refuseUnstorable({ entry_id, leaf, personal, leaf_hash }: EntryRecord): void {
+/** Throws for an entry that cannot be stored, which would fail every entry of its commit. */
+export function refuseUnstorable(entry: EntryRecord): void {
+  const { entry_id, leaf, personal, leaf_hash, retain_until } = entry;
   const isLine = !leaf.includes(LINE_END) && !personal.includes(LINE_END) && leaf.length > 0;
-  if (isLine && leaf_hash.length === HASH_BYTES) return;
-  throw new Error(`Cannot store entry "${entry_id}": its bytes are not those of an entry`);
+  if (!isLine || leaf_hash.length !== HASH_BYTES) {
+    throw new Error(`Cannot store entry "${entry_id}": its bytes are not those of an entry`);
+  }
+  if (Number.isNaN(retain_until?.getTime())) {
+    throw new Error(`Cannot store entry "${entry_id}": its retention ends at no valid time`);
+  }
 }
 
 /** The entries of a commit, from the place `first` on. */
@@ -135,12 +140,16 @@ export function readableIn(segment: Segment): StoredEntry[] {
   }
 }
 
-/** All entries of a segment, for an index. Those of a damaged segment have no fields. */
+/**
+ * All entries of a segment, for an index. Those of a damaged segment have no fields, and are no more than it has
+ * hashes: its number of entries may be damaged.
+ */
 export function indexedIn(segment: Segment): (Indexed & Pick<StoredEntry, 'sequence'>)[] {
   try {
     return entriesOf(segment);
   } catch {
-    return Array.from({ length: segment.count }, (_, index) => {
+    const length = Math.min(segment.count, Math.ceil(segment.hashes.length / HASH_BYTES));
+    return Array.from({ length }, (_, index) => {
       return entryAt({ ...segment, hashes: NOTHING }, index, NOTHING, NOTHING);
     });
   }

@@ -7,7 +7,7 @@
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
 import {
-  addTo,
+  addAt,
   BLOCK_ENTRIES,
   type Block,
   type BlockHead,
@@ -32,7 +32,7 @@ import { bucketNumber, bucketRange } from '../../log/numbers.ts';
 import { type BucketId, bucketIn } from '../../log/query.ts';
 import { indexedIn } from '../../log/segment.ts';
 import type { Connection } from '../connection.ts';
-import { segmentsFrom } from './segments.ts';
+import { readPlaces, segmentsFrom } from './segments.ts';
 import { readHead } from './tree.ts';
 
 interface HeadRow {
@@ -95,21 +95,21 @@ export function* eachBlock(connection: Connection): Generator<BlockHead, undefin
   }
 }
 
-function readColumns(connection: Connection, from: number, end: number): Columns {
-  const columns = createColumns();
-  for (const entry of readIndexed(connection, from, end)) addTo(columns, entry);
-  return columns;
-}
-
-/** The entries from one place up to another. */
-export function readIndexed(connection: Connection, from: number, end: number): Indexed[] {
-  const entries: Indexed[] = [];
+/** Adds the entries from one place up to another to the columns, which end where they begin. */
+export function readColumns(
+  connection: Connection,
+  from: number,
+  end: number,
+  columns: Columns = createColumns(),
+): Columns {
+  const first = from - columns.times.length;
   for (const segment of segmentsFrom(connection, from, end)) {
-    entries.push(
-      ...indexedIn(segment).filter(({ sequence }) => sequence >= from && sequence < end),
-    );
+    for (const entry of indexedIn(segment)) {
+      const { sequence } = entry;
+      if (sequence >= from && sequence < end) addAt(columns, sequence - first, entry);
+    }
   }
-  return entries;
+  return columns;
 }
 
 export function insertBlock(connection: Connection, first: number, block: Block): void {
@@ -120,10 +120,44 @@ export function insertBlock(connection: Connection, first: number, block: Block)
     }
     return parts.length;
   });
+  insertHead(connection, { first, count: block.count, newest: block.newest, buckets });
+}
+
+/** Of a block below which entries are without a block: a query by time must not stop at it. */
+const LATEST_UNKNOWN = Number.MAX_SAFE_INTEGER;
+
+function insertHead(connection: Connection, head: Omit<BlockHead, 'latest'>): void {
+  const { first, newest } = head;
   const [before] = readHeads(connection, first, 1);
-  const latest = Math.max(before?.latest ?? Number.MIN_SAFE_INTEGER, block.newest);
-  const head = { first, count: block.count, newest: block.newest, latest, buckets };
-  connection.run(INSERT_BLOCK, first, head.count, head.newest, latest, countsOf(head));
+  const from = before ? before.first + before.count : 0;
+  if (from < first && readPlaces(connection, from, first, 1).length > 0) {
+    // What is latest up to a later block is no earlier than what is latest up to this one.
+    const above = headFromPlace(connection, first + 1);
+    writeBlock(connection, { ...head, latest: above?.latest ?? LATEST_UNKNOWN });
+    return;
+  }
+  let latest = Math.max(before?.latest ?? Number.MIN_SAFE_INTEGER, newest);
+  writeBlock(connection, { ...head, latest });
+  // Those that were made before this one may not know what is latest up to them.
+  for (let end = first + head.count; ; ) {
+    const above = headFromPlace(connection, end);
+    if (above?.first !== end) return;
+    latest = Math.max(latest, above.newest);
+    if (above.latest === latest) return;
+    writeBlock(connection, { ...above, latest });
+    end += above.count;
+  }
+}
+
+/** The first block from this place on. Undefined when its head is damaged. */
+function headFromPlace(connection: Connection, place: number): BlockHead | undefined {
+  const row = connection.get<HeadRow>(`${HEADS} WHERE first >= ? ORDER BY first LIMIT 1`, place);
+  return row && headOf(row);
+}
+
+function writeBlock(connection: Connection, head: BlockHead): void {
+  const { first, count, newest, latest } = head;
+  connection.run(INSERT_BLOCK, first, count, newest, latest, countsOf(head));
 }
 
 const INSERT_BUCKET = 'INSERT OR REPLACE INTO buckets (id, data) VALUES (?, ?)';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Segment, segmentEnd } from '../../log/segment.ts';
+import type { Segment } from '../../log/segment.ts';
 import type { Connection } from '../connection.ts';
 
 interface SegmentRow {
@@ -28,11 +28,7 @@ function segmentAt(connection: Connection, place: number): Segment | undefined {
     place,
   );
   if (below && Number(below.first + below.count) > place) return segmentOf(below);
-  const above = connection.get<SegmentRow>(
-    `SELECT ${COLUMNS} FROM segments WHERE first > ? ORDER BY first LIMIT 1`,
-    place,
-  );
-  return above && segmentOf(above);
+  return segmentAfter(connection, place);
 }
 
 /** The segments that have places from `from` up to `end`, in order. */
@@ -41,12 +37,19 @@ export function* segmentsFrom(
   from: number,
   end: number = Number.MAX_SAFE_INTEGER,
 ): Generator<Segment> {
-  for (let place = from; place < end; ) {
-    const segment = segmentAt(connection, place);
-    if (!segment || segment.first >= end) return;
+  // By its first place, because the number of entries of a damaged one may hide those behind it.
+  for (let segment = segmentAt(connection, from); segment && segment.first < end; ) {
     yield segment;
-    place = segmentEnd(segment);
+    segment = segmentAfter(connection, segment.first);
   }
+}
+
+function segmentAfter(connection: Connection, first: number): Segment | undefined {
+  const row = connection.get<SegmentRow>(
+    `SELECT ${COLUMNS} FROM segments WHERE first > ? ORDER BY first LIMIT 1`,
+    first,
+  );
+  return row && segmentOf(row);
 }
 
 /** The segment of each place. Throws when one is missing. */
@@ -69,7 +72,7 @@ export function readPlaces(
   limit: number,
 ): number[] {
   const rows = connection.all<{ first: bigint; count: bigint }>(
-    `SELECT first, count FROM segments WHERE first < ?2
+    `SELECT first, min(count, length(hashes) / 32) AS count FROM segments WHERE first < ?2
        AND first >= coalesce((SELECT max(first) FROM segments WHERE first <= ?1), 0)
      ORDER BY first DESC LIMIT ?3`,
     from,

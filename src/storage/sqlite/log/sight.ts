@@ -8,6 +8,7 @@
  */
 
 import {
+  addBlanks,
   addTo,
   BLOCK_ENTRIES,
   blockOf,
@@ -18,7 +19,7 @@ import {
 import { type Tail, tailFrom } from '../../log/query.ts';
 import type { TreeHead } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
-import { insertBlock, readHeads, readIndexed } from './blocks.ts';
+import { insertBlock, readColumns, readHeads } from './blocks.ts';
 
 export interface LogSight {
   first: number;
@@ -49,7 +50,9 @@ export function tailOf(connection: Connection, sight: LogSight, head: TreeHead):
   if (passed < 0 || first > endOf(sight) || endOf(sight) > end) sight.columns = createColumns();
   else if (passed > 0) dropFirst(sight.columns, passed);
   sight.first = first;
-  for (const entry of readIndexed(connection, endOf(sight), end)) addTo(sight.columns, entry);
+  readColumns(connection, endOf(sight), end, sight.columns);
+  // The last segment may be damaged or missing.
+  addBlanks(sight.columns, end - first);
   return sight;
 }
 
