@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { entry } from '../../testing/entries.ts';
-import { DamagedSegment, entriesOf, erasedFrom, type Segment, segmentsOf } from './segment.ts';
+import {
+  DamagedSegment,
+  entriesOf,
+  erasedFrom,
+  padded,
+  type Segment,
+  segmentsOf,
+} from './segment.ts';
 
 const FIRST = 1_024;
 
@@ -88,6 +95,18 @@ test('erasedFrom() only removes bytes, and finds nothing to remove a second time
   assert.ok(less.leaves.length < whole.leaves.length);
   assert.ok(less.personal.length < whole.personal.length);
   assert.equal(erasedFrom(less, due), undefined);
+});
+
+test('padded() adds bytes to an erased entry and changes nothing that is read', () => {
+  const due = new Map([[FIRST + 1, 'contents']] as const);
+  const less = erasedFrom(segment(), due) as Segment;
+
+  const longer = padded(less, FIRST + 1, { leaves: 3, personal: 5 });
+
+  assert.equal(longer.leaves.length, less.leaves.length + 3);
+  assert.equal(longer.personal.length, less.personal.length + 5);
+  assert.deepEqual(entriesOf(longer), entriesOf(less));
+  assert.equal(erasedFrom(longer, due), undefined);
 });
 
 for (const [name, change] of [

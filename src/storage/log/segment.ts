@@ -18,6 +18,7 @@ import type { Indexed } from './blocks.ts';
 
 const HASH_BYTES = 32;
 const LINE_END = 0x0a;
+const SPACE = 0x20;
 
 /**
  * In bytes of leaves and personal fields: a query reads a whole segment for one entry. A larger commit makes
@@ -230,7 +231,7 @@ function entryAt(
     timestamp: new Date(stated.timestamp ?? Number.NaN),
     retain_until: retentionOf(stated),
     leaf: isStub ? undefined : leaf,
-    personal: personal.length > 0 ? personal : undefined,
+    personal: isBlank(personal) ? undefined : personal,
     leaf_hash: hashAt(segment, index),
   };
 }
@@ -260,11 +261,16 @@ interface Kept extends Pick<StoredEntry, 'entry_id' | 'entry_type' | 'event_clas
   readonly retain_until?: string;
 }
 
+/** The line of erased personal fields: nothing, or spaces that a store needs there. */
+function isBlank(line: Uint8Array): boolean {
+  return line.length === 0 || line[0] === SPACE;
+}
+
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** Of a line that was damaged every field is absent: its bytes no longer have the hash of the leaf. */
 function fieldsOf(line: Uint8Array): Partial<Fields> {
-  if (line.length === 0) return {};
+  if (isBlank(line)) return {};
   try {
     const fields: unknown = JSON.parse(decoder.decode(line));
     return isObject(fields) ? fields : {};
@@ -283,7 +289,7 @@ export function erasedFrom(
   for (const [place, what] of due) {
     const index = place - segment.first;
     const entry = entryAt(segment, index, leaves[index] as Uint8Array, NOTHING);
-    if (personal[index]?.length) {
+    if (!isBlank(personal[index] as Uint8Array)) {
       personal[index] = NOTHING;
       isChanged = true;
     }
@@ -293,6 +299,24 @@ export function erasedFrom(
     }
   }
   if (!isChanged) return undefined;
+  return { ...segment, leaves: joined(leaves), personal: joined(personal) };
+}
+
+/** Spaces that a store needs in the lines of an erased entry. Those in the leaves stand behind a stub. */
+export interface Padding {
+  readonly leaves: number;
+  readonly personal: number;
+}
+
+/** The segment with spaces at the end of the lines at this place. */
+export function padded(segment: Segment, place: number, padding: Padding): Segment {
+  if (padding.leaves + padding.personal === 0) return segment;
+  const { leaves, personal } = linesOf(segment);
+  const index = place - segment.first;
+  const spaced = (line: Uint8Array = NOTHING, spaces: number) =>
+    Buffer.concat([line, Buffer.alloc(spaces, SPACE)]);
+  leaves[index] = spaced(leaves[index], padding.leaves);
+  personal[index] = spaced(personal[index], padding.personal);
   return { ...segment, leaves: joined(leaves), personal: joined(personal) };
 }
 

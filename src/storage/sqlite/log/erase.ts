@@ -6,10 +6,11 @@
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
 import { LOST } from '../../log/numbers.ts';
-import { type Erased, entryIn, erasedFrom, type Segment } from '../../log/segment.ts';
+import { type Erased, entryIn, erasedFrom, padded, type Segment } from '../../log/segment.ts';
 import type { Erasure } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
 import { forget } from './blocks.ts';
+import { paddingOf } from './cells.ts';
 import { scanEntries } from './reader.ts';
 import { readSegments } from './segments.ts';
 
@@ -51,13 +52,16 @@ function eraseStated(connection: Connection, { until, limit }: Erasure): number 
 function eraseEntries(connection: Connection, due: readonly StoredEntry[], what: Erased): void {
   const places = due.map(({ sequence }) => sequence);
   const segments = new Set(readSegments(connection, places));
+  const page = connection.get<{ page_size: bigint }>('PRAGMA page_size');
   for (const segment of segments) {
     const own = places.filter((place) => {
       return place >= segment.first && place < segment.first + segment.count;
     });
     const less = erasedFrom(segment, new Map(own.map((place) => [place, what])));
     if (!less) continue;
-    connection.run(REWRITE, less.leaves, less.personal, less.first);
+    const padding = paddingOf(segment, less, Number(page?.page_size));
+    const { leaves, personal } = padded(less, own[0] as number, padding);
+    connection.run(REWRITE, leaves, personal, less.first);
   }
   forget(
     connection,
