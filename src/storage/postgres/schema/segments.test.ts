@@ -101,7 +101,7 @@ async function checkMoved({ url, logs, queued }: Old): Promise<void> {
     all.map(({ leaf }, place) => (place === 4 ? undefined : Buffer.from(leaf))),
   );
   assert.equal(found.filter(({ personal }) => !personal).length, 2);
-  assert.equal(head.size, SECOND_LOG + QUEUED);
+  assert.equal(head.size, SECOND_LOG + queued.length);
   const leaves = [...second, ...queued].map(({ leaf_hash }) => leaf_hash);
   assert.deepEqual(Buffer.from(foldPeaks(head.peaks)), Buffer.from(rootOf(leaves)));
   const { entries } = await store.queryEntries({ taskId: 'task 20', limit: 5 });
@@ -143,6 +143,48 @@ test('openPostgres() goes on where a process was killed between two slices', SLO
   await assert.rejects(runSql(old.url, `UPDATE log SET ${ERASED}`), /it only grows/);
   await checkMoved(old);
 });
+
+test(
+  'openPostgres() moves what a process of the version before commits at the last moment',
+  SLOW,
+  async () => {
+    const old = await oldStore();
+    const database = openDatabase(old.url, settingsOf({}), 1);
+    await database.transaction(moveLog);
+    await database.close();
+    const [placed, late] = [old.queued[0] as EntryRecord, entry()];
+    const leaves = [...(old.logs[1] ?? []), placed].map(({ leaf_hash }) => leaf_hash);
+    const { peaks } = appendLeaves(0, [], leaves);
+    const next = ORIGIN_SPAN + SECOND_LOG;
+    const [process, observer] = [await connectedTo(old.url), await connectedTo(old.url)];
+    await process.query('BEGIN');
+    await process.query('UPDATE head SET size = $1, peaks = $2', [next + 1, [...peaks]]);
+    await process.query('DELETE FROM queue WHERE entry_id = $1', [placed.entry_id]);
+    const columns = ENTRY_COLUMNS.join(', ');
+    const values = ENTRY_COLUMNS.map((_, place) => `$${place + 3}`).join(', ');
+    await process.query(
+      `INSERT INTO log (sequence, latest, ${columns}) VALUES ($1, $2, ${values})`,
+      [next, placed.timestamp, ...ENTRY_COLUMNS.map((name) => placed[name])],
+    );
+    await process.query(
+      `INSERT INTO queue (${columns})
+      VALUES (${ENTRY_COLUMNS.map((_, place) => `$${place + 1}`).join(', ')})`,
+      ENTRY_COLUMNS.map((name) => late[name]),
+    );
+
+    const opened = openPostgres(old.url);
+    while ((await observer.query(WAITING)).rowCount === 0) await turn();
+    await process.query('COMMIT');
+    await (await opened).close();
+
+    await checkMoved({ ...old, queued: [...old.queued, late] });
+  },
+);
+
+const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database()
+  AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()`;
+
+const turn = () => new Promise((done) => setTimeout(done, 5));
 
 const DAMAGES: [name: string, statement: string, reason: RegExp][] = [
   ['an entry that is gone', 'DELETE FROM log WHERE sequence = 1500', /entry 1500 is missing/],

@@ -183,7 +183,13 @@ export async function moveLog(session: Session): Promise<Moved | undefined> {
   const [begun] = await session.run<{ is_begun: boolean }>(IS_BEGUN);
   if (!begun?.is_begun) await session.run({ name: '', text: `${SEGMENT_TABLES}${MOVED}` });
   const from = await headIn(session, 'moved');
-  const rows = await session.run<Row>(NEXT, [from.first + from.size, SLICE]);
+  const next = () => session.run<Row>(NEXT, [from.first + from.size, SLICE]);
+  let rows = await next();
+  if (rows.length < SLICE) {
+    // A process of the version before may have started meanwhile. What it has written is moved too.
+    await session.run(HOLD_OLD);
+    rows = await next();
+  }
   const moved = await insertPlaced(session, from, rows.map(storedEntryOf));
   const reached = [moved.first + moved.size, [...moved.peaks], rows.length];
   const [sums] = await session.run<{ moved: bigint; entries: bigint }>(REACHED, reached);
@@ -218,6 +224,9 @@ const NEXT = {
   name: '',
   text: 'SELECT * FROM log WHERE sequence >= $1 ORDER BY sequence LIMIT $2',
 };
+
+/** Waits for open transactions and keeps out later ones. In the order in which the old sequencer locks. */
+const HOLD_OLD = { name: '', text: 'LOCK TABLE head, queue, log IN ACCESS EXCLUSIVE MODE' };
 
 const REACHED = {
   name: '',
