@@ -74,6 +74,19 @@ test('unstored() makes an attempt void that never committed, so that it cannot c
   assert.deepEqual(await logged(), [one.entry_id]);
 });
 
+test('unstored() leaves out a committed entry whose batch the database has forgotten', async () => {
+  const one = entry();
+  const attempt = repeats.attempt([one], async (batch) => {
+    await append([one], batch);
+    return lost();
+  });
+  await assert.rejects(attempt, OutcomeUnknown);
+  // As upkeep does after an hour, or at once when the clock of the server is set forward.
+  await admin.query('DELETE FROM handed');
+
+  assert.deepEqual(await repeats.unstored([one]), []);
+});
+
 for (const [end, left] of [
   ['COMMIT', 0],
   ['ROLLBACK', 1],

@@ -87,16 +87,15 @@ export function createRepeats(parts: RepeatParts): Repeats {
     },
 
     async unstored(entries) {
-      const verdicts = new Map<string, boolean>();
+      const committed = new Set<string>();
       for (const batch of new Set(entries.flatMap((entry) => batchOf(entry) ?? []))) {
-        verdicts.set(batch, await isVoid(database, batch));
+        if (!(await isVoid(database, batch))) committed.add(batch);
       }
-      const isNew = new Map<EntryRecord, boolean | undefined>(
-        entries.map((entry) => [entry, verdicts.get(batchOf(entry) ?? '')]),
+      // Also those of a void batch: the database may have forgotten that it had committed.
+      return absent(
+        parts,
+        entries.filter((entry) => !committed.has(batchOf(entry) ?? '')),
       );
-      const sought = entries.filter((entry) => isNew.get(entry) === undefined);
-      for (const entry of await absent(parts, sought)) isNew.set(entry, true);
-      return entries.filter((entry) => isNew.get(entry));
     },
   };
 }
@@ -107,7 +106,7 @@ function newBatch(platform: Platform): string {
   return `${time.slice(0, 8)}-${time.slice(8)}${newUuid(platform).slice(13)}`;
 }
 
-/** True: the attempt with this batch has not committed and never will. */
+/** True: no attempt with this batch will commit from now on. */
 async function isVoid(database: Database, batch: string): Promise<boolean> {
   const [row] = await database.write<{ is_void: boolean }>(MAKE_VOID, [batch]);
   return row?.is_void ?? false;
