@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { atEnd } from '../../../test/ends.ts';
+import type { EntryRecord } from '../../domain/log/entry.ts';
+import { foldPeaks } from '../../domain/log/merkle.ts';
 import { generateJwk } from '../../keyring/es256.ts';
 import { openKeyring } from '../../keyring/keyring.ts';
 import { createLog } from '../../log.ts';
-import { system } from '../../platform.ts';
+import { type Platform, system } from '../../platform.ts';
 import type { SignedReceipt } from '../../protocol/invocation.ts';
 import { openStore } from '../../storage/open.ts';
 import { entry } from '../../testing/fixtures.ts';
 import { openRowLogs } from '../rows/row-check.ts';
 import { createReceiptSigner } from './receipts.ts';
 
-async function signer() {
+async function signer(platform: Pick<Platform, 'turn'> = system) {
   const store = await openStore('memory:', {});
   atEnd(() => store.close());
   const keys = {
@@ -21,8 +23,8 @@ async function signer() {
   const keyring = openKeyring(keys, { now: () => new Date(), onWarning: assert.fail });
   const log = createLog('silent', { write: () => undefined });
   const [definition, logs] = [{ id: 'desk' }, await openRowLogs(store)];
-  const parts = { definition, store, keyring, log, platform: system, logs };
-  return { store, receipts: createReceiptSigner(parts) };
+  const parts = { definition, store, keyring, log, platform, logs };
+  return { store, logs, receipts: createReceiptSigner(parts) };
 }
 
 const named = (index: number) => {
@@ -60,4 +62,58 @@ test('signStored() signs only what the current log has', async () => {
 
   assert.deepEqual([before, unreadable], [undefined, undefined]);
   assert.equal(after?.tree_size, 1);
+});
+
+const receiptOf = ({ entry_id, leaf_hash }: EntryRecord) => {
+  return { entry_id, leaf_hash: Buffer.from(leaf_hash).toString('hex') };
+};
+
+/** An operator accepts a loss; the first log has an entry, and nothing signed. */
+async function brokenLog(platform: Pick<Platform, 'turn'> = system) {
+  const { store, ...rest } = await signer(platform);
+  const [before, after] = [entry(), entry()];
+  await store.append([before]);
+  const begin = async () => {
+    assert.ok(await store.beginOrigin(await store.sequence(), 'next', entry()));
+    await store.append([after]);
+  };
+  return { store, ...rest, before, after, begin };
+}
+
+test('sign() promises an entry of an ended log to no later log', async () => {
+  const { receipts, logs, before, after, begin } = await brokenLog();
+  await begin();
+  await logs.look();
+
+  assert.equal(await receipts.sign(receiptOf(before)), undefined);
+  assert.equal((await receipts.sign(receiptOf(after)))?.log_id, 'next');
+});
+
+test('sign() signs no entry where the process learns of a new log before it signs', async () => {
+  let sign = () => {};
+  const turn = (run: () => void) => {
+    sign = run;
+  };
+  const { receipts, logs, before, begin } = await brokenLog({ turn });
+  await begin();
+
+  const asked = receipts.sign(receiptOf(before));
+  await logs.look();
+  sign();
+
+  assert.equal(await asked, undefined);
+});
+
+test('sign() promises nothing of an ended log whose last checkpoint it cannot read any more', async () => {
+  const { store, receipts, after, begin } = await brokenLog();
+  await begin();
+  const { first, size, peaks } = await store.sequence();
+  const facts = { size, root: foldPeaks(peaks), created_at: store.now() };
+  const signed = { signature: 'a..b', note: '' };
+  const sequence = first + 1;
+  assert.ok(
+    await store.insertCheckpoint({ checkpoint_id: 'ckpt-1', sequence, ...facts, ...signed }),
+  );
+
+  assert.equal(await receipts.sign(receiptOf(after)), undefined);
 });

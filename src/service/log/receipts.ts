@@ -6,8 +6,10 @@
  * only entries that the store has acknowledged. It never rejects: the call has happened, and its answer is worth more
  * than the signature.
  *
- * The log id is the one that this process knew before it signs. Where a new log has begun meanwhile, the receipt
- * names the ended log, which gets no further checkpoint, so the receipt cannot accuse the new log.
+ * The log id is the one that this process knew when the receipt was asked for. Where a new log has begun meanwhile,
+ * the receipt names the ended log, which gets no further checkpoint, so the receipt cannot accuse the new log. A call
+ * may also end after the process learned of a new log, with an entry in the ended one. So from then on each entry is
+ * looked for before it is signed.
  *
  * @module
  */
@@ -41,11 +43,14 @@ interface SignerOptions {
 
 interface Waiting {
   readonly entry: NamedEntry;
+  /** The log when the receipt was asked for. */
+  readonly logId: string;
   resolve(signed: SignedReceipt | undefined): void;
 }
 
 export function createReceiptSigner(options: SignerOptions): ReceiptSigner {
-  const { platform, log } = options;
+  const { platform, log, logs } = options;
+  const { logId: firstLogId } = logs.origin();
   const waiting: Waiting[] = [];
   let isFailing = false;
 
@@ -53,13 +58,12 @@ export function createReceiptSigner(options: SignerOptions): ReceiptSigner {
   async function signWaiting(): Promise<void> {
     const batch = waiting.splice(0, RECEIPTS_SIGNED_MAX);
     if (waiting.length > 0) platform.turn(() => void signWaiting());
-    const signed = await attempt(() =>
-      signAll(
-        options,
-        batch.map(({ entry }) => entry),
-      ),
-    );
-    for (const [index, { resolve }] of batch.entries()) resolve(signed?.[index]);
+    const origin = logs.origin();
+    const own = batch.filter(({ logId }) => logId === origin.logId);
+    const entries = own.map(({ entry }) => entry);
+    const signed = await attempt(() => signAll(options, origin, entries));
+    for (const [index, { resolve }] of own.entries()) resolve(signed?.[index]);
+    for (const { logId, resolve } of batch) if (logId !== origin.logId) resolve(undefined);
   }
 
   /** A failure lasts until it is repaired, so only the first one is logged. */
@@ -75,25 +79,28 @@ export function createReceiptSigner(options: SignerOptions): ReceiptSigner {
     }
   }
 
-  const sign = (entry: NamedEntry) =>
+  const join = (entry: NamedEntry) =>
     new Promise<SignedReceipt | undefined>((resolve) => {
-      waiting.push({ entry, resolve });
+      waiting.push({ entry, logId: logs.origin().logId, resolve });
       if (waiting.length === 1) platform.turn(() => void signWaiting());
     });
+  const signStored = async (entry: NamedEntry) => {
+    return (await attempt(() => isInLog(options, entry))) ? join(entry) : undefined;
+  };
   return {
-    sign,
-    async signStored(entry) {
-      return (await attempt(() => isInLog(options, entry))) ? sign(entry) : undefined;
-    },
+    sign: (entry) => (logs.origin().logId === firstLogId ? join(entry) : signStored(entry)),
+    signStored,
   };
 }
 
+/** None where a later log has checkpoints: this process does not know that log yet. */
 async function signAll(
-  { definition, store, keyring, logs }: SignerOptions,
+  { definition, store, keyring }: SignerOptions,
+  { logId, first }: Origin,
   entries: readonly NamedEntry[],
 ): Promise<SignedReceipt[]> {
-  const { logId, first } = logs.origin();
   const { sequence } = (await store.lastCheckpoint()) ?? { sequence: first };
+  if (entries.length === 0 || firstPlaceOf(sequence) > first) return [];
   const now = store.now();
   const promise = {
     log_id: logId,
