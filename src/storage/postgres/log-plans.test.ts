@@ -3,10 +3,10 @@ import { test } from 'vitest';
 import { closedAtEnd } from '../../../test/ends.ts';
 import { freshDatabase } from '../../../test/postgres.ts';
 import { entry } from '../../testing/fixtures.ts';
-import { openDatabase, type Statement } from './connection.ts';
+import { openDatabase, type Session, type Statement } from './connection.ts';
 import { BUCKETS, HEADS } from './log/blocks.ts';
-import { TILES } from './log/log.ts';
-import { CUT, HASHES, PLACES, RANGE, WHOLE } from './log/segments.ts';
+import { scanEntries, TILES } from './log/log.ts';
+import { CUT, HASHES, PLACES, RANGE, type SegmentRow, WHOLE } from './log/segments.ts';
 import { PICK, PLACE } from './log/sequencer.ts';
 import { TAIL } from './log/sight.ts';
 import { settingsOf } from './options.ts';
@@ -85,3 +85,22 @@ for (const [{ name, text }, values, most] of FEW) {
     assert.ok(Math.max(...read) <= most, `${name} read ${read.join(', ')}`);
   });
 }
+
+test('scanEntries() reads about what it returns', async () => {
+  let read = 0;
+  const session: Session = {
+    async run<Row extends object>(statement: Statement, values?: readonly unknown[]) {
+      const rows = await database.read<Row>(statement, values);
+      for (const { leaves } of rows as unknown as SegmentRow[]) read += leaves.length;
+      return rows;
+    },
+  };
+  const all = await scanEntries(session, 0, SIZE);
+  const whole = read;
+
+  read = 0;
+  const few = await scanEntries(session, 100, 10);
+
+  assert.deepEqual([all.length, few.length], [SIZE, 10]);
+  assert.ok(read < whole / 5, `${read} bytes of ${whole}`);
+});

@@ -61,13 +61,8 @@ export interface BlockRow {
 }
 
 /** Undefined for a head that is not the one that was written. */
-export function blockHeadOf({
-  first,
-  count,
-  newest,
-  latest,
-  buckets,
-}: BlockRow): BlockHead | undefined {
+export function blockHeadOf(row: BlockRow): BlockHead | undefined {
+  const { first, count, newest, latest, buckets } = row;
   const times = { newest: Number(newest), latest: Number(latest) };
   return headFrom({ first: Number(first), count, ...times }, buckets);
 }

@@ -98,6 +98,9 @@ function endOf({ first, size }: TreeHead): number {
   return first + size;
 }
 
+/** In bytes of leaf and personal fields: an entry has less as a rule. */
+const ENTRY_BYTES = 1_024;
+
 /** Ends before a damaged segment; throws `DamagedSegment` where it begins with one. */
 export async function scanEntries(
   session: Session,
@@ -105,7 +108,7 @@ export async function scanEntries(
   limit: number,
 ): Promise<StoredEntry[]> {
   const entries: StoredEntry[] = [];
-  for await (const segment of segmentsFrom(session, from)) {
+  for await (const segment of segmentsFrom(session, from, undefined, limit * ENTRY_BYTES)) {
     try {
       entries.push(...entriesOf(segment).filter(({ sequence }) => sequence >= from));
     } catch (error) {

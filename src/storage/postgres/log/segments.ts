@@ -22,14 +22,14 @@ export function segmentOf({ first, count, hashes, leaves, personal }: SegmentRow
   return { first: Number(first), count, hashes, leaves, personal };
 }
 
-/** The segments that have places from `from` up to `end`, in order. */
+/** The segments that have places from `from` up to `end`, in order. `bytes` is what an answer has about. */
 export async function* segmentsFrom(
   session: Session,
   from: number,
-  end: number = Number.MAX_SAFE_INTEGER,
+  ...[end = Number.MAX_SAFE_INTEGER, bytes = ANSWER_BYTES]: [end?: number, bytes?: number]
 ): AsyncGenerator<Segment, undefined> {
   for (let place = from; place < end; ) {
-    const rows = await session.run<SegmentRow>(RANGE, [place, end, ANSWER_BYTES]);
+    const rows = await session.run<SegmentRow>(RANGE, [place, end, Math.min(bytes, ANSWER_BYTES)]);
     const segments = rows.map(segmentOf);
     yield* segments;
     const last = segments.at(-1);
