@@ -51,6 +51,7 @@ test('verifySignedReceipt() verifies every receipt under one signature, by the k
 
     assert.equal(verdict, 'verified', JSON.stringify(checks));
     assert.match(limits.join(), /that the entry is in the log: that takes a checkpoint/);
+    assert.match(limits.join(), /that the promise begins soon/);
     assert.doesNotMatch(limits.join(), /not signed/);
   }
 });

@@ -46,6 +46,7 @@ const UNSIGNED_LIMITS: readonly string[] = [
 const SIGNED_LIMITS: readonly string[] = [
   'that the entry says what the answer said: that takes the entry with its leaf',
   'that the clock of the service is right: it dates both the receipt and the checkpoints',
+  'that the promise begins soon: a service can sign a late time or a checkpoint that it has not reached; compare both when the receipt comes',
 ];
 
 export function receiptLimits(receipt: unknown): readonly string[] {

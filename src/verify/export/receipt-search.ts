@@ -9,7 +9,7 @@
  *
  * A signed receipt names n: `last_checkpoint`. It also promises that number n + 1 covers the entry if it is dated at or
  * after `included_by`. A service dates a checkpoint before it reads the tree, so an honest service keeps the promise
- * unless its clock was set back by a minute while it sealed. Absence from a whole log that verified and has such a
+ * unless the clock of its signer was a minute behind that of its sealer. Absence from a whole log that verified and has such a
  * checkpoint is a proof.
  *
  * For a receipt without a signature, its holder fetches the newest checkpoint after the receipt came. Absence is then a
