@@ -64,6 +64,8 @@ export function createUpkeep(
 /** One piece of work. False when none is left, or another process does it. */
 async function work(session: Session, damaged: Set<number>): Promise<boolean> {
   if (!(await tryIndex(session))) return false;
+  // First, and committed alone: an index that cannot be made must not keep batches for ever.
+  if ((await session.run(FORGET, [HANDED_MAX])).length > 0) return true;
   const [row] = await session.run<HeadRow>(HEAD);
   if (row === undefined) throw new Error('Cannot read the tree: it has no head');
   const head = headOf(row);
@@ -74,8 +76,7 @@ async function work(session: Session, damaged: Set<number>): Promise<boolean> {
     return true;
   }
   if (await indexNext(session, head)) return true;
-  if (await mergeBlocks(session, head)) return true;
-  return (await session.run(FORGET, [HANDED_MAX])).length === HANDED_MAX;
+  return mergeBlocks(session, head);
 }
 
 const HEAD: Statement = { name: 'upkeep_head', text: 'SELECT size, peaks FROM head' };
