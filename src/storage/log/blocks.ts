@@ -245,10 +245,16 @@ export function postingsOf(buckets: readonly Uint8Array[]): Postings {
 
 /** The offsets of one key in a whole bucket, in order; empty when it does not occur. */
 export function offsetsIn(bucket: Uint8Array, key: number): number[] {
-  const postings = postingsOf([bucket]);
+  // Not of a Buffer, whose slice is no copy: the postings must begin where eight bytes begin.
+  const bytes = Uint8Array.prototype.slice.call(bucket, HEADER_BYTES);
+  const postings = new Float64Array(bytes.buffer);
   const begin = placeOf(postings, key * OFFSETS);
   const end = placeOf(postings, (key + 1) * OFFSETS, begin);
-  return Array.from(postings.subarray(begin, end), (posting) => posting % OFFSETS);
+  const offsets = new Array<number>(end - begin);
+  for (let at = begin; at < end; at++) {
+    offsets[at - begin] = (postings[at] as number) - key * OFFSETS;
+  }
+  return offsets;
 }
 
 /** What a store says about a block without its postings. */

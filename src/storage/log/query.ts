@@ -73,6 +73,12 @@ export type Search<Result> = Generator<Read, Result, Answer>;
 const BLOCKS_MAX = 64;
 const MISSED_MAX = 512;
 
+/**
+ * Postings that one query reads before it asks no further blocks. Values that most entries have, and no entry together,
+ * would otherwise hold the process for each block.
+ */
+const POSTINGS_MAX = 2 ** 17;
+
 /** Entries, and heads of blocks, that are read at once. */
 const TOGETHER = 64;
 const HEADS_TOGETHER = 16;
@@ -91,18 +97,19 @@ export function* searchEntries(query: EntryQuery, tail: Tail): Search<EntryPage>
   const page = createPage(query, filters);
   yield* page.take(tailPlaces(tail, query, filters));
   let before = Math.min(query.before ?? Number.POSITIVE_INFINITY, tail.first);
-  for (let asked = 0; !page.isFull(); ) {
-    if (asked >= BLOCKS_MAX) return page.stoppedAt(before);
+  for (let asked = 0, postings = 0; !page.isFull(); ) {
+    if (asked >= BLOCKS_MAX || postings >= POSTINGS_MAX) return page.stoppedAt(before);
     const limit = asked === 0 ? HEADS_FIRST : HEADS_TOGETHER;
     const heads = (yield { read: 'heads', before, limit }) as readonly BlockHead[];
     const recent = heads.filter((head) => !isBefore(head, query));
     const found = yield* placesIn(recent, query, filters);
     for (const [index, head] of recent.entries()) {
       yield* page.takeUnindexed(endOf(head), before);
-      yield* page.take(found[index] as number[]);
+      yield* page.take(found.places[index] as number[]);
       before = head.first;
     }
     asked += limit;
+    postings += found.postings;
     if (recent.length === limit) continue;
     const older = heads[recent.length];
     yield* page.takeUnindexed(older ? endOf(older) : 0, before);
@@ -147,12 +154,12 @@ function tailPlaces(
   return places;
 }
 
-/** For each block, newest first: the places that have every value, by its postings. */
+/** For each block, newest first: the places that have every value, by its postings. And how many it has read. */
 function* placesIn(
   heads: readonly BlockHead[],
   query: EntryQuery,
   filters: readonly Filter[],
-): Search<number[][]> {
+): Search<{ places: number[][]; postings: number }> {
   const { before = Number.POSITIVE_INFINITY, since } = query;
   const isNamed = ({ newest }: BlockHead) => !since || newest > since.getTime();
   const ids = heads.filter(isNamed).flatMap((head) => {
@@ -160,7 +167,7 @@ function* placesIn(
   });
   const read = ids.length > 0 ? ((yield { read: 'buckets', ids }) as readonly Uint8Array[]) : [];
   const buckets = read.values();
-  return heads.map((head) => {
+  const places = heads.map((head) => {
     if (!isNamed(head)) return [];
     const lists = filters.map(({ value }) => {
       return offsetsIn(buckets.next().value as Uint8Array, keyOf(value));
@@ -171,6 +178,7 @@ function* placesIn(
       .filter((place) => place < before)
       .reverse();
   });
+  return { places, postings: read.reduce((sum, { length }) => sum + length / 8, 0) };
 }
 
 /** The bucket of a block in which a value is, if it occurs. */
@@ -185,8 +193,13 @@ export function bucketIn(
 
 /** Both are in order. */
 function common(one: readonly number[], other: readonly number[]): number[] {
-  const set = new Set(other);
-  return one.filter((offset) => set.has(offset));
+  const both: number[] = [];
+  for (let at = 0, to = 0; at < one.length; at++) {
+    const offset = one[at] as number;
+    while (to < other.length && (other[to] as number) < offset) to += 1;
+    if (other[to] === offset) both.push(offset);
+  }
+  return both;
 }
 
 function matches(entry: StoredEntry, { since }: EntryQuery, filters: readonly Filter[]): boolean {
