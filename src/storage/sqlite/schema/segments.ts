@@ -77,10 +77,12 @@ const SLICE = 4_096;
 /** How far the entries were moved. Dropped with the old tables. */
 const MOVED = `
   CREATE TABLE moved (
-    size  INTEGER NOT NULL,
-    peaks BLOB NOT NULL
+    size    INTEGER NOT NULL,
+    peaks   BLOB NOT NULL,
+    count   INTEGER NOT NULL,
+    entries INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO moved (size, peaks) VALUES (0, x'');
+  INSERT INTO moved (size, peaks, count, entries) SELECT 0, x'', 0, count(*) FROM log;
 `;
 
 const OLD = `
@@ -105,12 +107,14 @@ export function moveLog(connection: Connection): Moved | undefined {
   for (const entry of entries) refuseDamaged(entry);
   const head = insertPlaced(connection, begun, entries);
   const peaks = Buffer.concat(head.peaks);
-  connection.run('UPDATE moved SET size = ?, peaks = ?', head.first + head.size, peaks);
+  connection.run(KEEP_MOVED, head.first + head.size, peaks, entries.length);
   if (entries.length === SLICE) return movedIn(connection);
   refuseOther(head, headIn(connection, 'head'));
   connection.script(OLD);
   return undefined;
 }
+
+const KEEP_MOVED = 'UPDATE moved SET size = ?, peaks = ?, count = count + ?';
 
 /** Columns are not moved, so what they say against the leaf would be lost. */
 function refuseDamaged(entry: StoredEntry): void {
@@ -123,7 +127,8 @@ const REMEDY = 'run "writ fsck" of the version before';
 
 function movedIn(connection: Connection): Moved {
   const row = connection.get<{ moved: bigint; entries: bigint }>(
-    'SELECT (SELECT sum(count) FROM segments) AS moved, (SELECT count(*) FROM log) AS entries',
+    // Counted once, when the move begins: to count again in each slice would read the log for each.
+    'SELECT count AS moved, max(count, entries) AS entries FROM moved',
   );
   return { moved: Number(row?.moved), entries: Number(row?.entries) };
 }
