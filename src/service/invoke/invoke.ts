@@ -68,7 +68,7 @@ export async function invoke(parts: InvokeParts, ask: Ask): Promise<Answer> {
   if (!stream) {
     watch.end(answer.body as InvokeAnswer);
     const whole = amended(answer, { headers });
-    const { call } = watch;
+    const call = watch.call();
     return call?.wantsSignedReceipt ? signedAnswer(parts, call, whole) : whole;
   }
   const streamed: Answer['stream'] = async (sink) => {
@@ -284,7 +284,7 @@ interface Watch {
   /** Sets the call to report at its end. */
   saw(call: Call): Call;
   /** As far as the request was read. */
-  readonly call: Call | undefined;
+  call(): Call | undefined;
   end(answer: InvokeAnswer): void;
 }
 
@@ -295,9 +295,7 @@ function watchCall({ platform, tracer, ended }: ServiceParts, ask: Ask): Watch {
   return {
     span,
     rates: [],
-    get call() {
-      return seen;
-    },
+    call: () => seen,
     saw(call) {
       seen = call;
       return call;
