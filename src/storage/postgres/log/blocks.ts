@@ -9,7 +9,8 @@
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
 import {
-  addTo,
+  addAt,
+  addBlanks,
   BLOCK_ENTRIES,
   type Block,
   type BlockHead,
@@ -31,7 +32,7 @@ import { type BucketId, bucketIn } from '../../log/query.ts';
 import { indexedIn } from '../../log/segment.ts';
 import type { TreeHead } from '../../port/store.ts';
 import type { Session, Statement } from '../connection.ts';
-import { segmentsFrom } from './segments.ts';
+import { readPlaces, segmentsFrom } from './segments.ts';
 
 /** A number that no other program locks in this database. The number before it is the lock of migrations. */
 export const INDEX_LOCK = 0x77_72_69_74_01n;
@@ -111,7 +112,10 @@ export async function indexNext(session: Session, head: TreeHead): Promise<boole
   const first = await lastIndexed(session, head);
   const end = first + BLOCK_ENTRIES;
   if (end > head.first + head.size) return false;
-  await insertBlock(session, first, blockOf(await readColumns(session, first, end)));
+  const columns = await readColumns(session, first, end);
+  // Entries that a damaged log does not have.
+  addBlanks(columns, BLOCK_ENTRIES);
+  await insertBlock(session, first, blockOf(columns));
   return true;
 }
 
@@ -125,12 +129,13 @@ export async function closeBlock(session: Session, head: TreeHead): Promise<void
   }
 }
 
-/** What the index needs of the entries from one place up to another. */
+/** What the index needs of the entries from one place up to another, each in its place. */
 export async function readColumns(session: Session, from: number, end: number): Promise<Columns> {
   const columns = createColumns();
   for await (const segment of segmentsFrom(session, from, end)) {
     for (const entry of indexedIn(segment)) {
-      if (entry.sequence >= from && entry.sequence < end) addTo(columns, entry);
+      const { sequence } = entry;
+      if (sequence >= from && sequence < end) addAt(columns, sequence - from, entry);
     }
   }
   return columns;
@@ -144,11 +149,41 @@ async function insertBlock(session: Session, first: number, block: Block): Promi
   await insertHead(session, { first, count: block.count, newest: block.newest, buckets });
 }
 
+/** Of a block below which entries are without a block: a query by time must not stop at it. */
+const LATEST_UNKNOWN = Number.MAX_SAFE_INTEGER;
+
 export async function insertHead(session: Session, head: Omit<BlockHead, 'latest'>): Promise<void> {
-  const { first, count, newest } = head;
+  const { first, newest } = head;
   const [before] = await readHeads(session, { before: first, limit: 1 });
-  const latest = Math.max(before?.latest ?? 0, newest);
-  await session.run(INSERT_BLOCK, [first, count, newest, latest, countsOf({ ...head, latest })]);
+  const from = before ? before.first + before.count : 0;
+  if (from < first && (await readPlaces(session, { from, end: first, limit: 1 })).length > 0) {
+    // What is latest up to a later block is no earlier than what is latest up to this one.
+    const above = await headFromPlace(session, first + 1);
+    await writeHead(session, { ...head, latest: above?.latest ?? LATEST_UNKNOWN });
+    return;
+  }
+  let latest = Math.max(before?.latest ?? 0, newest);
+  await writeHead(session, { ...head, latest });
+  // Those that were made before this one may not know what is latest up to them.
+  for (let end = first + head.count; ; ) {
+    const above = await headFromPlace(session, end);
+    if (above?.first !== end) return;
+    latest = Math.max(latest, above.newest);
+    if (above.latest === latest) return;
+    await writeHead(session, { ...above, latest });
+    end += above.count;
+  }
+}
+
+/** The first block from this place on. Undefined when its head is damaged. */
+async function headFromPlace(session: Session, place: number): Promise<BlockHead | undefined> {
+  const [row] = await session.run<BlockRow>(NEXT_HEAD, [place]);
+  return row && blockHeadOf(row);
+}
+
+async function writeHead(session: Session, head: BlockHead): Promise<void> {
+  const { first, count, newest, latest } = head;
+  await session.run(INSERT_BLOCK, [first, count, newest, latest, countsOf(head)]);
 }
 
 /** Returns the number of buckets. */
@@ -299,6 +334,11 @@ const BLOCK_COLUMNS = 'first, count, newest, latest, buckets';
 export const HEADS: Statement = {
   name: 'block_heads',
   text: `SELECT ${BLOCK_COLUMNS} FROM blocks WHERE first < $1 ORDER BY first DESC LIMIT $2`,
+};
+
+const NEXT_HEAD: Statement = {
+  name: 'next_block_head',
+  text: `SELECT ${BLOCK_COLUMNS} FROM blocks WHERE first >= $1 ORDER BY first LIMIT 1`,
 };
 
 const ALL_HEADS: Statement = {

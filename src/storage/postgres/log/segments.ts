@@ -4,7 +4,7 @@
  * @module
  */
 
-import { DamagedSegment, type Segment, segmentEnd } from '../../log/segment.ts';
+import { DamagedSegment, type Segment } from '../../log/segment.ts';
 import type { Session, Statement } from '../connection.ts';
 
 /** In bytes of leaves and personal fields: what one answer of the server has, and one segment more. */
@@ -28,13 +28,17 @@ export async function* segmentsFrom(
   from: number,
   ...[end = Number.MAX_SAFE_INTEGER, bytes = ANSWER_BYTES]: [end?: number, bytes?: number]
 ): AsyncGenerator<Segment, undefined> {
+  let after = -1;
   for (let place = from; place < end; ) {
-    const rows = await session.run<SegmentRow>(RANGE, [place, end, Math.min(bytes, ANSWER_BYTES)]);
+    const most = Math.min(bytes, ANSWER_BYTES);
+    const rows = await session.run<SegmentRow>(RANGE, [place, end, most, after]);
     const segments = rows.map(segmentOf);
     yield* segments;
     const last = segments.at(-1);
     if (!last) return;
-    place = segmentEnd(last);
+    // By its first place, because the number of entries of a damaged one may hide those behind it.
+    after = last.first;
+    place = last.first + 1;
   }
 }
 
@@ -125,7 +129,8 @@ export const RANGE: Statement = {
   text: `SELECT ${SEGMENT_COLUMNS} FROM (
       SELECT p.*, sum(p.bytes) OVER (ORDER BY p.first) - p.bytes AS before FROM (
         SELECT s.*, length(s.leaves) + length(s.personal) AS bytes FROM segments s
-        WHERE ${rangeOf('$1::bigint', '$2::bigint')} ORDER BY s.first LIMIT 512
+        WHERE ${rangeOf('$1::bigint', '$2::bigint')} AND s.first > $4::bigint
+        ORDER BY s.first LIMIT 512
       ) p
     ) sized WHERE before < $3 ORDER BY first`,
 };

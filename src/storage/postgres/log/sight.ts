@@ -8,7 +8,13 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
-import { BLOCK_ENTRIES, type BlockHead, type Columns, createColumns } from '../../log/blocks.ts';
+import {
+  addBlanks,
+  BLOCK_ENTRIES,
+  type BlockHead,
+  type Columns,
+  createColumns,
+} from '../../log/blocks.ts';
 import type { EntryName } from '../../log/query.ts';
 import {
   type Answer,
@@ -57,7 +63,10 @@ export function createSight(): LogSight {
     unindexed = end - indexed;
     const first = tailFrom(indexed, end);
     const known = partOf(kept, first, end);
-    const added = await readColumns(session, first + known.times.length, end);
+    const from = first + known.times.length;
+    const added = await readColumns(session, from, end);
+    // Entries that a damaged log does not have.
+    addBlanks(added, end - from);
     const columns = {
       times: [...known.times, ...added.times],
       keys: known.keys.map((keys, field) => [...keys, ...(added.keys[field] as number[])]),

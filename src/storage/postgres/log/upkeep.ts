@@ -36,10 +36,15 @@ export function createUpkeep(
   let running: Promise<void> | undefined;
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let isStopped = false;
+  let isAsked = false;
 
   async function run(): Promise<void> {
     try {
-      while (!isStopped && (await database.transaction((session) => work(session, damaged))));
+      for (let isBusy = true; !isStopped && (isBusy || isAsked); ) {
+        // What is asked for from now on may come too late for this piece of work.
+        isAsked = false;
+        isBusy = await database.transaction((session) => work(session, damaged));
+      }
     } catch (error) {
       pausedUntil = platform.monotonic() + PAUSE_MS;
       // The next block tries again. A store that is away is reported by its callers.
@@ -51,6 +56,7 @@ export function createUpkeep(
 
   return {
     nudge() {
+      isAsked = true;
       if (isStopped || running || platform.monotonic() < pausedUntil) return;
       running = run();
     },
