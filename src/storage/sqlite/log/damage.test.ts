@@ -23,10 +23,16 @@ const FAULTS: readonly (readonly [name: string, sql: string])[] = [
   ['is missing', `DELETE FROM segments WHERE first = ${SEGMENT}`],
 ];
 
+/** Every fourth task, and all of the segment that is damaged and beside it. */
+function asked(task: number): boolean {
+  return task % 4 === 0 || (task > 470 && task < 530);
+}
+
 /** The tasks that queries do not find. */
 async function lostTasks(store: Store, count: number): Promise<number[]> {
   const lost: number[] = [];
   for (let task = 0; task < count; task++) {
+    if (!asked(task)) continue;
     const found = await foundIn(store, { taskId: `task ${task}`, limit: 2 });
     if (found.length !== 1) lost.push(task);
   }
@@ -52,12 +58,12 @@ for (const [name, sql] of FAULTS) {
     });
     const store = closedAtEnd(await openSqlite(file));
 
-    assert.deepEqual(await lostTasks(store, 900), damaged);
+    assert.deepEqual(await lostTasks(store, 900), damaged.filter(asked));
     await store.append(
       Array.from({ length: BLOCK_ENTRIES - 900 }, (_, n) => entry({ task_id: `task ${900 + n}` })),
     );
 
-    assert.deepEqual(await lostTasks(store, BLOCK_ENTRIES), damaged);
+    assert.deepEqual(await lostTasks(store, BLOCK_ENTRIES), damaged.filter(asked));
   });
 }
 
