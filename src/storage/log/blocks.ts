@@ -34,15 +34,15 @@ export const FIELDS = [
 
 export type Field = (typeof FIELDS)[number];
 
-/** The fields that a query filters by. */
+/** The fields that a query filters by, the rarest values first. */
 export const QUERY_FIELDS = {
-  entryType: 'entry_type',
-  rootPrincipal: 'root_principal',
-  capability: 'capability',
-  taskId: 'task_id',
+  invocationId: 'invocation_id',
   parentInvocationId: 'parent_invocation_id',
   clientReferenceId: 'client_reference_id',
-  invocationId: 'invocation_id',
+  taskId: 'task_id',
+  rootPrincipal: 'root_principal',
+  capability: 'capability',
+  entryType: 'entry_type',
 } as const satisfies Partial<Record<keyof EntryQuery, Field>>;
 
 /** The columns of an entry that an index needs. */

@@ -56,3 +56,32 @@ test('a query for values that most entries have, and none together, stops and go
   assert.equal(seen.blocks, 60);
   assert.ok(pages > 3);
 });
+
+test('a query for a rare value and one that most entries have asks for the common one only where the rare one is', () => {
+  const rare = { first: 3 * LARGE, offset: 7 };
+  const asked: string[] = [];
+  const answer = (read: Read): Answer => {
+    if (read.read !== 'buckets') return answered(read, { blocks: 0 });
+    return read.ids.map(({ first, field }) => {
+      asked.push(`${FIELDS[field]} ${first / LARGE}`);
+      if (FIELDS[field] === 'entry_type') return bucketBytes(halfOf(keyOf('invocation'), 0));
+      const posting = keyOf('human:rare') * LARGE + rare.offset;
+      return bucketBytes(Float64Array.from(first === rare.first ? [posting] : []));
+    });
+  };
+  const query = { entryType: 'invocation', rootPrincipal: 'human:rare', limit: 50 } as const;
+  const search = searchEntries(query, { first: 60 * LARGE, columns: createColumns() });
+
+  let page: EntryPage | undefined;
+  for (let step = search.next(); page === undefined; ) {
+    if (step.done) page = step.value;
+    else step = search.next(answer(step.value));
+  }
+
+  assert.deepEqual(page, { entries: [], next: undefined }, 'one page is enough for all blocks');
+  assert.equal(asked.length, 61);
+  assert.deepEqual(
+    asked.filter((name) => name.startsWith('entry_type')),
+    ['entry_type 3'],
+  );
+});

@@ -154,31 +154,41 @@ function tailPlaces(
   return places;
 }
 
-/** For each block, newest first: the places that have every value, by its postings. And how many it has read. */
+/**
+ * For each block, newest first: the places that have every value, by its postings. And how many it has read. A block
+ * that does not have a rare value is not asked for the others.
+ */
 function* placesIn(
   heads: readonly BlockHead[],
   query: EntryQuery,
   filters: readonly Filter[],
 ): Search<{ places: number[][]; postings: number }> {
   const { before = Number.POSITIVE_INFINITY, since } = query;
-  const isNamed = ({ newest }: BlockHead) => !since || newest > since.getTime();
-  const ids = heads.filter(isNamed).flatMap((head) => {
-    return filters.map(({ field, value }) => bucketIn(head, field, value));
-  });
-  const read = ids.length > 0 ? ((yield { read: 'buckets', ids }) as readonly Uint8Array[]) : [];
-  const buckets = read.values();
-  const places = heads.map((head) => {
-    if (!isNamed(head)) return [];
-    const lists = filters.map(({ value }) => {
-      return offsetsIn(buckets.next().value as Uint8Array, keyOf(value));
-    });
-    const offsets = lists.length > 0 ? lists.reduce(common) : Array(head.count).keys();
-    return [...offsets]
-      .map((offset) => head.first + offset)
+  const isOld = ({ newest }: BlockHead) => since !== undefined && newest <= since.getTime();
+  const offsets = heads.map((head): readonly number[] | undefined =>
+    isOld(head) ? [] : undefined,
+  );
+  let postings = 0;
+  for (const { field, value } of filters) {
+    const open = [...heads.keys()].filter((index) => offsets[index]?.length !== 0);
+    if (open.length === 0) break;
+    const ids = open.map((index) => bucketIn(heads[index] as BlockHead, field, value));
+    const buckets = (yield { read: 'buckets', ids }) as readonly Uint8Array[];
+    for (const [at, index] of open.entries()) {
+      const bucket = buckets[at] as Uint8Array;
+      const found = offsetsIn(bucket, keyOf(value));
+      const others = offsets[index];
+      offsets[index] = others ? common(others, found) : found;
+      postings += bucket.length / 8;
+    }
+  }
+  const places = heads.map(({ first, count }, index) => {
+    return [...(offsets[index] ?? Array(count).keys())]
+      .map((offset) => first + offset)
       .filter((place) => place < before)
       .reverse();
   });
-  return { places, postings: read.reduce((sum, { length }) => sum + length / 8, 0) };
+  return { places, postings };
 }
 
 /** The bucket of a block in which a value is, if it occurs. */
