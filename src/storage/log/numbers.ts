@@ -1,12 +1,11 @@
 /**
- * The keys of stored tiles and buckets, and which indexed fields an erased entry loses. The same in every store.
+ * The keys of stored tiles and buckets. The same in every store.
  *
  * @module
  */
 
-import { BLOCK_ENTRIES, type Field } from './blocks.ts';
+import { BLOCK_ENTRIES } from './blocks.ts';
 import type { BucketId } from './query.ts';
-import type { Erased } from './segment.ts';
 import type { TileId } from './tiles.ts';
 
 /** Of a field, in one block. */
@@ -34,12 +33,3 @@ export function bucketRange({ first, count }: { first: number; count: number }):
 export function tileNumber({ height, index }: TileId): number {
   return index * 4 + height - 1;
 }
-
-/** The indexed fields that an erased entry loses. */
-export const LOST: Readonly<Record<Erased, readonly Field[]>> = {
-  personal: ['root_principal', 'client_reference_id', 'task_id'],
-  contents: [
-    ...(['root_principal', 'client_reference_id', 'task_id', 'capability'] as const),
-    ...(['invocation_id', 'parent_invocation_id'] as const),
-  ],
-};

@@ -11,7 +11,7 @@
 
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import { equalBytes } from '../../domain/wire/hash.ts';
-import type { EntryPage, EntryQuery } from '../port/log-store.ts';
+import type { EntryPage, EntryQuery, TreeHead } from '../port/log-store.ts';
 import type { BlockHead, Columns } from './blocks.ts';
 import {
   BLOCK_ENTRIES,
@@ -32,6 +32,11 @@ export interface Tail {
 
 /** Entries that a store keeps in memory where blocks are missing. */
 const TAIL_MAX = 4 * BLOCK_ENTRIES;
+
+/** The place above the last block of a log, given the last block of the store. */
+export function indexedTo({ first }: TreeHead, last: BlockHead | undefined): number {
+  return last && last.first >= first ? endOf(last) : first;
+}
 
 /** Where the tail of a log begins whose blocks end at `indexed`. */
 export function tailFrom(indexed: number, end: number): number {

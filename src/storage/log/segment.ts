@@ -60,6 +60,24 @@ export function segmentEnd({ first, count }: Pick<Segment, 'first' | 'count'>): 
   return first + Math.max(1, count);
 }
 
+/** Whether a segment or a block has this place. */
+export function hasPlace(
+  { first, count }: Pick<Segment, 'first' | 'count'>,
+  place: number,
+): boolean {
+  return place >= first && place < first + count;
+}
+
+/** Throws for entries that do not follow each other from this place on, or would damage a segment. */
+export function refuseUnfit(entries: readonly StoredEntry[], from: number): void {
+  for (const [index, { sequence, leaf, personal }] of entries.entries()) {
+    const place = from + index;
+    if (sequence !== place) throw new Error(`Cannot write the log: entry ${place} is missing`);
+    if (!leaf?.includes(LINE_END) && !personal?.includes(LINE_END)) continue;
+    throw new Error(`Cannot write the log: the bytes of entry ${place} are not those of an entry`);
+  }
+}
+
 /** What retention takes from an entry. */
 export type Erased = 'personal' | 'contents';
 
@@ -154,6 +172,27 @@ export function indexedIn(segment: Segment): (Indexed & Pick<StoredEntry, 'seque
       return entryAt({ ...segment, hashes: NOTHING }, index, NOTHING, NOTHING);
     });
   }
+}
+
+/**
+ * Collects `limit` entries from this place on. It ends before a damaged segment; where the entries begin with one,
+ * `take` throws `DamagedSegment`.
+ */
+export function createScan(from: number, limit: number) {
+  const entries: StoredEntry[] = [];
+  return {
+    /** Takes the next segment. False when no other one is wanted. */
+    take(segment: Segment): boolean {
+      try {
+        entries.push(...entriesOf(segment).filter(({ sequence }) => sequence >= from));
+      } catch (error) {
+        if (entries.length === 0) throw error;
+        return false;
+      }
+      return entries.length < limit;
+    },
+    entries: (): StoredEntry[] => entries.slice(0, limit),
+  };
 }
 
 /** The entry at one place of a segment. Throws `DamagedSegment`. */

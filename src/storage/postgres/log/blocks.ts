@@ -20,7 +20,6 @@ import {
   type Columns,
   countsOf,
   createColumns,
-  type Field,
   headFrom,
   isWhole,
   type Postings,
@@ -28,8 +27,9 @@ import {
   withoutOffsets,
 } from '../../log/blocks.ts';
 import { bucketNumber, bucketRange } from '../../log/numbers.ts';
-import { type BucketId, bucketIn } from '../../log/query.ts';
-import { indexedIn } from '../../log/segment.ts';
+import { type BucketId, indexedTo } from '../../log/query.ts';
+import { lostOffsets } from '../../log/retention.ts';
+import { type Erased, hasPlace, indexedIn } from '../../log/segment.ts';
 import type { TreeHead } from '../../port/store.ts';
 import type { Session, Statement } from '../connection.ts';
 import { readPlaces, segmentsFrom } from './segments.ts';
@@ -92,14 +92,6 @@ export async function readHeads(
 /** All whole blocks, in order of their places. */
 export async function allHeads(session: Session): Promise<BlockHead[]> {
   return (await session.run<BlockRow>(ALL_HEADS)).flatMap((row) => blockHeadOf(row) ?? []);
-}
-
-/** The place above the last block of the current log. */
-export function indexedTo(
-  { first }: TreeHead,
-  last: { first: number; count: number } | undefined,
-): number {
-  return last && last.first >= first ? last.first + last.count : first;
 }
 
 async function lastIndexed(session: Session, head: TreeHead): Promise<number> {
@@ -270,24 +262,18 @@ export async function rebuildBlock(
   if (isKept || isFull) await insertBlock(session, first, block);
 }
 
-function hasPlace({ first, count }: BlockHead, place: number): boolean {
-  return place >= first && place < first + count;
-}
-
-/** An entry that loses fields to retention, as it was before. */
-export interface Loss {
-  readonly entry: StoredEntry;
-  readonly fields: readonly Field[];
-}
-
 /** Takes the erased fields of entries out of the blocks. Only under the lock of the index. */
-export async function forget(session: Session, losses: readonly Loss[]): Promise<void> {
-  const places = losses.map(({ entry }) => entry.sequence);
+export async function forget(
+  session: Session,
+  erased: readonly StoredEntry[],
+  what: Erased,
+): Promise<void> {
+  const places = erased.map(({ sequence }) => sequence);
   if (places.length === 0) return;
   const [lowest, highest] = [Math.min(...places), Math.max(...places)];
   const rows = await session.run<BlockRow>(COVERING, [lowest, highest]);
   const heads = rows.flatMap((row) => blockHeadOf(row) ?? []);
-  const due = offsetsByBucket(heads, losses);
+  const due = lostOffsets(erased, what, (place) => heads.find((head) => hasPlace(head, place)));
   const stored = await bucketsByNumber(session, [...due.keys()]);
   // A damaged bucket is made again from the entries, which have lost the fields.
   const whole = [...stored].filter(([, data]) => isWhole(data));
@@ -297,25 +283,6 @@ export async function forget(session: Session, losses: readonly Loss[]): Promise
       return bucketBytes(withoutOffsets(postingsOf([data]), due.get(id) as Set<number>));
     }),
   ]);
-}
-
-function offsetsByBucket(
-  heads: readonly BlockHead[],
-  losses: readonly Loss[],
-): Map<number, Set<number>> {
-  const due = new Map<number, Set<number>>();
-  for (const { entry, fields } of losses) {
-    const { sequence: place } = entry;
-    const head = heads.find((each) => hasPlace(each, place));
-    if (!head) continue;
-    for (const field of fields) {
-      const value = entry[field];
-      if (value === undefined || value.length === 0) continue;
-      const id = bucketNumber(bucketIn(head, field, value));
-      due.set(id, (due.get(id) ?? new Set()).add(place - head.first));
-    }
-  }
-  return due;
 }
 
 interface BucketRow {

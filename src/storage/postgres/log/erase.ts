@@ -5,8 +5,8 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
-import { LOST } from '../../log/numbers.ts';
-import { type Erased, entryIn, erasedFrom, type Segment } from '../../log/segment.ts';
+import { dueIn, type ErasureBelow, policyName, rewritesOf } from '../../log/retention.ts';
+import { type Erased, entryIn, hasPlace, type Segment } from '../../log/segment.ts';
 import type { Erasure } from '../../port/store.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { forget, holdIndex } from './blocks.ts';
@@ -39,30 +39,19 @@ async function eraseStated(session: Session, { until, limit }: Erasure): Promise
 }
 
 function segmentOfPlace(segments: readonly Segment[], place: number): Segment {
-  return segments.find(({ first, count }) => place >= first && place < first + count) as Segment;
+  return segments.find((segment) => hasPlace(segment, place)) as Segment;
 }
 
 /** Continues where it stopped, up to the first entry that is too recent. */
-async function eraseBelow(
-  session: Session,
-  policy: Exclude<Erasure, { what: 'stated' }>,
-): Promise<number> {
-  const { until, limit, what } = policy;
-  const name = what === 'personal' ? 'personal' : policy.eventClass;
+async function eraseBelow(session: Session, policy: ErasureBelow): Promise<number> {
+  const name = policyName(policy);
   const [row] = await session.run<{ below: bigint }>(BELOW, [name]);
-  const passed: StoredEntry[] = [];
-  for (const entry of await scanEntries(session, Number(row?.below ?? 0), limit)) {
-    if (entry.timestamp > until) break;
-    passed.push(entry);
-  }
+  const entries = await scanEntries(session, Number(row?.below ?? 0), policy.limit);
+  const { passed, due } = dueIn(entries, policy);
   const last = passed.at(-1);
   if (!last) return 0;
-  const due = passed.filter(({ personal, leaf, retain_until, event_class }) => {
-    if (what === 'personal') return personal !== undefined;
-    return leaf !== undefined && retain_until === undefined && event_class === policy.eventClass;
-  });
   const places = due.map(({ sequence }) => sequence);
-  await eraseEntries(session, await wholeSegments(session, places), due, what);
+  await eraseEntries(session, await wholeSegments(session, places), due, policy.what);
   await session.run(ADVANCE, [name, last.sequence + 1]);
   return passed.length;
 }
@@ -74,18 +63,10 @@ async function eraseEntries(
   due: readonly StoredEntry[],
   what: Erased,
 ): Promise<void> {
-  const places = due.map(({ sequence }) => sequence);
-  for (const segment of segments) {
-    const own = places.filter((place) => {
-      return place >= segment.first && place < segment.first + segment.count;
-    });
-    const less = erasedFrom(segment, new Map(own.map((place) => [place, what])));
-    if (less) await session.run(REWRITE, [less.first, less.leaves, less.personal]);
+  for (const { after } of rewritesOf(segments, due, what)) {
+    await session.run(REWRITE, [after.first, after.leaves, after.personal]);
   }
-  await forget(
-    session,
-    due.map((entry) => ({ entry, fields: LOST[what] })),
-  );
+  await forget(session, due, what);
   await eraseIntents(session, due, what === 'contents');
 }
 

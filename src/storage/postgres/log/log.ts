@@ -12,7 +12,7 @@ import type { Hash, NodeId } from '../../../domain/log/merkle.ts';
 import { BLOCK_ENTRIES } from '../../log/blocks.ts';
 import { tileNumber } from '../../log/numbers.ts';
 import { searchEntries } from '../../log/query.ts';
-import { entriesOf } from '../../log/segment.ts';
+import { createScan } from '../../log/segment.ts';
 import {
   foldComplete,
   type Hashes,
@@ -107,17 +107,11 @@ export async function scanEntries(
   from: number,
   limit: number,
 ): Promise<StoredEntry[]> {
-  const entries: StoredEntry[] = [];
+  const scan = createScan(from, limit);
   for await (const segment of segmentsFrom(session, from, undefined, limit * ENTRY_BYTES)) {
-    try {
-      entries.push(...entriesOf(segment).filter(({ sequence }) => sequence >= from));
-    } catch (error) {
-      if (entries.length === 0) throw error;
-      break;
-    }
-    if (entries.length >= limit) break;
+    if (!scan.take(segment)) break;
   }
-  return entries.slice(0, limit);
+  return scan.entries();
 }
 
 /** Leaves are in the segments, nodes of higher levels in tiles, or computed from both. Neither ever changes. */

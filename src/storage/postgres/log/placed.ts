@@ -9,7 +9,7 @@
 import type { StoredEntry } from '../../../domain/log/entry.ts';
 import { firstPlaceOf, leafIndexOf } from '../../../domain/log/origin.ts';
 import { tileNumber } from '../../log/numbers.ts';
-import { type Storable, segmentsOf } from '../../log/segment.ts';
+import { refuseUnfit, type Storable, segmentsOf } from '../../log/segment.ts';
 import { growTiles } from '../../log/tiles.ts';
 import type { TreeHead } from '../../port/store.ts';
 import type { Session, Statement } from '../connection.ts';
@@ -23,8 +23,6 @@ const TOGETHER = 256;
  * has cost little, and fewer rows save work.
  */
 export const PLACED_BYTES_MAX = 32_768;
-
-const LINE_END = 0x0a;
 
 export interface HeadRow {
   /** The place of the next entry. */
@@ -61,16 +59,6 @@ export async function insertPlaced(
     at += own.length;
   }
   return tree;
-}
-
-/** The places follow each other. A line break would move every later entry of its segment. */
-function refuseUnfit(entries: readonly StoredEntry[], from: number): void {
-  for (const [index, { sequence, leaf, personal }] of entries.entries()) {
-    const place = from + index;
-    if (sequence !== place) throw new Error(`Cannot write the log: entry ${place} is missing`);
-    if (!leaf?.includes(LINE_END) && !personal?.includes(LINE_END)) continue;
-    throw new Error(`Cannot write the log: the bytes of entry ${place} are not those of an entry`);
-  }
 }
 
 /** Writes entries at the next places, in order. Returns the tree with them. Only inside a transaction. */

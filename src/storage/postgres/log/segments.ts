@@ -4,7 +4,7 @@
  * @module
  */
 
-import { DamagedSegment, type Segment } from '../../log/segment.ts';
+import { DamagedSegment, hasPlace, type Segment } from '../../log/segment.ts';
 import type { Session, Statement } from '../connection.ts';
 
 /** In bytes of leaves and personal fields: what one answer of the server has, and one segment more. */
@@ -49,7 +49,7 @@ export async function wholeSegments(
 ): Promise<Segment[]> {
   const segments = (await session.run<SegmentRow>(WHOLE, [places])).map(segmentOf);
   for (const place of places) {
-    if (!segments.some(({ first, count }) => place >= first && place < first + count)) {
+    if (!segments.some((segment) => hasPlace(segment, place))) {
       throw missing(place);
     }
   }

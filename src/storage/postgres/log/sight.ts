@@ -19,20 +19,14 @@ import type { EntryName } from '../../log/query.ts';
 import {
   type Answer,
   findInLog,
+  indexedTo,
   type Read,
   type Search,
   type Tail,
   tailFrom,
 } from '../../log/query.ts';
 import type { Session, Statement } from '../connection.ts';
-import {
-  type BlockRow,
-  blockHeadOf,
-  indexedTo,
-  readBuckets,
-  readColumns,
-  readHeads,
-} from './blocks.ts';
+import { type BlockRow, blockHeadOf, readBuckets, readColumns, readHeads } from './blocks.ts';
 import { type HeadRow, headOf } from './placed.ts';
 import { entrySegments, readPlaces } from './segments.ts';
 

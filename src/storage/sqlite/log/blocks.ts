@@ -18,9 +18,7 @@ import {
   countsOf,
   createColumns,
   FIELDS,
-  type Field,
   headFrom,
-  type Indexed,
   isWhole,
   MERGED_BLOCKS,
   mergedPostings,
@@ -29,8 +27,9 @@ import {
   withoutOffsets,
 } from '../../log/blocks.ts';
 import { bucketNumber, bucketRange } from '../../log/numbers.ts';
-import { type BucketId, bucketIn } from '../../log/query.ts';
-import { indexedIn } from '../../log/segment.ts';
+import type { BucketId } from '../../log/query.ts';
+import { lostOffsets } from '../../log/retention.ts';
+import { type Erased, hasPlace, indexedIn } from '../../log/segment.ts';
 import type { Connection } from '../connection.ts';
 import { readPlaces, segmentsFrom } from './segments.ts';
 import { readHead } from './tree.ts';
@@ -60,7 +59,7 @@ export function readHeads(
       limit - heads.length,
     );
     for (const row of rows) {
-      const head = headOf(row);
+      const head = blockHeadOf(row);
       if (head) heads.push(head);
       else damaged?.add(Number(row.first));
     }
@@ -71,7 +70,7 @@ export function readHeads(
   return heads;
 }
 
-function headOf({ first, count, newest, latest, buckets }: HeadRow): BlockHead | undefined {
+function blockHeadOf({ first, count, newest, latest, buckets }: HeadRow): BlockHead | undefined {
   const facts = {
     first: Number(first),
     count: Number(count),
@@ -86,7 +85,7 @@ export function* eachBlock(connection: Connection): Generator<BlockHead, undefin
   for (let from = 0; ; ) {
     const rows = connection.all<HeadRow>(`${HEADS} WHERE first >= ? ORDER BY first LIMIT 64`, from);
     for (const row of rows) {
-      const head = headOf(row);
+      const head = blockHeadOf(row);
       if (head) yield head;
     }
     const last = rows.at(-1);
@@ -152,7 +151,7 @@ function insertHead(connection: Connection, head: Omit<BlockHead, 'latest'>): vo
 /** The first block from this place on. Undefined when its head is damaged. */
 function headFromPlace(connection: Connection, place: number): BlockHead | undefined {
   const row = connection.get<HeadRow>(`${HEADS} WHERE first >= ? ORDER BY first LIMIT 1`, place);
-  return row && headOf(row);
+  return row && blockHeadOf(row);
 }
 
 function writeBlock(connection: Connection, head: BlockHead): void {
@@ -222,51 +221,20 @@ function readPostings(
   return postingsOf(readBuckets(connection, ids, new Set()));
 }
 
-/** An entry that loses fields to retention, as it was before. */
-export interface Loss {
-  readonly entry: StoredEntry;
-  readonly fields: readonly Field[];
-}
-
-/** Takes the erased fields of entries, given in order of their places, out of the blocks. Only inside a transaction. */
-export function forget(connection: Connection, losses: readonly Loss[]): void {
-  for (const [id, offsets] of offsetsByBucket(connection, losses)) {
+/** Takes the erased fields of entries, given as they were before, out of the blocks. Only inside a transaction. */
+export function forget(connection: Connection, due: readonly StoredEntry[], what: Erased): void {
+  let head: BlockHead | undefined;
+  const headOf = (place: number) => {
+    if (!head || !hasPlace(head, place)) [head] = readHeads(connection, place + 1, 1);
+    return head && hasPlace(head, place) ? head : undefined;
+  };
+  for (const [id, offsets] of lostOffsets(due, what, headOf)) {
     const row = connection.get<{ data: Uint8Array }>('SELECT data FROM buckets WHERE id = ?', id);
     // A damaged bucket is made again from the entries, which have lost the fields.
     if (!row || !isWhole(row.data)) continue;
     const left = withoutOffsets(postingsOf([row.data]), offsets);
     connection.run('UPDATE buckets SET data = ? WHERE id = ?', bucketBytes(left), id);
   }
-}
-
-function offsetsByBucket(
-  connection: Connection,
-  losses: readonly Loss[],
-): Map<number, Set<number>> {
-  const due = new Map<number, Set<number>>();
-  let head: BlockHead | undefined;
-  for (const { entry, fields } of losses) {
-    const place = entry.sequence;
-    if (!head || !hasPlace(head, place)) [head] = readHeads(connection, place + 1, 1);
-    if (!head || !hasPlace(head, place)) continue;
-    for (const id of bucketsWith(head, entry, fields)) {
-      due.set(id, (due.get(id) ?? new Set()).add(place - head.first));
-    }
-  }
-  return due;
-}
-
-function hasPlace({ first, count }: BlockHead, place: number): boolean {
-  return place >= first && place < first + count;
-}
-
-function bucketsWith(head: BlockHead, entry: Indexed, fields: readonly Field[]): number[] {
-  return fields.flatMap((field) => {
-    const value = entry[field];
-    return value === undefined || value.length === 0
-      ? []
-      : [bucketNumber(bucketIn(head, field, value))];
-  });
 }
 
 /**

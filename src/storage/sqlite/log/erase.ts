@@ -5,8 +5,8 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
-import { LOST } from '../../log/numbers.ts';
-import { type Erased, entryIn, erasedFrom, padded, type Segment } from '../../log/segment.ts';
+import { dueIn, type ErasureBelow, policyName, rewritesOf } from '../../log/retention.ts';
+import { type Erased, entryIn, padded, type Segment } from '../../log/segment.ts';
 import type { Erasure } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
 import { forget } from './blocks.ts';
@@ -53,42 +53,25 @@ function eraseEntries(connection: Connection, due: readonly StoredEntry[], what:
   const places = due.map(({ sequence }) => sequence);
   const segments = new Set(readSegments(connection, places));
   const page = connection.get<{ page_size: bigint }>('PRAGMA page_size');
-  for (const segment of segments) {
-    const own = places.filter((place) => {
-      return place >= segment.first && place < segment.first + segment.count;
-    });
-    const less = erasedFrom(segment, new Map(own.map((place) => [place, what])));
-    if (!less) continue;
-    const padding = paddingOf(segment, less, Number(page?.page_size));
-    const { leaves, personal } = padded(less, own[0] as number, padding);
-    connection.run(REWRITE, leaves, personal, less.first);
+  for (const { before, after, place } of rewritesOf(segments, due, what)) {
+    const padding = paddingOf(before, after, Number(page?.page_size));
+    const { leaves, personal } = padded(after, place, padding);
+    connection.run(REWRITE, leaves, personal, after.first);
   }
-  forget(
-    connection,
-    due.map((entry) => ({ entry, fields: LOST[what] })),
-  );
+  forget(connection, due, what);
   for (const { entry_id } of due) eraseIntent(connection, entry_id, what === 'contents');
 }
 
 const REWRITE = 'UPDATE segments SET leaves = ?, personal = ? WHERE first = ?';
 
 /** Continues where it stopped, up to the first entry that is too recent. */
-function eraseBelow(connection: Connection, policy: Exclude<Erasure, { what: 'stated' }>): number {
-  const { until, limit, what } = policy;
-  const name = what === 'personal' ? 'personal' : policy.eventClass;
-  const below = placeOf(connection, name);
-  const passed: StoredEntry[] = [];
-  for (const entry of scanEntries(connection, below, limit)) {
-    if (entry.timestamp > until) break;
-    passed.push(entry);
-  }
+function eraseBelow(connection: Connection, policy: ErasureBelow): number {
+  const name = policyName(policy);
+  const entries = scanEntries(connection, placeOf(connection, name), policy.limit);
+  const { passed, due } = dueIn(entries, policy);
   const last = passed.at(-1);
   if (!last) return 0;
-  const due = passed.filter(({ personal, leaf, retain_until, event_class }) => {
-    if (what === 'personal') return personal !== undefined;
-    return leaf !== undefined && retain_until === undefined && event_class === policy.eventClass;
-  });
-  eraseEntries(connection, due, what);
+  eraseEntries(connection, due, policy.what);
   const end = last.sequence + 1;
   connection.run('INSERT OR REPLACE INTO erasures (policy, below) VALUES (?, ?)', name, end);
   return passed.length;

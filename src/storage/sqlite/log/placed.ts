@@ -6,6 +6,7 @@
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
 import { firstPlaceOf } from '../../../domain/log/origin.ts';
+import { refuseUnfit } from '../../log/segment.ts';
 import type { TreeHead } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
 import { closeBlock, createSight, keepCommitted } from './sight.ts';
@@ -31,15 +32,10 @@ export function insertPlaced(
     }
     const part = entries.slice(at, at + TOGETHER);
     const own = part.filter(({ sequence }) => firstPlaceOf(sequence) === first);
-    refuseGap(own, tree.first + tree.size);
+    refuseUnfit(own, tree.first + tree.size);
     tree = insertEntries(connection, sight, tree, own);
     keepCommitted(sight, place, own);
     at += own.length;
   }
   return tree;
-}
-
-function refuseGap(entries: readonly StoredEntry[], first: number): void {
-  const gap = entries.findIndex(({ sequence }, index) => sequence !== first + index);
-  if (gap >= 0) throw new Error(`Cannot write the log: entry ${first + gap} is missing`);
 }

@@ -17,7 +17,7 @@ import {
   searchEntries,
   type Tail,
 } from '../../log/query.ts';
-import { entriesOf } from '../../log/segment.ts';
+import { createScan } from '../../log/segment.ts';
 import {
   foldComplete,
   type Hashes,
@@ -67,17 +67,9 @@ export function queryEntries(
 
 /** Ends before a damaged segment; throws `DamagedSegment` where it begins with one. */
 export function scanEntries(connection: Connection, from: number, limit: number): StoredEntry[] {
-  const entries: StoredEntry[] = [];
-  for (const segment of segmentsFrom(connection, from)) {
-    try {
-      entries.push(...entriesOf(segment).filter(({ sequence }) => sequence >= from));
-    } catch (error) {
-      if (entries.length === 0) throw error;
-      break;
-    }
-    if (entries.length >= limit) break;
-  }
-  return entries.slice(0, limit);
+  const scan = createScan(from, limit);
+  for (const segment of segmentsFrom(connection, from)) if (!scan.take(segment)) break;
+  return scan.entries();
 }
 
 export function findLeaf(

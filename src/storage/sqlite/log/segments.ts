@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Segment } from '../../log/segment.ts';
+import { hasPlace, type Segment } from '../../log/segment.ts';
 import type { Connection } from '../connection.ts';
 
 interface SegmentRow {
@@ -56,9 +56,7 @@ function segmentAfter(connection: Connection, first: number): Segment | undefine
 export function readSegments(connection: Connection, places: readonly number[]): Segment[] {
   let last: Segment | undefined;
   return places.map((place) => {
-    if (!last || place < last.first || place >= last.first + last.count) {
-      last = segmentAt(connection, place);
-    }
+    if (!last || !hasPlace(last, place)) last = segmentAt(connection, place);
     if (!last || place < last.first) throw new Error(`Cannot read entry ${place}: it is missing`);
     return last;
   });

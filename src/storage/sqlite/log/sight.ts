@@ -16,7 +16,7 @@ import {
   createColumns,
   type Indexed,
 } from '../../log/blocks.ts';
-import { type Tail, tailFrom } from '../../log/query.ts';
+import { indexedTo, type Tail, tailFrom } from '../../log/query.ts';
 import type { TreeHead } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
 import { insertBlock, readColumns, readHeads } from './blocks.ts';
@@ -44,8 +44,9 @@ export function createSight(): LogSight {
 
 /** The entries above the last block of the log with this head. */
 export function tailOf(connection: Connection, sight: LogSight, head: TreeHead): Tail {
-  const first = indexedTo(connection, head);
+  const [last] = readHeads(connection, Number.POSITIVE_INFINITY, 1);
   const end = head.first + head.size;
+  const first = tailFrom(indexedTo(head, last), end);
   const passed = first - sight.first;
   if (passed < 0 || first > endOf(sight) || endOf(sight) > end) sight.columns = createColumns();
   else if (passed > 0) dropFirst(sight.columns, passed);
@@ -63,12 +64,6 @@ function endOf({ first, columns }: LogSight): number {
 
 function dropFirst({ times, keys }: Columns, count: number): void {
   for (const column of [times, ...keys]) column.splice(0, count);
-}
-
-/** The place above the last block of the current log, or a later one where blocks are missing. */
-function indexedTo(connection: Connection, { first, size }: TreeHead): number {
-  const [last] = readHeads(connection, Number.POSITIVE_INFINITY, 1);
-  return tailFrom(last && last.first >= first ? last.first + last.count : first, first + size);
 }
 
 /** Keeps entries whose transaction was committed, if they follow those that are kept. */
