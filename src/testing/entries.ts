@@ -136,3 +136,17 @@ export function unfreezeEntry({
   const detail = { verb: 'unfreeze', what, ...(target && { target }) };
   return entry({ entry_type: 'operator', detail });
 }
+
+/** One of many entries that queries can tell apart: few values of some fields, and some entries without them. */
+export function variedEntry(n: number, time: Date): EntryRecord {
+  return entry({
+    invocation_id: `inv-${n.toString(16).padStart(12, '0')}`,
+    root_principal: `human:${n % 9}`,
+    entry_type: n % 4 === 0 ? 'operator' : 'invocation',
+    ...(n % 3 !== 0 && { capability: `c${n % 5}` }),
+    ...(n % 7 === 0 && { task_id: `t${n % 21}` }),
+    ...(n % 50 === 0 && { client_reference_id: `ref ${n % 200}` }),
+    ...(n % 11 === 0 && { parent_invocation_id: `inv-${'0'.repeat(11)}${n % 3}` }),
+    timestamp: time.toISOString(),
+  });
+}

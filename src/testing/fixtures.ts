@@ -36,7 +36,7 @@ import {
   requestEntry,
 } from './entries.ts';
 
-export { at, entry, newId, unstorableEntry } from './entries.ts';
+export { at, entry, newId, unstorableEntry, variedEntry } from './entries.ts';
 
 export const SECOND = 1_000;
 export const HOUR = 3_600 * SECOND;

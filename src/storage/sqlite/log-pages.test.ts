@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
 import type { StoredEntry } from '../../domain/log/entry.ts';
-import { at, entry } from '../../testing/fixtures.ts';
+import { at, entry, variedEntry } from '../../testing/fixtures.ts';
 import { BLOCK_ENTRIES, MERGED_BLOCKS } from '../log/blocks.ts';
 import type { EntryQuery, Store } from '../port/store.ts';
 import { openConnection } from './connection.ts';
@@ -15,17 +15,8 @@ type Query = Omit<EntryQuery, 'limit'>;
 
 /** Different entries. The log repeats them, because it takes long to make many. */
 const KINDS = Array.from({ length: 2_048 }, (_, n) =>
-  entry({
-    invocation_id: `inv-${n.toString(16).padStart(12, '0')}`,
-    root_principal: `human:${n % 9}`,
-    entry_type: n % 4 === 0 ? 'operator' : 'invocation',
-    ...(n % 3 !== 0 && { capability: `c${n % 5}` }),
-    ...(n % 7 === 0 && { task_id: `t${n % 21}` }),
-    ...(n % 50 === 0 && { client_reference_id: `ref ${n % 200}` }),
-    ...(n % 11 === 0 && { parent_invocation_id: `inv-${'0'.repeat(11)}${n % 3}` }),
-    // Times rise and fall, also within a block.
-    timestamp: at(n % 100 === 7 ? 5_000 - n : n).toISOString(),
-  }),
+  // Times rise and fall, also within a block.
+  variedEntry(n, at(n % 100 === 7 ? 5_000 - n : n)),
 );
 
 /** Most filters are absent, so that many queries have several pages. */

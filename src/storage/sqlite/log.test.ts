@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { beforeEach, test, vi } from 'vitest';
 import { closedAtEnd } from '../../../test/ends.ts';
 import { appendLeaves, peaksOf } from '../../domain/log/merkle.ts';
-import { at, entry, insert, rootToken, unstorableEntry } from '../../testing/fixtures.ts';
+import {
+  at,
+  entry,
+  insert,
+  rootToken,
+  unstorableEntry,
+  variedEntry,
+} from '../../testing/fixtures.ts';
 import { foundIn } from '../../testing/store/observe.ts';
 import { BLOCK_ENTRIES } from '../log/blocks.ts';
 import type { EntryQuery, Store } from '../port/store.ts';
@@ -86,18 +93,7 @@ test('queryEntries() finds by time whatever the order in which entries came', as
 });
 
 /** Entries of a few principals and capabilities, over several blocks. */
-const MANY = Array.from({ length: 3 * BLOCK_ENTRIES + 100 }, (_, n) =>
-  entry({
-    invocation_id: `inv-${n.toString(16).padStart(12, '0')}`,
-    root_principal: `human:${n % 9}`,
-    entry_type: n % 4 === 0 ? 'operator' : 'invocation',
-    ...(n % 3 !== 0 && { capability: `c${n % 5}` }),
-    ...(n % 7 === 0 && { task_id: `t${n % 21}` }),
-    ...(n % 50 === 0 && { client_reference_id: `ref ${n % 200}` }),
-    ...(n % 11 === 0 && { parent_invocation_id: `inv-${'0'.repeat(11)}${n % 3}` }),
-    timestamp: at(n).toISOString(),
-  }),
-);
+const MANY = Array.from({ length: 3 * BLOCK_ENTRIES + 100 }, (_, n) => variedEntry(n, at(n)));
 
 const QUERIES: readonly Omit<EntryQuery, 'limit'>[] = [
   {},
