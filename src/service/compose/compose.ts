@@ -18,6 +18,7 @@ import {
 import { composedFailure } from '../../domain/composition/composition-failure.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
+import { run } from '../../domain/values/eventual.ts';
 import type { CompositionStep } from '../../protocol/composition.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
@@ -67,7 +68,8 @@ export async function composedDone(
   const steps = composition.audit_policy.record_child_invocations ? undefined : listed(whole);
   if ('result' in reached) {
     const notes = { reported: reportedBy(whole), bindings: [] };
-    return { ...(await completed(parts, call.capability.name, reached.result, notes)), steps };
+    const done = await run(completed(parts, call.capability.name, reached.result, notes));
+    return { ...done, steps };
   }
   if (composition.failure_policy === 'compensate') await compensate(parts, whole);
   const { failure: found, outcome } = composedFailure(call.capability, whole.trail, {

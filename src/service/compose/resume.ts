@@ -11,6 +11,7 @@
 
 import { composedOutput } from '../../domain/composition/composition.ts';
 import { failure } from '../../domain/failure.ts';
+import { run } from '../../domain/values/eventual.ts';
 import { newUuid } from '../../platform.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
@@ -246,7 +247,8 @@ async function settled(
     actual: adopted.intent.charge && ending.cost?.amount,
     bindings: [],
     rollback:
-      capability && (await rollbackOf(parts, caller, capability, { outcome, parameters, output })),
+      capability &&
+      (await run(rollbackOf(parts, caller, capability, { outcome, parameters, output }))),
     answer: bytesOf(answerOf(parts, call, ending, entry)),
     entry,
     now: parts.store.now(),

@@ -14,6 +14,7 @@ import { checkDraw, stepParameters } from '../../domain/composition/composition.
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { handlesOf } from '../../domain/invocation/bindings.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
+import { run } from '../../domain/values/eventual.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { CompositionStep } from '../../protocol/composition.ts';
 import type { Failure } from '../../protocol/failure.ts';
@@ -68,11 +69,12 @@ export async function runStep(
   await claimStep(parts, whole, claimed);
   const { caller } = whole.call;
   const call = { ids, caller };
-  const done = await runHandler(parts, call, workOf(parts, whole, capability, ready), { deadline });
+  const work = workOf(parts, whole, capability, ready);
+  const done = await run(runHandler(parts, call, work, { deadline }));
   // A step that reports more than was left is charged what was left.
   const settled = costAndOverrun(parts, call, done, { capability, checked: ready.charge });
   const step = endedStep(claimed, done, settled.cost);
-  const rollback = await rollbackOf(parts, caller, capability, step);
+  const rollback = await run(rollbackOf(parts, caller, capability, step));
   await recordStep(
     parts,
     whole,
@@ -112,7 +114,7 @@ async function prepare(
   );
   if (frozen) throw new Refusal(frozenFailure(frozen));
   const isBudgeted = caller.token.budget !== undefined;
-  const prepared = await prepareCall(parts, {
+  const preparing: Preparing = {
     ...(await boundBy(parts, whole, capability, sent)),
     capability,
     sent,
@@ -121,7 +123,8 @@ async function prepare(
       refuse(draw.failure);
       return draw.price;
     },
-  });
+  };
+  const prepared = await run(prepareCall(parts, preparing));
   const needed = isApprovalNeeded(parts, { capability, ...prepared });
   if (needed && !grant) throw new ApprovalMissing();
   return prepared;

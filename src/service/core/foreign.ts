@@ -9,6 +9,8 @@
  * @module
  */
 
+import { isPromise } from 'node:util/types';
+import { type Eventual, run, type Steps, wait } from '../../domain/values/eventual.ts';
 import { foreignMember } from '../../domain/wire/foreign.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
@@ -22,14 +24,15 @@ export type Heard = { readonly returned: unknown } | { readonly thrown: unknown 
  */
 const THENABLES_MAX = 8;
 
-/** Calls the code and awaits its promise. Never rejects. */
-export async function ask(code: () => unknown): Promise<Heard> {
+/** Calls the code and waits for its promise. Never throws. */
+export function* ask(code: () => unknown): Steps<Heard> {
   try {
     let answer: unknown = code();
     for (let promised = 0; promised <= THENABLES_MAX; promised++) {
+      if (isPlainPromise(answer)) return { returned: yield answer };
       const then = thenOf(answer);
       if (!then) return { returned: answer };
-      answer = (await outcomeOf(answer, then)).value;
+      answer = (yield* wait(outcomeOf(answer, then))).value;
     }
     return {
       thrown: new Error('Cannot wait: the promise resolves to a chain of promises without an end'),
@@ -40,25 +43,14 @@ export async function ask(code: () => unknown): Promise<Heard> {
 }
 
 /**
- * Like `ask`, with a deadline. Resolves with `LATE` when the time is up, and ignores a later
- * result.
+ * Like `ask`, with a deadline. The answer is `LATE` when the time is up, and a later result is ignored.
  */
 export function askWithin(
   platform: Platform,
   deadlineMs: number,
   code: () => unknown,
-): Promise<Heard | typeof LATE> {
-  return beforeLate(platform, ask(code), deadlineMs);
-}
-
-/** Like `ask`, but without a promise when the code answers at once. */
-export function askEither(code: () => unknown): Heard | Promise<Heard> {
-  try {
-    const returned = code();
-    return thenOf(returned) ? ask(() => returned) : { returned };
-  } catch (error) {
-    return { thrown: error };
-  }
+): Eventual<Heard | typeof LATE> {
+  return beforeLate(platform, run(ask(code)), deadlineMs);
 }
 
 /** Calls code that must return at once. A promise is a defect, and its rejection is ignored. */
@@ -89,6 +81,16 @@ export function report(log: Logger, facts: object, message: string): void {
   } catch {
     // The outcome of a call must not depend on its log line.
   }
+}
+
+/** A promise of the language itself. It never resolves with another one, and is waited for as it is. */
+function isPlainPromise(value: unknown): value is Promise<unknown> {
+  return (
+    isPromise(value) &&
+    Object.getPrototypeOf(value) === Promise.prototype &&
+    !Object.hasOwn(value, 'then') &&
+    !Object.hasOwn(value, 'constructor')
+  );
 }
 
 type Then = (resolve: (value: unknown) => void, reject: (error: unknown) => void) => unknown;

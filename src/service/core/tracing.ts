@@ -7,6 +7,7 @@
  * @module
  */
 
+import { type Eventual, run, type Steps } from '../../domain/values/eventual.ts';
 import type { Store } from '../../storage/port/store.ts';
 
 /** The span of the caller, from its `traceparent` header. */
@@ -41,22 +42,19 @@ export const NO_SPAN: Span = {
 export const NO_TRACER: Tracer = { call: () => NO_SPAN, step: () => NO_SPAN };
 
 /** Runs one step as a span. An error is noted by its name, never by its message. */
-export function traced<Result>(
-  tracer: Tracer,
-  name: string,
-  run: () => Promise<Result>,
-): Promise<Result> {
-  return tracer === NO_TRACER ? run() : spanned(tracer, name, run);
+export function* traced<Result>(tracer: Tracer, name: string, steps: Steps<Result>): Steps<Result> {
+  if (tracer === NO_TRACER) return yield* steps;
+  return (yield spanned(tracer, name, () => run(steps))) as Result;
 }
 
 async function spanned<Result>(
   tracer: Tracer,
   name: string,
-  run: () => Promise<Result>,
+  work: () => Eventual<Result>,
 ): Promise<Result> {
   const span = tracer.step(name);
   try {
-    return await span.within(run);
+    return await span.within(work);
   } catch (error) {
     span.note({ 'error.type': error instanceof Error ? error.name : 'unknown' });
     throw error;
@@ -85,9 +83,7 @@ export function tracedStore(store: Store, tracer: Tracer): Store {
       const value = Reflect.get(target, name);
       if (!STEPS.has(name)) return value;
       return (...args: unknown[]) =>
-        traced<unknown>(tracer, `store.${String(name)}`, async () =>
-          Reflect.apply(value, target, args),
-        );
+        spanned<unknown>(tracer, `store.${String(name)}`, () => Reflect.apply(value, target, args));
     },
   });
 }

@@ -7,16 +7,11 @@
  * @module
  */
 
-import { failure, Refusal } from '../../domain/failure.ts';
-import {
-  type BudgetState,
-  type Charge,
-  contextOf,
-  exceeded,
-} from '../../domain/invocation/budget.ts';
+import { Refusal } from '../../domain/failure.ts';
+import { contextOf } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
+import { run, type Steps, wait } from '../../domain/values/eventual.ts';
 import { utf8 } from '../../domain/wire/hash.ts';
-import type { Failure } from '../../protocol/failure.ts';
 import type { BudgetContext, InvokeAnswer } from '../../protocol/invocation.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type {
@@ -30,21 +25,13 @@ import type { IntentRecord } from '../../storage/port/records.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { requestApproval } from '../approval/request.ts';
 import { frozenFailure } from '../authority/freeze.ts';
-import {
-  answerOf,
-  budgetsOf,
-  bytesOf,
-  type CheckedCall,
-  type Ending,
-  endingEntry,
-  factsOf,
-} from '../core/call.ts';
+import { answerOf, type CheckedCall, type Ending, endingEntry, factsOf } from '../core/call.ts';
 import { type Answer, failureOf } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { newOperationId } from '../core/random.ts';
 import { createStream, type Stream } from '../core/stream.ts';
 import { traced } from '../core/tracing.ts';
-import { grantUseOf, lostGrant } from './approve-call.ts';
+import { grantUseOf } from './approve-call.ts';
 import type { Work } from './context.ts';
 import {
   type Done,
@@ -56,60 +43,54 @@ import {
 import { rollbackOf } from './inputs.ts';
 import { costAndOverrun, lateSettlement, supersededCall } from './late.ts';
 import { signedBody } from './receipt.ts';
-import { fingerprintOf, replayOf } from './replay.ts';
+import { fingerprintOf } from './replay.ts';
 import {
   brokenCall,
   brokenRead,
   leaseUntil,
-  refusedCall,
   renewLeases,
   unrecordedCall,
   unsettledCall,
 } from './settle.ts';
+import { lostAdmission, refusedAdmission } from './unadmitted.ts';
 
 /** Stored answers are kept at least this long. The specification requires 24 hours. */
 const ANSWER_KEPT_MS = 25 * 3_600_000;
 
-export async function admitAndRun(parts: InvokeParts, call: CheckedCall): Promise<Answer> {
+export function* admitAndRun(parts: InvokeParts, call: CheckedCall): Steps<Answer> {
   const frozen = call.caller.loaded.freezes[0];
   if (frozen) throw new Refusal(frozenFailure(frozen));
   if (!needsAdmission(call))
-    return answering(parts, call, (stream) =>
-      answerRead(parts, call, stream).catch((error) => brokenRead(parts, call, error)),
-    );
+    return yield* answering(parts, call, (stream) => answerRead(parts, call, stream));
 
   const admission = admissionOf(parts, call);
   let admitted: Admitted | Refused;
   try {
-    admitted = await parts.store.admit(admission);
+    admitted = yield* wait(parts.store.admit(admission));
   } catch (error) {
     if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);
     throw error;
   }
-  if (!admitted.admitted) return refusedAdmission(parts, call, admitted);
+  if (!admitted.admitted) return yield* wait(refusedAdmission(parts, call, admitted));
   const { budgets } = admitted;
-  return answering(parts, call, (stream) =>
-    run(parts, call, { admission, budgets }, stream).catch((error) =>
-      brokenCall(parts, call, admission.intent, error),
-    ),
+  return yield* answering(parts, call, (stream) =>
+    answerAdmitted(parts, call, { admission, budgets }, stream),
   );
 }
 
 /** One answer, or a stream that ends with it and runs once the transport takes it. */
-async function answering(
+function* answering(
   parts: InvokeParts,
   call: CheckedCall,
-  perform: (stream?: Stream) => Promise<Answer>,
-): Promise<Answer> {
-  if (!call.request.stream) return parts.work.track(perform());
+  perform: (stream?: Stream) => Steps<Answer>,
+): Steps<Answer> {
+  if (!call.request.stream) return yield* parts.work.during(perform());
   return {
     body: {},
     async stream(sink) {
       const stream = createStream(call.ids, sink, parts.store);
       await stream.started();
-      const { body } = await parts.work
-        .track(perform(stream))
-        .catch((error) => unrecordedCall(parts, call, failureOf('invoke', error, parts.log)));
+      const { body } = await lastAnswer(parts, call, perform(stream));
       const last = await signedBody(parts, call, body as InvokeAnswer);
       await stream.last(last);
       return last;
@@ -117,25 +98,16 @@ async function answering(
   };
 }
 
-/** The store may have admitted the call. It does not run, and what it took is given back later. */
-function lostAdmission(parts: InvokeParts, call: CheckedCall, { intent }: Admission): Answer {
-  const detail =
-    'Cannot report whether the call was admitted: the store did not answer; the handler did not run';
-  const found = failure('outcome_unknown', detail);
-  const ending: Ending = { state: 'failed', failure: found };
-  const unsettled = { ...call, budget: 'unsettled' as const };
-  const entry = endingEntry(parts, unsettled, ending);
-  const done: Done = { outcome: 'no_effect', failure: found, bindings: [] };
-  const settlement: Settlement = {
-    operation_id: intent.operation_id,
-    outcome: done.outcome,
-    bindings: done.bindings,
-    answer: bytesOf(answerOf(parts, unsettled, ending, entry)),
-    entry,
-    now: parts.store.now(),
-  };
-  parts.settler.release(settlement, () => void supersededCall(parts, call, done, settlement));
-  return { body: answerOf(parts, unsettled, ending), failure: found };
+async function lastAnswer(
+  parts: InvokeParts,
+  call: CheckedCall,
+  performing: Steps<Answer>,
+): Promise<Answer> {
+  try {
+    return await run(parts.work.during(performing));
+  } catch (error) {
+    return unrecordedCall(parts, call, failureOf('invoke', error, parts.log));
+  }
 }
 
 /** False for a plain read: nothing to reserve, nothing to recover. */
@@ -150,24 +122,46 @@ function needsAdmission({ capability, caller, charge, request }: CheckedCall): b
 }
 
 /** The store inserts the bindings with the entry, before the caller gets them. */
-async function answerRead(parts: InvokeParts, call: CheckedCall, stream?: Stream): Promise<Answer> {
-  const done = await handled(parts, call, stream);
-  const { ending, overrun } = endingOf(parts, call, done, stream);
-  const entry = endingEntry(parts, call, ending);
-  await parts.store.append([entry], done.bindings, overrun);
-  lateSettlement(parts, call, done);
-  return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
+function* answerRead(parts: InvokeParts, call: CheckedCall, stream?: Stream): Steps<Answer> {
+  try {
+    const done = yield* handled(parts, call, stream);
+    const { ending, overrun } = endingOf(parts, call, done, stream);
+    const entry = endingEntry(parts, call, ending);
+    yield* wait(parts.store.append([entry], done.bindings, overrun));
+    lateSettlement(parts, call, done);
+    return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
+  } catch (error) {
+    return yield* wait(brokenRead(parts, call, error));
+  }
 }
 
-async function run(
+interface AdmittedCall {
+  readonly admission: Admission;
+  readonly budgets: Admitted['budgets'];
+}
+
+function* answerAdmitted(
   parts: InvokeParts,
   call: CheckedCall,
-  { admission, budgets }: { admission: Admission; budgets: Admitted['budgets'] },
+  admitted: AdmittedCall,
   stream?: Stream,
-): Promise<Answer> {
+): Steps<Answer> {
+  try {
+    return yield* runAndSettle(parts, call, admitted, stream);
+  } catch (error) {
+    return yield* wait(brokenCall(parts, call, admitted.admission.intent, error));
+  }
+}
+
+function* runAndSettle(
+  parts: InvokeParts,
+  call: CheckedCall,
+  { admission, budgets }: AdmittedCall,
+  stream?: Stream,
+): Steps<Answer> {
   const { operation_id } = admission.intent;
   const leases = renewLeases(parts, call, operation_id);
-  const done = await handled(parts, call, stream, operation_id);
+  const done = yield* handled(parts, call, stream, operation_id);
   // A handler that runs past its deadline keeps its exclusive lease until it ends.
   const letGo = ({ isAbandoned }: Done) => (isAbandoned ? leases.stop() : leases.release());
   if (done.late) void parts.work.track(done.late.then(letGo));
@@ -187,7 +181,7 @@ async function run(
     actual: call.charge && ending.cost?.amount,
     stillRuns: done.late !== undefined,
     bindings: done.bindings,
-    rollback: await rollbackOf(parts, call.caller, call.capability, {
+    rollback: yield* rollbackOf(parts, call.caller, call.capability, {
       outcome: done.outcome,
       parameters: call.parameters,
       output: done.result,
@@ -197,33 +191,34 @@ async function run(
     entry,
     now: parts.store.now(),
   };
-  const outcome = await parts.settler.settle(settlement, (later) => {
+  const settling = parts.settler.settle(settlement, (later) => {
     if (later === 'superseded') void supersededCall(parts, call, done, settlement);
     else lateSettlement(parts, call, done);
   });
-  if (outcome === 'superseded') return supersededCall(parts, call, done, settlement);
+  const outcome = yield* wait(settling);
+  if (outcome === 'superseded') return yield* wait(supersededCall(parts, call, done, settlement));
   if (outcome === 'unknown') return unsettledCall(parts, call);
   lateSettlement(parts, call, done);
   return { body, text, failure: ending.failure };
 }
 
 /** Runs the handler or the steps. Stores a request for approval before the call is closed. */
-async function handled(
+function* handled(
   parts: InvokeParts,
   call: CheckedCall,
   stream?: Stream,
   operationId?: string,
-): Promise<Done> {
+): Steps<Done> {
   const progress = async (event: JsonObject) => stream?.progress(event);
   const perform = call.capability.composition
-    ? ({ deadline }: Running) => parts.compose(parts, call, { operationId, deadline, progress })
+    ? ({ deadline }: Running) =>
+        wait(parts.compose(parts, call, { operationId, deadline, progress }))
     : (running: Running) => runHandler(parts, call, workOf(parts, call, progress), running);
-  const done = await traced(parts.tracer, 'handler', () =>
-    withinDeadline(parts.platform, deadlineOf(parts, call), perform),
-  );
+  const running = withinDeadline(parts.platform, deadlineOf(parts, call), perform);
+  const done = yield* traced(parts.tracer, 'handler', running);
   if (!done.needsApproval) return done;
   try {
-    return { ...done, failure: await requestApproval(parts, call) };
+    return { ...done, failure: yield* wait(requestApproval(parts, call)) };
   } catch (error) {
     return { ...done, failure: failureOf('invoke', error, parts.log) };
   }
@@ -264,72 +259,6 @@ function admissionOf(parts: InvokeParts, call: CheckedCall): Admission {
             keepUntil: new Date(now.getTime() + ANSWER_KEPT_MS),
           },
   };
-}
-
-/** The store refused: another call was faster, or the state changed after the checks. */
-async function refusedAdmission(
-  parts: InvokeParts,
-  call: CheckedCall,
-  refused: Refused,
-): Promise<Answer> {
-  if (refused.reason === 'key') {
-    const replay = await replayOf(parts, call, call.request, refused.record);
-    if (replay) return replay;
-  }
-  const found = await admissionFailure(parts, call, refused);
-  if (refused.reason !== 'budget') throw new Refusal(found);
-  return refusedCall(parts, { ...call, budget: tightContext(call, refused.budget) }, found);
-}
-
-/** The budget as the store found it at admission. It may differ from the checked one. */
-function tightContext(
-  { caller, capability, charge }: CheckedCall,
-  tight: BudgetState,
-): BudgetContext | undefined {
-  if (!capability.cost || !charge) return undefined;
-  const budgets = budgetsOf(caller.loaded).map((state) =>
-    state.token_id === tight.token_id ? tight : state,
-  );
-  return contextOf(capability.cost, charge, budgets);
-}
-
-function admissionFailure(
-  parts: InvokeParts,
-  call: CheckedCall,
-  refused: Refused,
-): Failure | Promise<Failure> {
-  const { caller, charge } = call;
-  switch (refused.reason) {
-    case 'unknown_token':
-    case 'altered':
-    case 'revoked':
-      return failure('invalid_token', 'Cannot use the token: it was revoked');
-    case 'expired':
-      return failure('token_expired', 'Cannot use the token: it has expired');
-    case 'frozen':
-      return frozenFailure(refused.freeze);
-    case 'budget':
-      return exceeded(charge as Charge, refused.budget, caller.token);
-    case 'currency':
-      return failure(
-        'budget_currency_mismatch',
-        `Cannot reserve ${charge?.currency}: a budget above the token is in ${refused.budget.currency}`,
-        { grantable_by: caller.root_principal },
-      );
-    case 'grant':
-      return lostGrant(parts, call, refused.grant);
-    case 'busy':
-      return busyFailure(refused.until);
-    case 'key':
-      return failure('idempotency_in_progress', 'Cannot answer yet: the first call is running');
-  }
-}
-
-export function busyFailure(until: Date): Failure {
-  const detail = 'Cannot run now: another invocation runs under this exclusive token';
-  return failure('concurrent_branch_busy', detail, {
-    estimated_availability: until.toISOString(),
-  });
 }
 
 function workOf(parts: InvokeParts, call: CheckedCall, progress: Work['progress']): Work {

@@ -15,6 +15,7 @@ import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { needsApproval } from '../../domain/invocation/approval.ts';
 import { type Charge, chargeFrom } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
+import { type Steps, wait } from '../../domain/values/eventual.ts';
 import { canonicalJson, digestOf } from '../../domain/wire/canonical.ts';
 import { copyOf } from '../../domain/wire/json.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
@@ -218,11 +219,8 @@ const CANDIDATES_MAX = 8;
 export interface Continuing {
   readonly caller: TokenCaller;
   readonly request: InvokeRequest;
-  /**
-   * The parameters, if they were resolved to look for a grant. May reject; the rejection is always
-   * handled.
-   */
-  readonly resolving?: Promise<JsonObject> | undefined;
+  /** Returns the parameters, or throws, if they were resolved to look for a grant. */
+  readonly known?: (() => JsonObject) | undefined;
 }
 
 /** Whether to look for a grant. Most calls skip it at no cost. */
@@ -232,29 +230,37 @@ export function continues(capability: Capability, request: InvokeRequest): boole
 }
 
 /** The call with the grant that waits for it; unchanged if there is none. */
-export async function continued(
+export function* continued(
   parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   request: InvokeRequest,
-): Promise<Continuing> {
+): Steps<Continuing> {
   const { idempotency: record } = caller.loaded;
   const asked = record && askedUnder(record, request);
   // The key already has an answer or is in use.
   if (record && asked === undefined) return { caller, request };
-  const answered = asked && (await answeredUnder(parts, caller, request, asked));
+  const answered = asked && (yield* wait(answeredUnder(parts, caller, request, asked)));
   if (answered) return { caller, request: amended(request, { approval_grant: answered }) };
 
   // Resolved earlier than in a plain call, because the grant decides the time at which bindings
   // must be fresh. A refusal of the parameters is still reported at its place in the list.
-  const resolving = resolvedParameters(parts, caller, capability, request.parameters);
-  const parameters = await resolving.catch(() => undefined);
-  const grant = parameters && (await waitingGrant(parts, caller, capability, parameters));
-  if (!grant) return { caller, request, resolving };
+  let parameters: JsonObject;
+  try {
+    parameters = yield* resolvedParameters(parts, caller, capability, request.parameters);
+  } catch (error) {
+    const known = () => {
+      throw error;
+    };
+    return { caller, request, known };
+  }
+  const known = () => parameters;
+  const grant = yield* wait(waitingGrant(parts, caller, capability, parameters));
+  if (!grant) return { caller, request, known };
   return {
     caller: amended(caller, { loaded: amended(caller.loaded, { grant }) }),
     request: amended(request, { approval_grant: grant.grant_id }),
-    resolving,
+    known,
   };
 }
 

@@ -10,6 +10,7 @@
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
 import { type Charge, outsideRange } from '../../domain/invocation/budget.ts';
+import { type Steps, wait } from '../../domain/values/eventual.ts';
 import {
   type ForeignReading,
   foreignMember,
@@ -21,9 +22,9 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { SchemaReader } from '../author/schema.ts';
 import type { TokenCaller } from '../core/caller.ts';
-import { askEither, askWithin, type Heard, returnedBy } from '../core/foreign.ts';
+import { ask, askWithin, type Heard, returnedBy } from '../core/foreign.ts';
 import type { ServiceParts } from '../core/parts.ts';
-import { beforeLate, LATE } from '../pace/deadline.ts';
+import { LATE } from '../pace/deadline.ts';
 import { boundViews, foreignCharge } from './context.ts';
 
 /** Issues that one failure lists, and the length of each. */
@@ -37,20 +38,19 @@ export type SchemaReading = { readonly value: JsonObject } | { readonly issues: 
  * The parameters as the schema of the inputs returns them. Refuses parameters that do not match. Waits no longer
  * than the deadline of the capability, or `waitMs` if that is less.
  */
-export async function validatedParameters(
+export function* validatedParameters(
   { definition, platform }: ServiceParts,
   { name, inputs }: Capability,
   parameters: JsonObject,
   waitMs = Number.POSITIVE_INFINITY,
-): Promise<JsonObject> {
+): Steps<JsonObject> {
   const { readInputs, deadlineMs: ownMs = 0 } = definition.code.get(name) ?? {};
   if (!readInputs) return parameters;
   const deadlineMs = Math.min(ownMs, waitMs);
   const what = `what the schema of the inputs of "${name}" returned`;
-  const heard = askEither(() => readInputs(copyOf(parameters)));
-  const first = heard instanceof Promise ? await beforeLate(platform, heard, deadlineMs) : heard;
-  if (first === LATE) throw noAnswer(`Cannot validate the parameters of "${name}"`, deadlineMs);
-  const reading = readingOf(first, what, BODY_LIMITS);
+  const heard = yield* wait(askWithin(platform, deadlineMs, () => readInputs(copyOf(parameters))));
+  if (heard === LATE) throw noAnswer(`Cannot validate the parameters of "${name}"`, deadlineMs);
+  const reading = readingOf(heard, what, BODY_LIMITS);
   if ('issues' in reading) {
     const detail = `Cannot invoke "${name}": ${reading.issues.join('; ')}`;
     throw new Refusal(failure('invalid_parameters', detail));
@@ -63,14 +63,14 @@ export async function validatedParameters(
 }
 
 /** The result of a handler as the schema of the output returns it. */
-export async function validatedResult(
+export function* validatedResult(
   read: SchemaReader,
   returned: unknown,
   limits: JsonLimits,
-): Promise<SchemaReading | { readonly fault: string }> {
+): Steps<SchemaReading | { readonly fault: string }> {
   const given = readForeignObject(returned, limits);
   if ('fault' in given) return given;
-  const heard = await askEither(() => read(given.value));
+  const heard = yield* ask(() => read(given.value));
   try {
     return readingOf(heard, 'what the schema of the output returned', limits);
   } catch (error) {
@@ -114,12 +114,12 @@ function issueText(issue: unknown): string {
 }
 
 /** What the author asks for exactly this call. A price outside the declared range is a defect. */
-export async function quotedPrice(
+export function* quotedPrice(
   parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   { parameters, bound }: { parameters: JsonObject; bound: ReadonlyMap<string, BindingFacts> },
-): Promise<Charge> {
+): Steps<Charge> {
   const { name, cost } = capability;
   const { price, deadlineMs = 0 } = parts.definition.code.get(name) ?? {};
   if (!price || !cost?.financial) throw new Error(`Cannot price "${name}": it has no price`);
@@ -130,8 +130,8 @@ export async function quotedPrice(
     caller_class,
     bindings: boundViews(bound),
   });
-  const heard = await askWithin(parts.platform, deadlineMs, () =>
-    price(copyOf(parameters), context),
+  const heard = yield* wait(
+    askWithin(parts.platform, deadlineMs, () => price(copyOf(parameters), context)),
   );
   if (heard === LATE) throw noAnswer(`Cannot price "${name}"`, deadlineMs);
   const charge = foreignCharge(returnedBy(heard, `the price of "${name}"`));

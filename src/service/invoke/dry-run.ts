@@ -10,6 +10,7 @@
 import { Refusal } from '../../domain/failure.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
 import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
+import { run } from '../../domain/values/eventual.ts';
 import { toHex } from '../../domain/wire/hash.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
@@ -30,11 +31,11 @@ import { presentedToken, type TokenCaller } from '../core/caller.ts';
 import { type Answer, type Ask, failureOf } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { newInvocationId } from '../core/random.ts';
-import { busyFailure } from './admission.ts';
 import type { InvokeParts } from './handler.ts';
 import { check, readInput } from './invoke.ts';
 import { signedAnswer } from './receipt.ts';
 import { refusedCall, unrecordedCall } from './settle.ts';
+import { busyFailure } from './unadmitted.ts';
 
 export async function dryRun(parts: InvokeParts, ask: Ask): Promise<Answer> {
   const rates: RateState[] = [];
@@ -52,7 +53,7 @@ async function answerTo(
     const reading = readInput('test', ask);
     call = beginCall(reading.input, rates, call.ids.invocation_id);
     const presented = presentedToken(parts, ask);
-    const checked = await judgeCall(parts, call, () => check(parts, presented, call, reading));
+    const checked = await judgeCall(parts, call, check(parts, presented, call, reading));
     return { call, answer: await dryRunAnswer(parts, call, checked) };
   } catch (error) {
     const found = failureOf('test', error, parts.log);
@@ -78,10 +79,10 @@ interface Judged {
 async function judgeCall(
   parts: InvokeParts,
   call: Call,
-  checking: () => ReturnType<typeof check>,
+  checking: ReturnType<typeof check>,
 ): Promise<Judged> {
   try {
-    const checked = await checking();
+    const checked = await run(checking);
     if ('replay' in checked) throw new Error('Cannot replay a dry run: it has no key');
     const needsApproval = 'asks' in checked;
     const passed = needsApproval ? checked.asks : checked;

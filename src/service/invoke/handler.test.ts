@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'vitest';
 import { closedAtEnd } from '../../../test/ends.ts';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
+import { run } from '../../domain/values/eventual.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
@@ -35,7 +36,7 @@ interface Given {
   readonly deadlineMs?: number;
 }
 
-function run(handler: Handler, given: Given = {}) {
+function running(handler: Handler, given: Given = {}) {
   const { caller = callerOf(), parameters = {}, bound = new Map(), deadlineMs = 10_000 } = given;
   const log = createLog('debug', { write: (line) => void lines.push(line) });
   // Running a handler uses no other part.
@@ -52,7 +53,10 @@ function run(handler: Handler, given: Given = {}) {
     approval: 'undeclared',
     progress,
   } as const;
-  return withinDeadline(system, deadlineMs, (signal) => runHandler(parts, call, work, signal));
+  const handling = withinDeadline(system, deadlineMs, (signal) =>
+    runHandler(parts, call, work, signal),
+  );
+  return run(handling);
 }
 
 test('runHandler() passes copies, so that a handler cannot change the call', async () => {
@@ -68,7 +72,7 @@ test('runHandler() passes copies, so that a handler cannot change the call', asy
   };
   const before = structuredClone({ token: caller.token, parameters, facts });
 
-  const done = await run(
+  const done = await running(
     (sent, context) => {
       for (const copy of [sent, context.token.purpose, context.bindings.quote?.data ?? {}]) {
         (copy.deep as { list: number[] }).list.push(2);
@@ -84,7 +88,7 @@ test('runHandler() passes copies, so that a handler cannot change the call', asy
 });
 
 test('runHandler() passes a frozen context that can be spread', async () => {
-  const done = await run((_sent, context) => {
+  const done = await running((_sent, context) => {
     const { cost, ...rest } = context;
     cost({ currency: 'USD', amount: 1 });
     rest.log.info({}, 'told through a copy');
@@ -101,7 +105,7 @@ test('runHandler() passes a frozen context that can be spread', async () => {
 test('runHandler() ignores costs and bindings after the handler ended', async () => {
   let later: (() => void) | undefined;
 
-  const done = await run((_parameters, context) => {
+  const done = await running((_parameters, context) => {
     context.issueBinding({ type: 'quote', capability: 'book' });
     context.cost({ currency: 'USD', amount: 1 });
     later = () => {
@@ -117,7 +121,7 @@ test('runHandler() ignores costs and bindings after the handler ended', async ()
 });
 
 test('runHandler() returns the last reported cost', async () => {
-  const done = await run((_parameters, context) => {
+  const done = await running((_parameters, context) => {
     context.cost({ currency: 'USD', amount: 1 });
     context.cost({ currency: 'USD', amount: 0.5 });
     return {};
@@ -127,10 +131,10 @@ test('runHandler() returns the last reported cost', async () => {
 });
 
 test('runHandler() treats a throw and a later rejection alike', async () => {
-  const atOnce = await run(() => {
+  const atOnce = await running(() => {
     throw new NoEffect('nothing');
   });
-  const later = await run(async () => {
+  const later = await running(async () => {
     await Promise.resolve();
     throw new NoEffect('nothing');
   });
@@ -142,7 +146,7 @@ test('runHandler() aborts at the deadline with a reason and resolves `late` at t
   let finish: ((result: JsonObject) => void) | undefined;
   let signal: AbortSignal | undefined;
 
-  const done = await run(
+  const done = await running(
     (_parameters, context) => {
       signal = context.signal;
       context.issueBinding({ type: 'quote', capability: 'book' });
@@ -166,7 +170,7 @@ test('runHandler() aborts at the deadline with a reason and resolves `late` at t
 test('runHandler() does not abort a handler that ends in time', async () => {
   let signal: AbortSignal | undefined;
 
-  await run((_parameters, context) => {
+  await running((_parameters, context) => {
     signal = context.signal;
     return {};
   });
@@ -175,7 +179,7 @@ test('runHandler() does not abort a handler that ends in time', async () => {
 });
 
 test('runHandler() logs the thrown error with the invocation id', async () => {
-  await run((_parameters, context) => {
+  await running((_parameters, context) => {
     context.log.info({ step: 1 }, 'on the way');
     throw new Error('for operators only');
   });

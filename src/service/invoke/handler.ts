@@ -16,6 +16,7 @@ import {
 } from '../../domain/failure.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
+import { run, type Steps, wait } from '../../domain/values/eventual.ts';
 import { foreignMember, foreignText, readForeignObject } from '../../domain/wire/foreign.ts';
 import { copyOf, type JsonLimits, RESULT_LIMITS } from '../../domain/wire/json.ts';
 import { redactedText } from '../../domain/wire/redaction.ts';
@@ -58,24 +59,22 @@ export interface Running {
   readonly notes?: Notes | undefined;
 }
 
-/** Runs a handler to its end, however long it takes. Never rejects. */
-export async function runHandler(
+/** Runs a handler to its end, however long it takes. Never throws. */
+export function* runHandler(
   parts: ServiceParts,
   call: HandledCall,
   work: Work,
   { deadline, notes = { bindings: [] } }: Running,
-): Promise<Done> {
-  // The caller starts its timer now, before the first line of the handler runs.
-  await undefined;
+): Steps<Done> {
   const lent: string[] = [];
-  const heard = await ask(() => {
+  const heard = yield* ask(() => {
     const context = contextOf(parts, call, work, { deadline, notes, lent });
     return work.handler(copyOf(work.parameters), context);
   });
   const finalNotes = copyOfNotes(notes);
   if ('thrown' in heard) return broken(parts, work, withoutLent(lent, heard.thrown), finalNotes);
   if (lent.length > 0 && isLentIn(lent, heard.returned)) return disclosing(parts, work, finalNotes);
-  const done = await completed(parts, work.capability, heard.returned, finalNotes);
+  const done = yield* completed(parts, work.capability, heard.returned, finalNotes);
   return containsLent(lent, done.result) ? disclosing(parts, work, finalNotes) : done;
 }
 
@@ -112,15 +111,19 @@ function unmatched(
  * Runs until the deadline; `late` resolves when the run ends after it. A cost reported before the
  * deadline is returned at once, because the run may never end.
  */
-export async function withinDeadline(
+export function* withinDeadline(
   platform: Platform,
   deadlineMs: number,
-  run: (running: Running) => Promise<Done>,
-): Promise<Done> {
+  work: (running: Running) => Steps<Done>,
+): Steps<Done> {
   const deadline = createDeadline();
   const notes: Notes = { bindings: [] };
-  const ended = run({ deadline, notes });
-  const first = await beforeLate(platform, ended, deadlineMs);
+  const begun = platform.monotonic();
+  const ended = run(work({ deadline, notes }));
+  if (!(ended instanceof Promise)) return ended;
+  // A handler may have blocked this process before it waits.
+  const leftMs = Math.max(0, deadlineMs - (platform.monotonic() - begun));
+  const first = yield* wait(beforeLate(platform, ended, leftMs));
   if (first !== LATE) return first;
 
   deadline.pass(new Error(`Cannot continue: the deadline of ${deadlineMs} ms has passed`));
@@ -140,15 +143,15 @@ function copyOfNotes({ bindings, ...rest }: Notes): Notes {
 }
 
 /** Reads the result, by the schema of the output if there is one. A result that cannot be answered becomes a failure. */
-export async function completed(
+export function* completed(
   parts: ServiceParts,
   capability: string,
   returned: unknown,
   notes: Notes,
-): Promise<Done> {
+): Steps<Done> {
   const schema = parts.definition.code.get(capability)?.readOutput;
   const read = schema
-    ? await validatedResult(schema, returned, RESULT_LIMITS)
+    ? yield* validatedResult(schema, returned, RESULT_LIMITS)
     : readForeignObject(returned, RESULT_LIMITS);
   if ('value' in read) return { outcome: 'completed', result: read.value, ...notes };
   if ('issues' in read) return unmatched(parts, capability, read.issues, notes);

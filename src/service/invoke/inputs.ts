@@ -32,6 +32,7 @@ import {
   unknownParameters,
   valueToResolve,
 } from '../../domain/invocation/inputs.ts';
+import { all, type Eventual, following, type Steps, wait } from '../../domain/values/eventual.ts';
 import { foreignMember, foreignTime, readForeignObject } from '../../domain/wire/foreign.ts';
 import { BODY_LIMITS, copyOf } from '../../domain/wire/json.ts';
 import type { Capability, Input } from '../../protocol/capability.ts';
@@ -56,8 +57,8 @@ export interface Preparing {
   readonly boundAt: Date;
   /** The price that an approval pinned. */
   readonly pinned?: Charge | undefined;
-  /** The parameters, if an earlier rule already resolves them. */
-  readonly resolving?: Promise<JsonObject> | undefined;
+  /** Returns the parameters, or throws, if an earlier rule has resolved them. */
+  readonly known?: (() => JsonObject) | undefined;
   /** Returns the amount to reserve. Refuses a price that the budget does not cover. */
   charge(price: Charge | undefined): Charge | undefined;
   /** Receives the resolved parameters, even if a later rule refuses the call. */
@@ -71,54 +72,55 @@ export interface Prepared {
 }
 
 /** The rules about the inputs of a call, in the order in which a caller gets their failures. */
-export async function prepareCall(parts: ServiceParts, asked: Preparing): Promise<Prepared> {
+export function* prepareCall(parts: ServiceParts, asked: Preparing): Steps<Prepared> {
   const { caller, capability, sent } = asked;
   const { failure: unbound, bound } = checkBindings(capability, sent, {
     root_principal: caller.root_principal,
     at: asked.boundAt,
-    find: await findBindings(parts, caller, capability, sent),
+    find: yield* wait(findBindings(parts, caller, capability, sent)),
   });
   refuse(unbound);
   // A price from parameters needs them first; every other price is checked before the inputs.
   const isQuoted = parts.definition.code.get(capability.name)?.price !== undefined;
   const known = isQuoted ? undefined : asked.charge(boundPrice(bound));
-  const parameters = await (asked.resolving ?? resolvedParameters(parts, caller, capability, sent));
+  const parameters =
+    asked.known?.() ?? (yield* resolvedParameters(parts, caller, capability, sent));
   asked.resolved?.(parameters);
   const charge = isQuoted
     ? asked.charge(
-        asked.pinned ?? (await quotedPrice(parts, caller, capability, { parameters, bound })),
+        asked.pinned ?? (yield* quotedPrice(parts, caller, capability, { parameters, bound })),
       )
     : known;
-  refuse(await closedRollback(parts, caller, capability, parameters));
+  refuse(yield* wait(closedRollback(parts, caller, capability, parameters)));
   return { parameters, bound, charge };
 }
 
 /** The resolved parameters, or a refusal. */
-export async function resolvedParameters(
+export function* resolvedParameters(
   parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   sent: JsonObject,
-): Promise<JsonObject> {
+): Steps<JsonObject> {
   refuse(unknownParameters(capability, sent));
   const configured = policiesFor(parts.config.actor_policies, caller);
   const findings = new Map<string, Finding>();
   const derived = new Map<string, ActorPolicy>();
-  const questions: Promise<void>[] = [];
+  const questions: (() => Eventual<void>)[] = [];
   for (const input of capability.inputs) {
     if (!input.resolution) continue;
     const asking = { parts, caller, capability, input };
     const resolver = resolverFor(asking, sent, findings);
-    if (resolver) questions.push(resolver());
+    if (resolver) questions.push(resolver);
     const policy = configured.has(input.name) ? undefined : policyFor(asking, derived);
-    if (policy) questions.push(policy());
+    if (policy) questions.push(policy);
   }
-  if (questions.length > 0) await Promise.all(questions);
+  yield* all(questions);
   const isFilledLater = capability.input_schema !== undefined;
   const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
   const resolved = resolveInputs(capability, sent, { findings, policies, isFilledLater });
   if ('failure' in resolved) throw new Refusal(resolved.failure);
-  return validatedParameters(parts, capability, resolved.parameters);
+  return yield* validatedParameters(parts, capability, resolved.parameters);
 }
 
 interface Asking {
@@ -129,7 +131,7 @@ interface Asking {
 }
 
 /** `undefined` for most inputs, which ask no author code. */
-type Question = (() => Promise<void>) | undefined;
+type Question = (() => Eventual<void>) | undefined;
 
 /** Asks the resolver of an input, if it has one and a value was sent, and stores its finding. */
 function resolverFor(asking: Asking, sent: JsonObject, findings: Map<string, Finding>): Question {
@@ -140,9 +142,10 @@ function resolverFor(asking: Asking, sent: JsonObject, findings: Map<string, Fin
   // A copy, because the fingerprint of an idempotency key is made from what was sent.
   const code = () => resolver(copyOf(value), askedInput(asking));
   const what = `what the resolver of "${input.name}" returned`;
-  return async () => {
-    findings.set(input.name, findingOf(await answerOf(asking, what, code), what));
-  };
+  return () =>
+    following(answerOf(asking, what, code), (found) => {
+      findings.set(input.name, findingOf(found, what));
+    });
 }
 
 /** Asks the policy of the author. The configuration of the operator has precedence over it. */
@@ -151,27 +154,29 @@ function policyFor(asking: Asking, derived: Map<string, ActorPolicy>): Question 
   const { actorPolicy } = parts.definition;
   if (!actorPolicy || !needsPolicy(input)) return undefined;
   const what = `what the actor policy returned for "${input.name}"`;
-  return async () => {
-    const { value, allowed } = await answerOf(asking, what, () => actorPolicy(askedInput(asking)));
-    if (allowed !== undefined && !Array.isArray(allowed)) {
-      throw new Error(`Cannot use ${what}: "allowed" is not a list`);
-    }
-    derived.set(input.name, { ...(value !== undefined && { value }), allowed });
-  };
+  const code = () => actorPolicy(askedInput(asking));
+  return () =>
+    following(answerOf(asking, what, code), ({ value, allowed }) => {
+      if (allowed !== undefined && !Array.isArray(allowed)) {
+        throw new Error(`Cannot use ${what}: "allowed" is not a list`);
+      }
+      derived.set(input.name, { ...(value !== undefined && { value }), allowed });
+    });
 }
 
 /** The answer of author code, read as an object; empty if it answers nothing. */
-async function answerOf(
+function answerOf(
   { parts, capability, input }: Asking,
   what: string,
   code: () => unknown,
-): Promise<JsonObject> {
+): Eventual<JsonObject> {
   const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
-  const heard = await askWithin(parts.platform, deadlineMs, code);
-  if (heard === LATE) throw noAnswer(`Cannot resolve "${input.name}"`, deadlineMs);
-  const reading = readForeignObject(returnedBy(heard, what) ?? {}, BODY_LIMITS);
-  if ('fault' in reading) throw new Error(`Cannot use ${what}: ${reading.fault}`);
-  return reading.value;
+  return following(askWithin(parts.platform, deadlineMs, code), (heard) => {
+    if (heard === LATE) throw noAnswer(`Cannot resolve "${input.name}"`, deadlineMs);
+    const reading = readForeignObject(returnedBy(heard, what) ?? {}, BODY_LIMITS);
+    if ('fault' in reading) throw new Error(`Cannot use ${what}: ${reading.fault}`);
+    return reading.value;
+  });
 }
 
 function findingOf({ value, candidates, disclosable }: JsonObject, what: string): Finding {
@@ -293,19 +298,19 @@ export interface UndoableCall {
 }
 
 /** The record of a completed call that can be undone for a while. */
-export async function rollbackOf(
+export function* rollbackOf(
   parts: ServiceParts,
   { root_principal }: TokenCaller,
   capability: Capability,
   { outcome, parameters, output }: UndoableCall,
-): Promise<RollbackRecord | undefined> {
+): Steps<RollbackRecord | undefined> {
   const { definition, store } = parts;
   const until = windowEnd(capability, store.now());
   const compensation = capabilityOf(definition, capability.side_effect.compensation ?? '');
   if (outcome !== 'completed' || !output || !until || !compensation) return undefined;
   const sent = compensationParameters(compensation, { parameters, output });
   const names = rollbackNames(capability, compensation);
-  const digest = rollbackDigest(names, await formOf(parts, compensation, sent, names));
+  const digest = rollbackDigest(names, yield* formOf(parts, compensation, sent, names));
   return { capability: compensation.name, root_principal, digest, until };
 }
 
@@ -320,12 +325,12 @@ const FORM_WAIT_MS = 1000;
  * Asks the schema without the other optional inputs first: one of them may not match, and none of them
  * identifies the call.
  */
-async function formOf(
+function* formOf(
   parts: ServiceParts,
   compensation: Capability,
   sent: JsonObject,
   names: readonly string[],
-): Promise<JsonObject> {
+): Steps<JsonObject> {
   const { name, inputs } = compensation;
   const fewest: JsonObject = {};
   for (const input of inputs) {
@@ -336,8 +341,12 @@ async function formOf(
   const validated = (some: JsonObject) =>
     validatedParameters(parts, compensation, some, FORM_WAIT_MS);
   try {
-    if (isWhole) return await validated(sent);
-    return await validated(fewest).catch(() => validated(sent));
+    if (!isWhole) return yield* validated(fewest);
+  } catch {
+    // The schema may ask for one of the others.
+  }
+  try {
+    return yield* validated(sent);
   } catch (error) {
     const what = 'the rollback window holds only for parameters exactly as the call left them';
     parts.log.warn({ err: error, compensation: name }, what);

@@ -16,6 +16,7 @@
  * 7. `late.ts` handles late outcomes and cost overruns.
  * 8. `receipt.ts` adds the signature to the receipt, where the caller asked for it.
  *
+ * `unadmitted.ts` answers a call that the store did not admit.
  * `dry-run.ts` answers `test` with the same checks. `recover.ts` closes calls whose process died.
  *
  * @module
@@ -29,6 +30,7 @@ import { handlesOf } from '../../domain/invocation/bindings.ts';
 import { checkBudget } from '../../domain/invocation/budget.ts';
 import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
 import { amended } from '../../domain/values/amended.ts';
+import { type Eventual, following, run, type Steps, wait } from '../../domain/values/eventual.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
@@ -60,10 +62,14 @@ import { signedAnswer } from './receipt.ts';
 import { keyClaim, replayOf } from './replay.ts';
 import { refusedCall, unrecordedCall } from './settle.ts';
 
-export async function invoke(parts: InvokeParts, ask: Ask): Promise<Answer> {
+export function invoke(parts: InvokeParts, ask: Ask): Eventual<Answer> {
   const watch = watchCall(parts, ask);
-  const answer = await watch.span.within(() => answerTo(parts, ask, watch));
-  const headers = { ...answer.headers, ...rateHeaders(watch.rates) };
+  const answering = watch.span.within(() => run(answerTo(parts, ask, watch)));
+  return following(answering, (answer) => watched(parts, watch, answer));
+}
+
+function watched(parts: InvokeParts, watch: Watch, answer: Answer): Eventual<Answer> {
+  const headers = Object.assign(rateHeaders(watch.rates), answer.headers);
   const { stream } = answer;
   if (!stream) {
     watch.end(answer.body as InvokeAnswer);
@@ -79,23 +85,22 @@ export async function invoke(parts: InvokeParts, ask: Ask): Promise<Answer> {
   return { ...answer, headers, stream: streamed };
 }
 
-async function answerTo(parts: InvokeParts, ask: Ask, { rates, saw }: Watch): Promise<Answer> {
+function* answerTo(parts: InvokeParts, ask: Ask, { rates, saw }: Watch): Steps<Answer> {
   let call = beginCall(undefined, rates, newInvocationId(parts.platform));
   try {
     const reading = readInput('invoke', ask);
     call = saw(beginCall(reading.input, rates, call.ids.invocation_id));
     const presented = presentedToken(parts, ask);
-    const checked = await traced(parts.tracer, 'check', () =>
-      check(parts, presented, call, reading),
-    );
+    const checking = check(parts, presented, call, reading);
+    const checked = yield* traced(parts.tracer, 'check', checking);
     if ('replay' in checked) return checked.replay;
-    if ('asks' in checked) return await askApproval(parts, checked.asks);
-    return await admitAndRun(parts, checked);
+    if ('asks' in checked) return yield* wait(askApproval(parts, checked.asks));
+    return yield* admitAndRun(parts, checked);
   } catch (error) {
     const found = failureOf('invoke', error, parts.log);
     // The entry may already be stored, so a second one is not written.
     if (error instanceof OutcomeUnknown) return unrecordedCall(parts, call, found);
-    return refusedCall(parts, call, found);
+    return yield* wait(refusedCall(parts, call, found));
   }
 }
 
@@ -125,47 +130,51 @@ export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
 /**
  * Every rule that changes nothing in the store, in the order in which a caller gets their failures.
  */
-export async function check(
+export function* check(
   parts: InvokeParts,
   presented: PresentedToken,
   call: Call,
   { ask, request: sent, fault }: Reading,
-): Promise<CheckedCall | { replay: Answer } | { asks: CheckedCall }> {
+): Steps<CheckedCall | { replay: Answer } | { asks: CheckedCall }> {
   refuseWithheld(parts);
-  const known = await loadCaller(parts, presented, call, sent);
+  const known = yield* loadCaller(parts, presented, call, sent);
   const { token, loaded } = known;
   ask.proved?.();
   refuse(parts.rates.outpaced(token.root_principal));
   const root = { policy: 'principal', name: token.root_principal } as const;
-  await parts.rates.take(call, root, parts.config.rate_limit);
+  yield* wait(parts.rates.take(call, root, parts.config.rate_limit));
   if (fault || !sent) throw fault;
   const capability = knownCapability(parts, call, sent);
   const own = { policy: 'capability', name: capability.name } as const;
-  await parts.rates.take(call, own, capability.rate_limit);
+  yield* wait(parts.rates.take(call, own, capability.rate_limit));
   const steps = stepCapabilities(parts.definition.catalog, capability);
   for (const { name, rate_limit } of steps) {
     // The rest of the limit of a step is not reported: a caller follows the limits of the whole.
-    await parts.rates.take({ rates: [] }, { policy: 'capability', name }, rate_limit);
+    yield* wait(parts.rates.take({ rates: [] }, { policy: 'capability', name }, rate_limit));
   }
   const whole = [capability, ...steps] as const;
   refuse(otherResponseMode(capability, sent));
   const { lineage } = loaded;
   refuse(authorityRefusal({ token, whole, lineage, taskId: sent.task_id }));
-  const { caller, request, resolving }: Continuing = continues(capability, sent)
-    ? await continued(parts, known, capability, sent)
+  const {
+    caller,
+    request,
+    known: resolved,
+  }: Continuing = continues(capability, sent)
+    ? yield* continued(parts, known, capability, sent)
     : { caller: known, request: sent };
   if (caller !== known) nameGrant(call, caller);
-  const { key, record } = await keyClaim(parts, caller, request);
-  const replay = await replayOf(parts, amended(call, { caller }), request, record);
+  const { key, record } = yield* wait(keyClaim(parts, caller, request));
+  const replay = yield* wait(replayOf(parts, amended(call, { caller }), request, record));
   if (replay) return { replay };
   refuse(controlRefusal(token, whole));
-  const { parameters, bound, charge } = await prepareCall(parts, {
+  const { parameters, bound, charge } = yield* prepareCall(parts, {
     caller,
     capability,
     sent: request.parameters,
-    boundAt: await bindingsJudgedAt(parts, caller, capability),
-    pinned: await pinnedPrice(parts, caller, capability),
-    resolving,
+    boundAt: yield* wait(bindingsJudgedAt(parts, caller, capability)),
+    pinned: yield* wait(pinnedPrice(parts, caller, capability)),
+    known: resolved,
     charge(price) {
       const budget = checkBudget(token, capability, budgetsOf(loaded), price);
       call.budget = budget.context;
@@ -186,21 +195,21 @@ export async function check(
     charge,
     idempotencyKey: key,
   });
-  const { needed, grant } = await approvalOf(parts, checked);
+  const { needed, grant } = yield* wait(approvalOf(parts, checked));
   if (needed && !grant) return { asks: checked };
   // The approved parameters are the ones that run.
   return grant ? { ...checked, grant, parameters: grant.parameters } : checked;
 }
 
 /** Loads, in one trip, the token and everything that the checks need. */
-async function loadCaller(
+function* loadCaller(
   parts: InvokeParts,
   presented: PresentedToken,
   call: Call,
   request: InvokeRequest | undefined,
-): Promise<TokenCaller> {
+): Steps<TokenCaller> {
   const capability = request && capabilityOf(parts.definition, request.capability);
-  const loaded = await parts.store.load({
+  const loading = parts.store.load({
     tokenId: presented.tokenId,
     capability: capability?.name,
     grantId: request?.approval_grant,
@@ -210,9 +219,10 @@ async function loadCaller(
         ? { capability: capability.name, key: request.idempotency_key }
         : undefined,
   });
+  const loaded = yield* wait(loading);
   const frozen =
     capability?.composition &&
-    (await frozenSteps(parts, capability.composition, loaded.token?.root_principal));
+    (yield* wait(frozenSteps(parts, capability.composition, loaded.token?.root_principal)));
   const all = frozen ? amended(loaded, { freezes: [...loaded.freezes, ...frozen] }) : loaded;
   const judged = tokenCaller(parts, presented, all);
   // An expired or revoked token still has an owner, so its refusal has an entry too.

@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { Eventual } from '../../domain/values/eventual.ts';
 import type { Platform } from '../../platform.ts';
 
 export interface Deadline {
@@ -43,12 +44,13 @@ export function createDeadline(): Deadline & { pass(reason: Error): void } {
 
 export const LATE = Symbol('late');
 
-/** Resolves like `ended`, or with `LATE` when the time is up first. */
+/** The result of `ended`, or `LATE` when the time is up first. What has ended needs no timer. */
 export function beforeLate<Result>(
   { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
-  ended: Promise<Result>,
+  ended: Eventual<Result>,
   deadlineMs: number,
-): Promise<Result | typeof LATE> {
+): Eventual<Result | typeof LATE> {
+  if (!(ended instanceof Promise)) return ended;
   return new Promise((resolve, reject) => {
     const timer = after(deadlineMs, () => resolve(LATE));
     // `finally` would create two more promises for each call.

@@ -7,10 +7,13 @@
  * @module
  */
 
+import type { Steps } from '../../domain/values/eventual.ts';
 import type { Platform, Timer } from '../../platform.ts';
 
 export interface WorkInProgress {
   /** Counts a call until it has ended and its outcome is recorded. */
+  during<Result>(call: Steps<Result>): Steps<Result>;
+  /** The same for work that a promise stands for. */
   track<Result>(work: Promise<Result>): Promise<Result>;
   /** Resolves when nothing runs or the time is up, with the number of calls that still run. */
   finish(graceMs: number): Promise<number>;
@@ -20,12 +23,26 @@ export function createWorkInProgress({
   after,
   cancel,
 }: Pick<Platform, 'after' | 'cancel'>): WorkInProgress {
-  const open = new Set<Promise<unknown>>();
+  let open = 0;
+  let onIdle: (() => void)[] = [];
+  const ended = () => {
+    open -= 1;
+    if (open > 0) return;
+    for (const tell of onIdle) tell();
+    onIdle = [];
+  };
   return {
+    *during(call) {
+      open += 1;
+      try {
+        return yield* call;
+      } finally {
+        ended();
+      }
+    },
     track(work) {
-      open.add(work);
-      const done = () => open.delete(work);
-      work.then(done, done);
+      open += 1;
+      work.then(ended, ended);
       return work;
     },
     async finish(graceMs) {
@@ -34,11 +51,12 @@ export function createWorkInProgress({
         timer = after(graceMs, () => resolve('time'));
       });
       // Work that ends may start more work: a late outcome is recorded after its call.
-      while (open.size > 0) {
-        if ((await Promise.race([Promise.allSettled(open), timeUp])) === 'time') break;
+      while (open > 0) {
+        const idle = new Promise<'idle'>((resolve) => onIdle.push(() => resolve('idle')));
+        if ((await Promise.race([idle, timeUp])) === 'time') break;
       }
       cancel(timer);
-      return open.size;
+      return open;
     },
   };
 }

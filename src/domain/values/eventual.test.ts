@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'vitest';
+import { all, following, run, type Steps, wait } from './eventual.ts';
+
+function* sum(...values: (number | Promise<number>)[]): Steps<number> {
+  let total = 0;
+  for (const value of values) total += yield* wait(value);
+  return total;
+}
+
+test('steps that wait for nothing return at once, and throw at once', () => {
+  function* broken(): Steps<never> {
+    throw new Error('at once');
+  }
+
+  assert.equal(run(sum(1, 2)), 3);
+  assert.throws(() => run(broken()), /at once/);
+});
+
+test('steps wait for each promise in its place', async () => {
+  assert.equal(await run(sum(1, Promise.resolve(2), 3, Promise.resolve(4))), 10);
+});
+
+test('a rejection is thrown where the steps wait, and they may go on', async () => {
+  function* mended(): Steps<string> {
+    try {
+      yield* sum(1, Promise.reject(new Error('lost')));
+    } catch (error) {
+      return `${(error as Error).message} ${yield* wait(Promise.resolve('and found'))}`;
+    }
+    return 'not lost';
+  }
+
+  assert.equal(await run(mended()), 'lost and found');
+});
+
+test('an error of the steps after a wait is the rejection, and runs no step twice', async () => {
+  let runs = 0;
+  function* broken(): Steps<never> {
+    yield* wait(Promise.resolve());
+    runs += 1;
+    throw new Error('later');
+  }
+
+  await assert.rejects(async () => run(broken()), /later/);
+  assert.equal(runs, 1);
+});
+
+test('all() begins every work, also after one that fails at once, and handles each rejection', async () => {
+  const begun: string[] = [];
+  const failing = () => {
+    begun.push('failing');
+    throw new Error('first');
+  };
+  const later = async () => {
+    begun.push('later');
+    throw new Error('second');
+  };
+
+  await assert.rejects(async () => run(all([later, failing, later])), /first|second/);
+  assert.deepEqual(begun, ['later', 'failing', 'later']);
+  assert.deepEqual(run(all([() => 1, () => 2])), [1, 2]);
+});
+
+test('following() continues at once with what is here', async () => {
+  assert.equal(
+    following(1, (value) => value + 1),
+    2,
+  );
+  assert.equal(await following(Promise.resolve(1), (value) => value + 1), 2);
+});

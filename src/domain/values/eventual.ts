@@ -1,0 +1,61 @@
+/**
+ * Values that may be here already: work that waits only where something makes it wait.
+ *
+ * A promise costs a call more than most of its rules. So the work of a call is written as steps: a generator that
+ * yields each promise it needs, and runs on at once past everything that is here.
+ *
+ * @module
+ */
+
+export type Eventual<Value> = Value | Promise<Value>;
+
+/** Yields the promises that it waits for, and returns its result. */
+export type Steps<Result> = Generator<Promise<unknown>, Result, unknown>;
+
+/** The value, after a wait if it is not here yet. */
+export function* wait<Value>(value: Eventual<Value>): Steps<Value> {
+  return value instanceof Promise ? ((yield value) as Value) : value;
+}
+
+/** Runs steps. Returns, or throws, at once where nothing waits. */
+export function run<Result>(steps: Steps<Result>): Eventual<Result> {
+  const first = steps.next();
+  return first.done ? first.value : resumed(steps, first.value);
+}
+
+async function resumed<Result>(steps: Steps<Result>, first: Promise<unknown>): Promise<Result> {
+  let pending = first;
+  for (;;) {
+    let next: IteratorResult<Promise<unknown>, Result>;
+    try {
+      next = steps.next(await pending);
+    } catch (error) {
+      // Steps that threw have ended, and throw the same error again.
+      next = steps.throw(error);
+    }
+    if (next.done) return next.value;
+    pending = next.value;
+  }
+}
+
+/** Begins all works at once. Throws when the first of them fails. */
+export function* all<Value>(works: readonly (() => Eventual<Value>)[]): Steps<Value[]> {
+  const begun = works.map((work) => {
+    try {
+      return work();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  });
+  return begun.some((each) => each instanceof Promise)
+    ? ((yield Promise.all(begun)) as Value[])
+    : (begun as Value[]);
+}
+
+/** What follows a value: at once, or when it is here. */
+export function following<Value, Result>(
+  value: Eventual<Value>,
+  next: (value: Value) => Eventual<Result>,
+): Eventual<Result> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
