@@ -9,12 +9,13 @@
  */
 
 import { failure, Refusal } from '../domain/failure.ts';
+import { type Eventual, resultOf, run, type Steps, wait } from '../domain/values/eventual.ts';
 import { toHex } from '../domain/wire/hash.ts';
 import type { Platform } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import type { Document } from '../service/core/documents.ts';
-import { isDocument, type Method, perform } from '../service/core/operations.ts';
+import { isDocument, type Method, perform, performing } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
 import { answerOf, JSON_TYPE, refusalOf } from './answer.ts';
@@ -39,8 +40,8 @@ import { createRouter, hasLongValue, type Match, type Router, routedPath } from 
 import { askSurface, type Surface, startLater } from './surface.ts';
 
 export interface HttpCore {
-  /** Answers one request. Never rejects. */
-  answer(ask: HttpAsk): Promise<HttpAnswer>;
+  /** Answers one request. Never throws and never rejects. */
+  answer(ask: HttpAsk): Eventual<HttpAnswer>;
   /** Called when clients can reach the service: begins what was postponed until then. */
   started(): void;
   /** Every path that the service has; those with a field up to the field. */
@@ -86,7 +87,7 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
   addFront(core);
   const cancels: (() => void)[] = [];
   return {
-    answer: (ask) => answer(core, ask),
+    answer: (ask) => run(answer(core, ask)),
     started() {
       reference.data();
       cancels.push(...options.surfaces.map((surface) => startLater(runtime, surface)));
@@ -101,7 +102,7 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
 
 const NOTHING = new Uint8Array();
 
-async function answer(core: Core, ask: HttpAsk): Promise<HttpAnswer> {
+function* answer(core: Core, ask: HttpAsk): Steps<HttpAnswer> {
   const { platform, metrics } = core;
   const begun = platform.monotonic();
   const path = routedPath(ask.target);
@@ -118,7 +119,7 @@ async function answer(core: Core, ask: HttpAsk): Promise<HttpAnswer> {
   let made: HttpAnswer;
   try {
     const refused = refusedEarly(core, exchange, found);
-    const given = refused ?? (await routed(exchange, found as Match<Route>));
+    const given = refused ?? (yield* routed(exchange, found as Match<Route>));
     made = 'type' in given ? refusalOf(core.runtime, exchange, given) : given;
   } catch (error) {
     made = refusalOf(core.runtime, exchange, failureOf(core, error));
@@ -245,10 +246,10 @@ function codingOf(ask: HttpAsk): string | undefined {
 const JSON_MEDIA = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 const FORM_MEDIA = /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
-async function routed(exchange: Exchange, { route }: Match<Route>): Promise<HttpAnswer | Failure> {
+function* routed(exchange: Exchange, { route }: Match<Route>): Steps<HttpAnswer | Failure> {
   const { ask, place } = exchange;
   if (ask.method === 'POST') {
-    exchange.body = await ask.body();
+    exchange.body = yield* wait(ask.body());
     // A request without fields may have an empty body of any media type.
     const media = route.takesForm ? FORM_MEDIA : JSON_MEDIA;
     if (exchange.body.length > 0 && !media.test(headerOf(ask, 'content-type') ?? '')) {
@@ -258,7 +259,8 @@ async function routed(exchange: Exchange, { route }: Match<Route>): Promise<Http
     }
   }
   place.begin();
-  return route.answer(exchange);
+  const made = route.answer(exchange);
+  return yield* resultOf(made);
 }
 
 /** Anything but a refusal is a defect of ours. */
@@ -275,11 +277,12 @@ function addOperations(core: Core): void {
     const operation: Operation = operations[name];
     routes.add(operation.method, operation.path, {
       name,
-      async answer(exchange) {
-        const performing = perform(name, method, askOf(operation, exchange, visits), runtime);
+      *answer(exchange) {
+        const ask = askOf(operation, exchange, visits);
+        const performance = run(performing(name, method, ask, runtime));
         turns.begin();
-        const answer = await performing;
-        await turns.end();
+        const answer = yield* wait(performance);
+        yield* wait(turns.end());
         return answerOf(runtime, exchange, answer);
       },
     });

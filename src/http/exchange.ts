@@ -8,6 +8,7 @@
  */
 
 import type { Writable } from 'node:stream';
+import type { Eventual, Steps } from '../domain/values/eventual.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { Place } from './bounds/shed.ts';
 import type { Visit } from './bounds/visits.ts';
@@ -26,7 +27,7 @@ export interface HttpAsk {
   /** The local address of the connection, where there is one. */
   readonly localAddress: string | undefined;
   /** Reads the body, within `BODY_LIMITS`. Rejects with a `Refusal` when it cannot. */
-  body(): Promise<Uint8Array>;
+  body(): Eventual<Uint8Array>;
   /** The fault of the request line and its Host, where the adapter checks them. */
   fault?(): string | undefined;
   /** Asks the app around the service who calls. Author code: only `core/foreign.ts` calls it. */
@@ -75,8 +76,8 @@ export interface Route {
   readonly isForOwnPages?: boolean;
   /** A body is a form of a page, or of OAuth; without this it is JSON. */
   readonly takesForm?: boolean;
-  /** Resolves with the answer, or with the failure to answer with. */
-  answer(exchange: Exchange): Promise<HttpAnswer | Failure> | HttpAnswer | Failure;
+  /** The answer, or the failure to answer with. */
+  answer(exchange: Exchange): Eventual<HttpAnswer | Failure> | Steps<HttpAnswer | Failure>;
 }
 
 /** A path that is neither an operation nor a surface. */

@@ -6,6 +6,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { failure, Refusal } from '../domain/failure.ts';
+import type { Eventual } from '../domain/values/eventual.ts';
 import { BODY_LIMITS } from '../domain/wire/json.ts';
 import type { HttpAnswer, HttpAsk } from './exchange.ts';
 
@@ -79,11 +80,9 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
 const NOTHING = new Uint8Array();
 
 /** Reads a body to its end, and no further than the limit. */
-function streamedBody(request: IncomingMessage): Promise<Uint8Array> {
-  if (!hasBody(request)) return Promise.resolve(NOTHING);
-  if (Number(request.headers['content-length'] ?? 0) > BODY_LIMITS.bytes) {
-    return Promise.reject(tooLarge());
-  }
+function streamedBody(request: IncomingMessage): Eventual<Uint8Array> {
+  if (!hasBody(request)) return NOTHING;
+  if (Number(request.headers['content-length'] ?? 0) > BODY_LIMITS.bytes) throw tooLarge();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -28,6 +28,7 @@ import {
 } from './client-error.ts';
 import { consoleRoutes } from './console/routes.ts';
 import { type CoreOptions, createCore, type HttpCore } from './core.ts';
+import type { HttpAnswer } from './exchange.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { nodeAsk, sendAnswer } from './node.ts';
 import { signInRoutes } from './sign-in/routes.ts';
@@ -73,14 +74,19 @@ export function createHttpServer(
     // A request ends where it began, whatever comes after it.
     const { core, begin, end } = serving;
     begin();
-    core
-      .answer(nodeAsk(request, response))
-      .then((answer) => sendAnswer(answer, request, response, isStopping))
-      .then(end, (error: unknown) => {
-        log.error({ err: error }, 'defect');
-        response.destroy();
-        end();
-      });
+    const broken = (error: unknown) => {
+      log.error({ err: error }, 'defect');
+      response.destroy();
+      end();
+    };
+    const send = (answer: HttpAnswer) => {
+      const writing = sendAnswer(answer, request, response, isStopping);
+      if (writing === undefined) end();
+      else writing.then(end, broken);
+    };
+    const answering = core.answer(nodeAsk(request, response));
+    if (answering instanceof Promise) answering.then(send).catch(broken);
+    else send(answering);
   };
   const server = boundServer(listener, connectionOptions(runtime, metrics, bounds));
   let closed: Promise<void> | undefined;

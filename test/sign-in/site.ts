@@ -37,9 +37,8 @@ export async function openSite(
   const given = { load, visits, metrics, surfaces, hasOpenMetrics: true, added };
   const core = createCore(runtime, given);
   const server = createServer((request, response) => {
-    void core
-      .answer(nodeAsk(request, response))
-      .then((answer) => sendAnswer(answer, request, response, false));
+    const answering = Promise.resolve(core.answer(nodeAsk(request, response)));
+    void answering.then((answer) => sendAnswer(answer, request, response, false));
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   atEnd(async () => {

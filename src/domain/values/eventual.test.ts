@@ -10,7 +10,7 @@ function* sum(...values: (number | Promise<number>)[]): Steps<number> {
 
 test('steps that wait for nothing return at once, and throw at once', () => {
   function* broken(): Steps<never> {
-    throw new Error('at once');
+    throw new Error(`${yield* sum(1)} at once`);
   }
 
   assert.equal(run(sum(1, 2)), 3);

@@ -17,6 +17,15 @@ export function* wait<Value>(value: Eventual<Value>): Steps<Value> {
   return value instanceof Promise ? ((yield value) as Value) : value;
 }
 
+/** The result of work, whether or not it is written as steps. */
+export function* resultOf<Result>(work: Eventual<Result> | Steps<Result>): Steps<Result> {
+  return isSteps(work) ? yield* work : yield* wait(work);
+}
+
+function isSteps<Result>(work: Eventual<Result> | Steps<Result>): work is Steps<Result> {
+  return typeof work === 'object' && work !== null && Symbol.iterator in work && 'next' in work;
+}
+
 /** Runs steps. Returns, or throws, at once where nothing waits. */
 export function run<Result>(steps: Steps<Result>): Eventual<Result> {
   const first = steps.next();

@@ -9,6 +9,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { failure, Refusal } from '../../domain/failure.ts';
+import type { Eventual } from '../../domain/values/eventual.ts';
 import { BODY_LIMITS } from '../../domain/wire/json.ts';
 import type { Platform } from '../../platform.ts';
 import { beforeLate, LATE } from '../../service/pace/deadline.ts';
@@ -53,7 +54,7 @@ export async function webBody(request: Request): Promise<Uint8Array> {
 }
 
 /** The same bound on time as the server of `serve()` has: the app's server may have none. */
-export async function inTime(platform: Platform, body: Promise<Uint8Array>): Promise<Uint8Array> {
+export async function inTime(platform: Platform, body: Eventual<Uint8Array>): Promise<Uint8Array> {
   const read = await beforeLate(platform, body, REQUEST_TIMEOUT_MS);
   if (read !== LATE) return read;
   const detail = 'Cannot read the request: it took too long to arrive';

@@ -10,6 +10,7 @@
 
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
+import { type Eventual, resultOf, run, type Steps } from '../../domain/values/eventual.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
 import {
@@ -79,7 +80,8 @@ export interface Answer {
   readonly accepted?: boolean | undefined;
 }
 
-export type Method = (ask: Ask) => Promise<Answer | Document> | Answer | Document;
+/** A method that every call passes through is written as steps. */
+export type Method = (ask: Ask) => Eventual<Answer | Document> | Steps<Answer>;
 
 /** The operations of a service. An operation without a method is unknown to callers. */
 export type Methods = Partial<Record<OperationName, Method>>;
@@ -88,20 +90,26 @@ export function isDocument(answer: Answer | Document): answer is Document {
   return 'etag' in answer;
 }
 
-/** Answers one call. Never rejects. */
-export async function perform(
+/** Answers one call. Never throws. */
+export function* performing(
   name: OperationName | ConsoleMethodName,
   method: Method,
   ask: Ask,
   { log, platform }: { readonly log: Logger; readonly platform: Platform },
-): Promise<Answer | Document> {
+): Steps<Answer | Document> {
   try {
-    return await method(ask);
+    const made = method(ask);
+    return yield* resultOf(made);
   } catch (error) {
     const found = failureOf(name, error, log);
     const isInvocation = name === 'invoke' || name === 'test';
     return { body: failureAnswer(platform, found, isInvocation), failure: found };
   }
+}
+
+/** Answers one call. Never rejects. */
+export async function perform(...call: Parameters<typeof performing>): Promise<Answer | Document> {
+  return run(performing(...call));
 }
 
 /** The input of an operation, parsed by the schema of its row. */

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { type Eventual, run, type Steps } from '../../domain/values/eventual.ts';
+import { type Eventual, run, type Steps, wait } from '../../domain/values/eventual.ts';
 import type { Store } from '../../storage/port/store.ts';
 
 /** The span of the caller, from its `traceparent` header. */
@@ -45,6 +45,12 @@ export const NO_TRACER: Tracer = { call: () => NO_SPAN, step: () => NO_SPAN };
 export function* traced<Result>(tracer: Tracer, name: string, steps: Steps<Result>): Steps<Result> {
   if (tracer === NO_TRACER) return yield* steps;
   return (yield spanned(tracer, name, () => run(steps))) as Result;
+}
+
+/** Runs steps inside a span. */
+export function* within<Result>(span: Span, steps: Steps<Result>): Steps<Result> {
+  if (span === NO_SPAN) return yield* steps;
+  return yield* wait(span.within(() => run(steps)));
 }
 
 async function spanned<Result>(

@@ -30,7 +30,7 @@ import { handlesOf } from '../../domain/invocation/bindings.ts';
 import { checkBudget } from '../../domain/invocation/budget.ts';
 import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
 import { amended } from '../../domain/values/amended.ts';
-import { type Eventual, following, run, type Steps, wait } from '../../domain/values/eventual.ts';
+import { type Steps, wait } from '../../domain/values/eventual.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
@@ -45,7 +45,7 @@ import { presentedToken, type TokenCaller, tokenCaller } from '../core/caller.ts
 import { type Answer, type Ask, failureOf, requestOf } from '../core/operations.ts';
 import type { PresentedToken, ServiceParts } from '../core/parts.ts';
 import { newInvocationId } from '../core/random.ts';
-import { type Span, traced } from '../core/tracing.ts';
+import { type Span, traced, within } from '../core/tracing.ts';
 import { refuseWithheld } from '../core/withheld.ts';
 import { admitAndRun } from './admission.ts';
 import {
@@ -62,20 +62,16 @@ import { signedAnswer } from './receipt.ts';
 import { keyClaim, replayOf } from './replay.ts';
 import { refusedCall, unrecordedCall } from './settle.ts';
 
-export function invoke(parts: InvokeParts, ask: Ask): Eventual<Answer> {
+export function* invoke(parts: InvokeParts, ask: Ask): Steps<Answer> {
   const watch = watchCall(parts, ask);
-  const answering = watch.span.within(() => run(answerTo(parts, ask, watch)));
-  return following(answering, (answer) => watched(parts, watch, answer));
-}
-
-function watched(parts: InvokeParts, watch: Watch, answer: Answer): Eventual<Answer> {
+  const answer = yield* within(watch.span, answerTo(parts, ask, watch));
   const headers = Object.assign(rateHeaders(watch.rates), answer.headers);
   const { stream } = answer;
   if (!stream) {
     watch.end(answer.body as InvokeAnswer);
     const whole = amended(answer, { headers });
     const call = watch.call();
-    return call?.wantsSignedReceipt ? signedAnswer(parts, call, whole) : whole;
+    return call?.wantsSignedReceipt ? yield* wait(signedAnswer(parts, call, whole)) : whole;
   }
   const streamed: Answer['stream'] = async (sink) => {
     const last = await watch.span.within(() => stream(sink));
