@@ -12,6 +12,7 @@ import {
   LEAF_BYTES_MAX,
   LEAF_VERSION,
   PERSONAL_FIELDS,
+  personalDigest,
   SALT_BYTES,
 } from './entry.ts';
 import { hashLeaf } from './merkle.ts';
@@ -128,6 +129,51 @@ test('entryOf() writes canonical bytes for any order of the fields', () => {
 
   assert.equal(text, canonicalJson(JSON.parse(text)));
   assert.equal(textOf(entryOf(reversed, SALT)), text);
+});
+
+test('entryOf() writes for any entry what the canonical writer makes of its fields', () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 40 });
+  const optional = fc.option(text, { nil: undefined });
+  const names = Object.keys(FULL).filter((name) => !(name in REQUIRED)) as (keyof EntryFields)[];
+  const entries = fc
+    .record({
+      ...Object.fromEntries(names.map((name) => [name, optional])),
+      actor_key: text,
+      root_principal: text,
+      retention: fc.constantFrom('P7D', 'PT1H', undefined),
+      stream_summary: fc.option(fc.record({ events: fc.nat(), note: text }), { nil: undefined }),
+      cost_actual: fc.option(fc.record({ currency: text, amount: fc.double({ noNaN: true }) }), {
+        nil: undefined,
+      }),
+      detail: fc.option(fc.dictionary(text, fc.jsonValue(), { maxKeys: 5 }), { nil: undefined }),
+      success: fc.boolean(),
+    })
+    .map((fields) => ({ ...REQUIRED, ...fields }) as unknown as EntryFields)
+    .filter(({ cost_actual }) => Number.isFinite(cost_actual?.amount ?? 0));
+  const salts = fc.uint8Array({ minLength: SALT_BYTES, maxLength: SALT_BYTES });
+
+  fc.assert(
+    fc.property(entries, salts, (fields, salt) => {
+      const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+      const isPersonal = ([name]: [string, unknown]) =>
+        (PERSONAL_FIELDS as readonly string[]).includes(name);
+      const personal = canonicalJson({
+        ...Object.fromEntries(given.filter(isPersonal)),
+        salt: toHex(salt.subarray(SALT_BYTES / 2)),
+      });
+      const leaf = canonicalJson({
+        ...Object.fromEntries(given.filter((each) => !isPersonal(each))),
+        personal: personalDigest(personal),
+        salt: toHex(salt.subarray(0, SALT_BYTES / 2)),
+        v: LEAF_VERSION,
+      });
+
+      const made = entryOf(fields, salt);
+
+      assert.equal(textOf(made), leaf);
+      assert.equal(new TextDecoder().decode(made.personal), personal);
+    }),
+  );
 });
 
 test('entryOf() writes the bytes of version 1, so that old proofs still verify', () => {

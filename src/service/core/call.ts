@@ -14,7 +14,6 @@ import {
 import { eventClassOf, observedDetail } from '../../domain/invocation/observability.ts';
 import type { RateState } from '../../domain/invocation/rate.ts';
 import type { EntryRecord } from '../../domain/log/entry.ts';
-import { amended } from '../../domain/values/amended.ts';
 import { fromMinor } from '../../domain/values/money.ts';
 import { toHex, utf8 } from '../../domain/wire/hash.ts';
 import { prefersSignedReceipt } from '../../domain/wire/prefer.ts';
@@ -32,7 +31,7 @@ import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import type { GrantRecord, IntentRecord } from '../../storage/port/records.ts';
 import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
-import { entryBy } from './entries.ts';
+import { type EntryContent, entryBy } from './entries.ts';
 import type { ServiceParts } from './parts.ts';
 
 /** Each check adds fields. A field that is not known yet is absent. */
@@ -116,7 +115,12 @@ export function endingEntry(
   ending: Ending,
 ): EntryRecord {
   const { ids, caller, capability, request } = call;
-  const content = amended(ids, {
+  const content: EntryContent = {
+    invocation_id: ids.invocation_id,
+    client_reference_id: ids.client_reference_id,
+    task_id: ids.task_id,
+    parent_invocation_id: ids.parent_invocation_id,
+    upstream_service: ids.upstream_service,
     entry_type: ending.entryType ?? 'invocation',
     capability: capability?.name ?? request?.capability,
     // A dry run has no effect, whatever the capability does.
@@ -134,7 +138,7 @@ export function endingEntry(
     stream_summary: ending.streamed,
     detail: entryDetail(call, ending),
     retention: capability?.observability?.retention,
-  });
+  };
   return entryBy(parts, caller, content);
 }
 

@@ -11,7 +11,7 @@ import type { Caller } from './caller.ts';
 import type { ServiceParts } from './parts.ts';
 import { newEntryId } from './random.ts';
 
-type EntryContent = Omit<
+export type EntryContent = Omit<
   EntryFields,
   'entry_id' | 'timestamp' | 'actor_key' | 'root_principal' | 'success'
 >;
@@ -23,13 +23,32 @@ export function entryBy(
   content: EntryContent,
 ): EntryRecord {
   const now = store.now();
-  const fields: EntryFields = amended(content, {
+  // Every field by its name: each call passes here, and copying unknown members takes longer.
+  const fields: Required<EntryFields> = {
     entry_id: newEntryId(platform, now),
+    entry_type: content.entry_type,
+    event_class: content.event_class,
+    success: content.event_class.endsWith('_success'),
+    state: content.state,
+    timestamp: now.toISOString(),
     actor_key: caller.principal,
     root_principal: caller.root_principal,
-    success: content.event_class.endsWith('_success'),
-    timestamp: now.toISOString(),
-  });
+    invocation_id: content.invocation_id,
+    capability: content.capability,
+    failure_type: content.failure_type,
+    client_reference_id: content.client_reference_id,
+    task_id: content.task_id,
+    parent_invocation_id: content.parent_invocation_id,
+    upstream_service: content.upstream_service,
+    approval_request_id: content.approval_request_id,
+    approval_grant_id: content.approval_grant_id,
+    token_id: content.token_id,
+    parameters_digest: content.parameters_digest,
+    cost_actual: content.cost_actual,
+    stream_summary: content.stream_summary,
+    detail: content.detail,
+    retention: content.retention,
+  };
   return entryOf(fields, platform.random(SALT_BYTES));
 }
 
