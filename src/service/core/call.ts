@@ -34,14 +34,14 @@ import type { TokenCaller } from './caller.ts';
 import { type EntryContent, entryBy } from './entries.ts';
 import type { ServiceParts } from './parts.ts';
 
-/** Each check adds fields. A field that is not known yet is absent. */
+/** Each check fills in fields. The object stays the same: every call passes here, and copies cost more than the checks. */
 export interface Call {
-  readonly ids: InvocationIds;
+  ids: InvocationIds;
   caller?: TokenCaller | undefined;
   request?: InvokeRequest | undefined;
   capability?: Capability | undefined;
   /** The resolved parameters. */
-  readonly parameters?: JsonObject | undefined;
+  parameters?: JsonObject | undefined;
   /** Digest of the resolved parameters. */
   parametersDigest?: string | undefined;
   /**
@@ -50,28 +50,32 @@ export interface Call {
    */
   budget?: BudgetContext | 'unsettled' | undefined;
   /** The amount that the budget check passed and admission reserves. */
-  readonly charge?: Charge | undefined;
+  charge?: Charge | undefined;
   /** The rate limits that counted this call. */
   readonly rates: RateState[];
   /** The approval request that the call made or continues, and the grant it presents. */
   approvalRequestId?: string | undefined;
   approvalGrantId?: string | undefined;
   /** The caller prefers a signed receipt. Known even if the rest of the request cannot be read. */
-  readonly wantsSignedReceipt?: boolean | undefined;
+  wantsSignedReceipt?: boolean | undefined;
+  bound?: ReadonlyMap<string, BindingFacts> | undefined;
+  /** The key that admission claims. */
+  idempotencyKey?: string | undefined;
+  /** The grant whose use admission takes. */
+  grant?: GrantRecord | undefined;
 }
+
+/** A call whose caller is known. */
+export type CallerCall = Call & { caller: TokenCaller };
 
 /** A call that has passed every check that needs no change of the store. */
 export interface CheckedCall extends Call {
-  readonly caller: TokenCaller;
-  readonly request: InvokeRequest;
-  readonly capability: Capability;
-  readonly parameters: JsonObject;
-  readonly parametersDigest: string;
-  readonly bound: ReadonlyMap<string, BindingFacts>;
-  /** The key that admission claims. */
-  readonly idempotencyKey?: string | undefined;
-  /** The grant whose use admission takes. */
-  readonly grant?: GrantRecord | undefined;
+  caller: TokenCaller;
+  request: InvokeRequest;
+  capability: Capability;
+  parameters: JsonObject;
+  parametersDigest: string;
+  bound: ReadonlyMap<string, BindingFacts>;
 }
 
 /** How an invocation ended. */
@@ -89,31 +93,45 @@ export interface Ending {
   readonly detail?: JsonObject | undefined;
 }
 
-/**
- * Starts a call with the ids that the answer echoes, even if the rest of the request cannot be
- * read.
- */
-export function beginCall(input: unknown, rates: RateState[], invocation_id: string): Call {
-  const ids: InvocationIds & Record<string, unknown> = { invocation_id };
-  const sent = (typeof input === 'object' && input !== null ? input : {}) as typeof ids;
+/** A call with every field that it will ever have. */
+export function beginCall(rates: RateState[], invocation_id: string): Call {
+  return {
+    ids: { invocation_id },
+    caller: undefined,
+    request: undefined,
+    capability: undefined,
+    parameters: undefined,
+    parametersDigest: undefined,
+    budget: undefined,
+    charge: undefined,
+    rates,
+    approvalRequestId: undefined,
+    approvalGrantId: undefined,
+    wantsSignedReceipt: false,
+    bound: undefined,
+    idempotencyKey: undefined,
+    grant: undefined,
+  };
+}
+
+/** Adds what the answer echoes, even if the rest of the request cannot be read. */
+export function echo(call: Call, input: unknown): void {
+  if (typeof input !== 'object' || input === null) return;
+  const ids: InvocationIds & Record<string, unknown> = call.ids;
+  const sent = input as Record<string, unknown>;
   for (const [field, schema] of ECHOED) {
     if (!Object.hasOwn(sent, field)) continue;
     const value = schema.safeParse(sent[field]);
     if (value.success && value.data !== undefined) ids[field] = value.data;
   }
-  const wantsSignedReceipt = Object.hasOwn(sent, 'prefer') && prefersSignedReceipt(sent.prefer);
-  return { ids, rates, wantsSignedReceipt };
+  call.wantsSignedReceipt = Object.hasOwn(sent, 'prefer') && prefersSignedReceipt(sent.prefer);
 }
 
 /** Fields that the answer echoes. */
 const ECHOED = Object.entries(InvocationIds.shape).filter(([field]) => field !== 'invocation_id');
 
 /** The entry of an ended call. Only a call with a known caller has one. */
-export function endingEntry(
-  parts: ServiceParts,
-  call: Call & { caller: TokenCaller },
-  ending: Ending,
-): EntryRecord {
+export function endingEntry(parts: ServiceParts, call: CallerCall, ending: Ending): EntryRecord {
   const { ids, caller, capability, request } = call;
   const content: EntryContent = {
     invocation_id: ids.invocation_id,

@@ -168,10 +168,9 @@ function* runAndSettle(
   else leases.stop();
   if (done.isAbandoned) return unsettledCall(parts, call);
   const { ending, overrun } = endingOf(parts, call, done, stream);
-  const budget = settledContext(call, done, ending, budgets);
-  const settled = amended(call, { budget });
-  const entry = endingEntry(parts, settled, ending);
-  const body = answerOf(parts, settled, ending, entry);
+  call.budget = settledContext(call, done, ending, budgets);
+  const entry = endingEntry(parts, call, ending);
+  const body = answerOf(parts, call, ending, entry);
   // The text that a replay returns.
   const text = JSON.stringify(body);
   const settlement: Settlement = {

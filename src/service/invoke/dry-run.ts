@@ -24,6 +24,7 @@ import {
   budgetContext,
   type Call,
   type CheckedCall,
+  echo,
   endingEntry,
   moneyOf,
 } from '../core/call.ts';
@@ -48,14 +49,15 @@ async function answerTo(
   ask: Ask,
   rates: RateState[],
 ): Promise<{ call: Call; answer: Answer }> {
-  let call = beginCall(undefined, rates, newInvocationId(parts.platform));
+  const call = beginCall(rates, newInvocationId(parts.platform));
   try {
     const reading = readInput('test', ask);
-    call = beginCall(reading.input, rates, call.ids.invocation_id);
+    echo(call, reading.input);
     const presented = presentedToken(parts, ask);
     const checked = await judgeCall(parts, call, check(parts, presented, call, reading));
     return { call, answer: await dryRunAnswer(parts, call, checked) };
   } catch (error) {
+    call.parameters = undefined;
     const found = failureOf('test', error, parts.log);
     const isUnknown = error instanceof OutcomeUnknown;
     const answer = isUnknown
@@ -119,7 +121,8 @@ async function dryRunAnswer(
   const admitted = failure === undefined && !needsApproval;
   const entry = endingEntry(
     parts,
-    { ...call, caller },
+    // Nothing ran, so the entry shows none of the parameters.
+    { ...call, caller, parameters: undefined },
     {
       entryType: 'dry_run',
       state: admitted ? 'completed' : 'refused',

@@ -40,7 +40,14 @@ import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { requestApproval } from '../approval/request.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { absenceOf } from '../author/off.ts';
-import { beginCall, budgetsOf, type Call, type CheckedCall } from '../core/call.ts';
+import {
+  beginCall,
+  budgetsOf,
+  type Call,
+  type CallerCall,
+  type CheckedCall,
+  echo,
+} from '../core/call.ts';
 import { presentedToken, type TokenCaller, tokenCaller } from '../core/caller.ts';
 import { type Answer, type Ask, failureOf, requestOf } from '../core/operations.ts';
 import type { PresentedToken, ServiceParts } from '../core/parts.ts';
@@ -64,28 +71,31 @@ import { refusedCall, unrecordedCall } from './settle.ts';
 
 export function* invoke(parts: InvokeParts, ask: Ask): Steps<Answer> {
   const watch = watchCall(parts, ask);
-  const answer = yield* within(watch.span, answerTo(parts, ask, watch));
-  const headers = Object.assign(rateHeaders(watch.rates), answer.headers);
-  const { stream } = answer;
+  const answer = yield* within(watch.span, answerTo(parts, ask, watch.call));
+  const { call } = watch;
+  const whole = withRates(answer, call.rates);
+  const { stream } = whole;
   if (!stream) {
     watch.end(answer.body as InvokeAnswer);
-    const whole = amended(answer, { headers });
-    const call = watch.call();
-    return call?.wantsSignedReceipt ? yield* wait(signedAnswer(parts, call, whole)) : whole;
+    return call.wantsSignedReceipt ? yield* wait(signedAnswer(parts, call, whole)) : whole;
   }
   const streamed: Answer['stream'] = async (sink) => {
     const last = await watch.span.within(() => stream(sink));
     watch.end(last);
     return last;
   };
-  return { ...answer, headers, stream: streamed };
+  return { ...whole, stream: streamed };
 }
 
-function* answerTo(parts: InvokeParts, ask: Ask, { rates, saw }: Watch): Steps<Answer> {
-  let call = beginCall(undefined, rates, newInvocationId(parts.platform));
+function withRates(answer: Answer, rates: readonly RateState[]): Answer {
+  if (rates.length === 0) return answer;
+  return amended(answer, { headers: { ...answer.headers, ...rateHeaders(rates) } });
+}
+
+function* answerTo(parts: InvokeParts, ask: Ask, call: Call): Steps<Answer> {
   try {
     const reading = readInput('invoke', ask);
-    call = saw(beginCall(reading.input, rates, call.ids.invocation_id));
+    echo(call, reading.input);
     const presented = presentedToken(parts, ask);
     const checking = check(parts, presented, call, reading);
     const checked = yield* traced(parts.tracer, 'check', checking);
@@ -94,6 +104,8 @@ function* answerTo(parts: InvokeParts, ask: Ask, { rates, saw }: Watch): Steps<A
     return yield* admitAndRun(parts, checked);
   } catch (error) {
     const found = failureOf('invoke', error, parts.log);
+    // A refused call has not run, so its entry shows none of its parameters.
+    call.parameters = undefined;
     // The entry may already be stored, so a second one is not written.
     if (error instanceof OutcomeUnknown) return unrecordedCall(parts, call, found);
     return yield* wait(refusedCall(parts, call, found));
@@ -116,7 +128,9 @@ export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   try {
     input = ask.input();
     const read = requestOf(name, { input: () => input });
-    return { ask, input, request: amended({ idempotency_key: undefined }, read) };
+    const request =
+      'idempotency_key' in read ? read : amended(read, { idempotency_key: undefined });
+    return { ask, input, request };
   } catch (error) {
     if (error instanceof Refusal) return { ask, input, fault: error };
     throw error;
@@ -159,9 +173,10 @@ export function* check(
   }: Continuing = continues(capability, sent)
     ? yield* continued(parts, known, capability, sent)
     : { caller: known, request: sent };
+  call.caller = caller;
   if (caller !== known) nameGrant(call, caller);
   const { key, record } = yield* wait(keyClaim(parts, caller, request));
-  const replay = yield* wait(replayOf(parts, amended(call, { caller }), request, record));
+  const replay = yield* wait(replayOf(parts, call as CallerCall, request, record));
   if (replay) return { replay };
   refuse(controlRefusal(token, whole));
   const { parameters, bound, charge } = yield* prepareCall(parts, {
@@ -181,20 +196,18 @@ export function* check(
       call.parametersDigest = digestOf(resolved);
     },
   });
-  const checked = amended(call, {
-    caller,
-    request,
-    capability,
-    parameters,
-    parametersDigest: call.parametersDigest as string,
-    bound,
-    charge,
-    idempotencyKey: key,
-  });
+  call.request = request;
+  call.parameters = parameters;
+  call.bound = bound;
+  call.charge = charge;
+  call.idempotencyKey = key;
+  const checked = call as CheckedCall;
   const { needed, grant } = yield* wait(approvalOf(parts, checked));
   if (needed && !grant) return { asks: checked };
+  call.grant = grant;
   // The approved parameters are the ones that run.
-  return grant ? { ...checked, grant, parameters: grant.parameters } : checked;
+  if (grant) call.parameters = grant.parameters;
+  return checked;
 }
 
 /** Loads, in one trip, the token and everything that the checks need. */
@@ -285,35 +298,22 @@ async function askApproval(parts: InvokeParts, call: CheckedCall): Promise<Answe
 
 interface Watch {
   readonly span: Span;
-  /** Filled by the rate limiter. */
-  readonly rates: RateState[];
-  /** Sets the call to report at its end. */
-  saw(call: Call): Call;
-  /** As far as the request was read. */
-  call(): Call | undefined;
+  readonly call: Call;
   end(answer: InvokeAnswer): void;
 }
 
 function watchCall({ platform, tracer, ended }: ServiceParts, ask: Ask): Watch {
   const begun = platform.monotonic();
   const span = tracer.call('invoke', ask.trace);
-  let seen: Call | undefined;
+  const call = beginCall([], newInvocationId(platform));
   return {
     span,
-    rates: [],
-    call: () => seen,
-    saw(call) {
-      seen = call;
-      return call;
-    },
+    call,
     end(answer) {
-      const capability = seen?.capability?.name;
+      const capability = call.capability?.name;
       const outcome = answer.success ? 'success' : answer.failure.type;
-      span.note({
-        'writ.invocation_id': answer.invocation_id,
-        'writ.outcome': outcome,
-        ...(capability !== undefined && { 'writ.capability': capability }),
-      });
+      span.note({ 'writ.invocation_id': answer.invocation_id, 'writ.outcome': outcome });
+      if (capability !== undefined) span.note({ 'writ.capability': capability });
       span.end();
       ended({ capability, outcome, seconds: (platform.monotonic() - begun) / 1_000 });
     },

@@ -20,6 +20,7 @@ import {
   answerOf,
   bytesOf,
   type Call,
+  type CallerCall,
   type CheckedCall,
   type Ending,
   endingEntry,
@@ -216,7 +217,7 @@ export async function refusedCall(
   const { caller } = call;
   const ending = { state: 'refused', failure: found, entryType } as const;
   if (!caller) return { body: answerOf(parts, call, ending), failure: found };
-  const entry = endingEntry(parts, { ...call, caller }, ending);
+  const entry = endingEntry(parts, call as CallerCall, ending);
   try {
     await parts.store.append([entry]);
   } catch (error) {
