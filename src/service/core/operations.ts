@@ -29,6 +29,7 @@ import {
 import { OutcomeUnknown, StoreUnavailable } from '../../storage/port/store.ts';
 import type { Document } from './documents.ts';
 import { newInvocationId } from './random.ts';
+import { readSent } from './sent-fields.ts';
 import type { EventSink } from './stream.ts';
 import type { TraceParent } from './tracing.ts';
 import { LogWithheld } from './withheld.ts';
@@ -129,7 +130,10 @@ export function consoleRequestOf<Name extends ConsoleMethodName>(
 }
 
 function parsed(name: string, schema: Operation['request'], ask: Pick<Ask, 'input'>): unknown {
-  const parsed = schema.safeParse(ask.input());
+  const input = ask.input();
+  const read = readSent(schema, input);
+  if (read) return read;
+  const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
 
   const faults = parsed.error.issues.slice(0, FAULTS_SHOWN_MAX).map((issue) => {
