@@ -18,6 +18,7 @@ import type { OnStep } from '../port/versions.ts';
 import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import { admit } from './calls/admission.ts';
+import { type BatchTokens, createBatchTokens } from './calls/batch-tokens.ts';
 import * as compositions from './calls/compositions.ts';
 import * as invocations from './calls/invocations.ts';
 import { readLedger } from './calls/ledger.ts';
@@ -34,7 +35,12 @@ import {
 import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
 import * as freezes from './freezes.ts';
-import { createGroupCommit, WAITING_MAX } from './group-commit.ts';
+import {
+  type BatchWork,
+  createGroupCommit,
+  type GroupCommit,
+  WAITING_MAX,
+} from './group-commit.ts';
 import * as identities from './identities.ts';
 import { inspect } from './inspect.ts';
 import * as checkpoints from './log/checkpoints.ts';
@@ -87,7 +93,17 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   migrate(connection, MIGRATIONS, options.onStep);
   const sight = createSight();
   const log = createLogWriter(connection, sight, () => upkeep.nudge());
-  const commits = createGroupCommit(connection, log);
+  const tokens = createBatchTokens(connection);
+  const calls = createGroupCommit(connection, batchWork(log, tokens));
+  // Every other change reads and writes the rows of tokens and budgets themselves.
+  const commits: GroupCommit = {
+    ...calls,
+    submit: (transition, isRefusal) =>
+      calls.submit(() => {
+        tokens.flush();
+        return transition();
+      }, isRefusal),
+  };
   const upkeep = createUpkeep(connection, commits, sight.damaged);
   // A call often writes its entry in the turn of its read, so each read also schedules a commit.
   const reader = createReader<TokensSeen>(connection, () => new Map(), commits.expect);
@@ -117,14 +133,17 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     queryEntries: (query) => search(() => queryEntries(connection, sight, query)),
     findLeaf: (by) => search(() => findLeaf(connection, sight, by)),
     load: (request) => reader.ask((seen) => invocations.load(connection, request, now(), seen)),
+    ...bound<[Connection, settlement.CallWriters], typeof CALLS>(CALLS, (act, args) => {
+      return calls.submit(() => act(connection, { log, tokens }, ...args));
+    }),
     admit: (admission) => {
-      return commits.submit(
-        () => admit(connection, admission),
+      return calls.submit(
+        () => admit(connection, tokens, admission),
         ({ admitted }) => !admitted,
       );
     },
     reconcile: (...word) => {
-      return commits.submit(() => settlement.reconcile(connection, log, word, now()));
+      return calls.submit(() => settlement.reconcile(connection, { log, tokens }, word, now()));
     },
     unfreeze: (...target) => {
       return commits.submit(() => freezes.unfreeze(connection, log, target, now()));
@@ -215,13 +234,17 @@ const WRITES = {
   lead: checkpoints.lead,
 };
 
-/** Writes with audit entries. */
+/** Changes of calls, with their entries. */
+const CALLS = {
+  settle: settlement.settle,
+  append: settlement.append,
+};
+
+/** Other writes with audit entries. */
 const ENTERED = {
   insertRoot: tokens.insertRoot,
   insertChild: tokens.insertChild,
   revokeToken: tokens.revokeToken,
-  settle: settlement.settle,
-  append: settlement.append,
   endStep: compositions.endStep,
   requestApproval: approvals.requestApproval,
   approve: approvals.approve,
@@ -260,6 +283,29 @@ type Methods<Given extends unknown[], Operations> = {
     ? (...args: Args) => Promise<Result>
     : never;
 };
+
+function batchWork(log: LogWriter, tokens: BatchTokens): BatchWork {
+  return {
+    begin() {
+      tokens.forget();
+      log.begin();
+    },
+    mark() {
+      // What is undone later must not contain the changes of transitions before.
+      tokens.flush();
+      return log.mark();
+    },
+    rewind(mark) {
+      tokens.forget();
+      log.rewind(mark);
+    },
+    finish() {
+      tokens.flush();
+      log.finish();
+    },
+    committed: log.committed,
+  };
+}
 
 const PROBE = 'INSERT OR REPLACE INTO probes (id, at) VALUES (1, ?)';
 

@@ -15,12 +15,17 @@ import type { Row } from '../../tables/table.ts';
 import type { Connection } from '../connection.ts';
 import { FREEZES, GRANTS, KEYS, timeOf } from '../rows.ts';
 import type { HeldToken } from '../token-rows.ts';
-import { deadLink, readLineage } from '../tokens.ts';
+import { deadLink } from '../tokens.ts';
+import type { BatchTokens } from './batch-tokens.ts';
 
 /** Claims everything, or returns the refusal, which the caller must roll back. */
-export function admit(connection: Connection, admission: Admission): Admitted | Refused {
+export function admit(
+  connection: Connection,
+  tokens: BatchTokens,
+  admission: Admission,
+): Admitted | Refused {
   const { intent, now } = admission;
-  const lineage = readLineage(connection, intent.token_id);
+  const lineage = tokens.lineageOf(intent.token_id);
   if (lineage.length === 0)
     return { admitted: false, reason: 'unknown_token', token_id: intent.token_id };
 
@@ -42,7 +47,7 @@ export function admit(connection: Connection, admission: Admission): Admitted | 
   // The first of the claims, because the others refer to it.
   insertIntent(connection, admission, exclusive.length);
 
-  const claims = claimKey(connection, admission) ?? reserve(connection, admission, lineage);
+  const claims = claimKey(connection, admission) ?? reserve(tokens, admission, lineage);
   if ('admitted' in claims) return claims;
   return (
     takeGrantUse(connection, admission) ??
@@ -137,26 +142,24 @@ function claimKey(
 
 /** Reserves the charge on every budget of the lineage, root first. Returns the budgets after it. */
 function reserve(
-  connection: Connection,
+  tokens: BatchTokens,
   { charge }: Admission,
   lineage: readonly HeldToken[],
 ): BudgetState[] | Refused {
   const after: BudgetState[] = [];
-  for (const { budget } of lineage.map(({ link }) => link)) {
-    if (!budget) continue;
+  for (const { budget: read } of lineage.map(({ link }) => link)) {
+    if (!read) continue;
+    const budget = tokens.standing(read);
     if (!charge) {
       after.push(budget);
       continue;
     }
     if (budget.currency !== charge.currency) return { admitted: false, reason: 'currency', budget };
 
-    const taken = connection.change(
-      'UPDATE budgets SET reserved = reserved + ? WHERE token_id = ? AND max - consumed - reserved >= ?',
-      charge.amount,
-      budget.token_id,
-      charge.amount,
-    );
-    if (taken === 0) return { admitted: false, reason: 'budget', budget };
+    const { token_id, currency } = budget;
+    if (budget.max - budget.consumed - budget.reserved < charge.amount)
+      return { admitted: false, reason: 'budget', budget };
+    tokens.move(token_id, currency, { reserved: charge.amount, consumed: 0n });
     after.push(amended(budget, { reserved: budget.reserved + charge.amount }));
   }
   return after;

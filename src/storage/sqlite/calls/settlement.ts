@@ -11,19 +11,26 @@
 import { keepsLeases, refundOf, spentBy } from '../../../domain/invocation/settlement.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { equalBytes } from '../../../domain/wire/hash.ts';
-import type { InvocationStore, Settlement } from '../../port/invocation-store.ts';
+import type { InvocationStore, Overrun, Settlement } from '../../port/invocation-store.ts';
 import type { ActorEnded, IntentRecord, RollbackRecord } from '../../port/records.ts';
 import type { Connection } from '../connection.ts';
 import { eraseIntent } from '../log/erase.ts';
 import type { LogWriter } from '../log/writer.ts';
-import { BINDINGS, type IntentRow, insert, intentOf, listOf, ROLLBACKS } from '../rows.ts';
+import { BINDINGS, type IntentRow, insert, intentOf, ROLLBACKS } from '../rows.ts';
 import { endedActor } from '../tokens.ts';
+import type { BatchTokens, BudgetChange } from './batch-tokens.ts';
 import { insertOverrun } from './overruns.ts';
 
-/** The budgets and the amount that a call is charged on. */
+/** The token and the currency that a call is charged on. */
 interface Charged {
-  readonly lineage: string;
+  readonly token_id: string;
   readonly charge_currency: string | null;
+}
+
+/** What a change of a call is written with: its entry, and the budgets of its token. */
+export interface CallWriters {
+  readonly log: LogWriter;
+  readonly tokens: BatchTokens;
 }
 
 interface OpenIntent extends Charged {
@@ -36,7 +43,7 @@ interface OpenIntent extends Charged {
 
 export function settle(
   connection: Connection,
-  log: LogWriter,
+  { log, tokens }: CallWriters,
   settlement: Settlement,
 ): 'settled' | 'superseded' {
   const { operation_id, outcome, entry } = settlement;
@@ -53,18 +60,18 @@ export function settle(
   if (holds && !keepsLeases(settlement)) release(connection, operation_id);
   const consumed = consumedBy(settlement, intent.reserved);
   close(connection, settlement, consumed);
-  moveMoney(connection, intent, -(intent.reserved ?? 0n), consumed);
+  moveMoney(tokens, intent, { reserved: -(intent.reserved ?? 0n), consumed });
   if (settlement.rollback) insertRollback(connection, settlement.rollback);
   for (const binding of settlement.bindings) insert(connection, BINDINGS, binding);
   if (settlement.answer) keepAnswer(connection, operation_id, settlement.answer);
   log.append(entry);
-  if (settlement.overrun) insertOverrun(connection, log, settlement.overrun);
+  if (settlement.overrun) overrunBy(connection, { log, tokens }, settlement.overrun);
   return 'settled';
 }
 
 export function append(
   connection: Connection,
-  log: LogWriter,
+  { log, tokens }: CallWriters,
   ...[entries, bindings = [], overrun, isRepeat = false]: Parameters<InvocationStore['append']>
 ): void {
   const added = isRepeat ? entries.filter((entry) => !isStored(log, entry)) : entries;
@@ -72,7 +79,7 @@ export function append(
   // A repetition: the bindings and the overrun are stored with the entries.
   if (added.length === 0 && entries.length > 0) return;
   for (const binding of bindings) insert(connection, BINDINGS, binding);
-  if (overrun) insertOverrun(connection, log, overrun);
+  if (overrun) overrunBy(connection, { log, tokens }, overrun);
 }
 
 function isStored(log: LogWriter, entry: EntryRecord): boolean {
@@ -97,14 +104,14 @@ export function renewLeases(connection: Connection, operationId: string, until: 
 
 export function reconcile(
   connection: Connection,
-  log: LogWriter,
+  { log, tokens }: CallWriters,
   [invocationId, refund, entry, { actor, overrun } = {}]: Parameters<InvocationStore['reconcile']>,
   now: Date,
 ): IntentRecord | undefined | ActorEnded {
   const ended = endedActor(connection, actor, now);
   if (ended) return ended;
   const row = connection.get<IntentRow & Charged & { consumed: bigint; entry_id: string }>(
-    `SELECT i.*, t.lineage FROM intents i JOIN tokens t USING (token_id)
+    `SELECT * FROM intents
      WHERE invocation_id = ? AND outcome = 'indeterminate' AND reconciled_at IS NULL
      ORDER BY admitted_at, operation_id LIMIT 1`,
     invocationId,
@@ -118,10 +125,10 @@ export function reconcile(
     refunded,
     row.operation_id,
   );
-  moveMoney(connection, row, 0n, -refunded);
+  moveMoney(tokens, row, { reserved: 0n, consumed: -refunded });
   const intent = intentOf(row);
   log.append(entry(intent));
-  if (overrun) insertOverrun(connection, log, overrun);
+  if (overrun) overrunBy(connection, { log, tokens }, overrun);
   eraseLate(connection, log, row.entry_id);
   return intent;
 }
@@ -134,9 +141,9 @@ function eraseLate(connection: Connection, log: LogWriter, entryId: string): voi
 
 function readIntent(connection: Connection, operationId: string): OpenIntent | undefined {
   return connection.get<OpenIntent>(
-    `SELECT lineage, charge_currency, reserved, leases, composing IS NOT NULL AS composed, state,
+    `SELECT token_id, charge_currency, reserved, leases, composing IS NOT NULL AS composed, state,
        entry_id
-     FROM intents JOIN tokens USING (token_id) WHERE operation_id = ?`,
+     FROM intents WHERE operation_id = ?`,
     operationId,
   );
 }
@@ -174,22 +181,18 @@ function close(connection: Connection, settlement: Settlement, consumed: bigint)
 
 /** Changes every budget of the lineage by the same amounts. */
 function moveMoney(
-  connection: Connection,
-  { lineage, charge_currency }: Charged,
-  reserved: bigint,
-  consumed: bigint,
+  tokens: BatchTokens,
+  { token_id, charge_currency }: Charged,
+  change: BudgetChange,
 ): void {
-  if (reserved === 0n && consumed === 0n) return;
-  for (const tokenId of listOf(lineage)) {
-    connection.run(
-      `UPDATE budgets SET reserved = reserved + ?, consumed = consumed + ?
-       WHERE token_id = ? AND currency = ?`,
-      reserved,
-      consumed,
-      tokenId,
-      charge_currency,
-    );
-  }
+  if (charge_currency === null || (change.reserved === 0n && change.consumed === 0n)) return;
+  for (const id of tokens.idsOf(token_id)) tokens.move(id, charge_currency, change);
+}
+
+/** An overrun may freeze a capability, which the next call of the transaction must see. */
+function overrunBy(connection: Connection, { log, tokens }: CallWriters, overrun: Overrun): void {
+  insertOverrun(connection, log, overrun);
+  tokens.flush();
 }
 
 export function busyUntil(
