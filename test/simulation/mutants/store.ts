@@ -62,8 +62,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ADMISSION,
-        replace: 'for (const { budget } of lineage.map(({ link }) => link)) {',
-        by: 'for (const { budget } of lineage.slice(-1).map(({ link }) => link)) {',
+        replace: 'for (const { budget: read } of lineage.map(({ link }) => link)) {',
+        by: 'for (const { budget: read } of lineage.slice(-1).map(({ link }) => link)) {',
       },
     ],
   },
@@ -75,8 +75,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ADMISSION,
-        replace: 'WHERE token_id = ? AND max - consumed - reserved >= ?',
-        by: 'WHERE token_id = ? AND max >= ?',
+        replace: 'if (budget.max - budget.consumed - budget.reserved < charge.amount)',
+        by: 'if (budget.max < charge.amount)',
       },
       {
         file: SCHEMA,
