@@ -24,7 +24,6 @@ export interface Router<Route> {
 }
 
 interface Pattern<Route> {
-  readonly method: string;
   readonly before: string;
   readonly after: string;
   readonly field: string;
@@ -38,16 +37,19 @@ const METHODS = ['GET', 'HEAD', 'POST'];
 
 export function createRouter<Route>(): Router<Route> {
   const exact = new Map<string, Map<string, Match<Route>>>();
-  const patterns: Pattern<Route>[] = [];
+  /** By their method and how they begin: a path has few beginnings. */
+  const patterns = new Map<string, Pattern<Route>[]>();
 
   function find(method: string, path: string): Match<Route> | undefined {
     const known = exact.get(method)?.get(path);
     if (known) return known;
-    for (const pattern of patterns) {
-      if (pattern.method !== method) continue;
-      const value = valueIn(pattern, path);
-      if (value === undefined) continue;
-      return { route: pattern.route, params: { [pattern.field]: decodeURIComponent(value) } };
+    // The field is the last segment, or stands before one or more fixed ones.
+    for (let end = path.lastIndexOf('/'); end >= 0; end = path.lastIndexOf('/', end - 1)) {
+      for (const pattern of patterns.get(`${method} ${path.slice(0, end + 1)}`) ?? NONE) {
+        const value = valueIn(pattern, path);
+        if (value !== undefined) return matchOf(pattern as Pattern<Route>, value);
+      }
+      if (end === 0) break;
     }
     return undefined;
   }
@@ -56,7 +58,9 @@ export function createRouter<Route>(): Router<Route> {
     add(method, path, route) {
       const [before = '', field, after = ''] = path.split(/\{(\w+)\}/);
       if (field !== undefined) {
-        patterns.push({ method, before, field, after, route });
+        const key = `${method} ${before}`;
+        const others = patterns.get(key) ?? [];
+        patterns.set(key, [...others, { before, field, after, route }]);
         return;
       }
       const paths = exact.get(method) ?? new Map<string, Match<Route>>();
@@ -66,9 +70,17 @@ export function createRouter<Route>(): Router<Route> {
     methodsOf: (path) => METHODS.filter((method) => find(method, path) !== undefined),
     paths: () => [
       ...[...exact.values()].flatMap((paths) => [...paths.keys()]),
-      ...patterns.map(({ before }) => before),
+      ...[...patterns.values()].flatMap((those) => those.map(({ before }) => before)),
     ],
   };
+}
+
+const NONE: readonly Pattern<never>[] = [];
+
+function matchOf<Route>({ route, field }: Pattern<Route>, value: string): Match<Route> {
+  const params: Record<string, string> = {};
+  params[field] = value.includes('%') ? decodeURIComponent(value) : value;
+  return { route, params };
 }
 
 function valueIn({ before, after }: Pattern<unknown>, path: string): string | undefined {

@@ -66,12 +66,11 @@ export function createGroupCommit(
   limits: GroupCommitLimits = { batchMax: BATCH_MAX, waitingMax: WAITING_MAX },
 ): GroupCommit {
   let careful = 0;
-  const runIn = (batch: readonly Waiting[]): Notify[] => {
+  const runIn = (batch: readonly Waiting[]): void => {
     careful = Math.max(0, careful - 1);
-    const notifications = careful > 0 ? undefined : allOrNone(connection, work, batch);
-    if (notifications) return notifications;
+    if (careful === 0 && allOrNone(connection, work, batch)) return;
     if (careful === 0) careful = CAREFUL_BATCHES;
-    return eachAlone(connection, work, batch);
+    eachAlone(connection, work, batch);
   };
   const turns = createTurns<Waiting>(connection.platform, limits.batchMax, (batch) =>
     commitTogether(connection, work, { batch, runIn }),
@@ -87,8 +86,16 @@ export function createGroupCommit(
         return Promise.reject(new StoreUnavailable(`Cannot use the store: ${state}`));
       }
       return new Promise((resolve, reject) => {
+        const waiting = {
+          transition,
+          isRefusal,
+          resolve,
+          reject,
+          result: undefined,
+          failure: undefined,
+        };
         // The queue holds transitions of every type; each pair of functions fits its own.
-        turns.add({ transition, isRefusal, resolve, reject } as Waiting);
+        turns.add(waiting as Waiting);
       });
     },
     waiting: turns.waiting,
@@ -105,55 +112,55 @@ interface Waiting {
   readonly isRefusal: ((result: unknown) => boolean) | undefined;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
+  /** Of the last run of the transition. */
+  result: unknown;
+  failure: { readonly error: unknown } | undefined;
 }
-
-/** Settles one caller's promise. */
-type Notify = () => void;
 
 function commitTogether(
   connection: Connection,
   work: BatchWork,
-  { batch, runIn }: { batch: readonly Waiting[]; runIn: (batch: readonly Waiting[]) => Notify[] },
+  { batch, runIn }: { batch: readonly Waiting[]; runIn: (batch: readonly Waiting[]) => void },
 ): void {
   if (batch.length === 0) return;
   try {
-    const notifications = runIn(batch);
+    runIn(batch);
     work.finish();
     commit(connection);
     work.committed();
-    for (const notify of notifications) notify();
   } catch (error) {
     const lost = lossOf(error);
     rollBack(connection);
     for (const { reject } of batch) reject(lost);
+    return;
+  }
+  for (const { resolve, reject, result, failure } of batch) {
+    if (failure) reject(failure.error);
+    else resolve(result);
   }
 }
 
-/** Runs all transitions in one transaction; rolls back and returns undefined when one of them fails. */
-function allOrNone(
-  connection: Connection,
-  work: BatchWork,
-  batch: readonly Waiting[],
-): Notify[] | undefined {
+/** Runs all transitions in one transaction; rolls back and returns false when one of them fails. */
+function allOrNone(connection: Connection, work: BatchWork, batch: readonly Waiting[]): boolean {
   begin(connection, work);
   try {
-    const notifications: Notify[] = [];
-    for (const { transition, isRefusal, resolve } of batch) {
-      const result = transition();
-      if (isRefusal?.(result)) break;
-      notifications.push(() => resolve(result));
-    }
-    if (notifications.length === batch.length) return notifications;
+    if (batch.every(isDone)) return true;
   } catch {
     // The run with savepoints repeats the failure and reports it.
   }
   rollBack(connection);
-  return undefined;
+  return false;
 }
 
-function eachAlone(connection: Connection, work: BatchWork, batch: readonly Waiting[]): Notify[] {
+/** Runs a transition. False when its result is a refusal. */
+function isDone(waiting: Waiting): boolean {
+  waiting.result = waiting.transition();
+  return waiting.isRefusal?.(waiting.result) !== true;
+}
+
+function eachAlone(connection: Connection, work: BatchWork, batch: readonly Waiting[]): void {
   begin(connection, work);
-  return batch.map((waiting) => attempt(connection, work, waiting));
+  for (const waiting of batch) attempt(connection, work, waiting);
 }
 
 function begin(connection: Connection, work: BatchWork): void {
@@ -162,22 +169,18 @@ function begin(connection: Connection, work: BatchWork): void {
 }
 
 /** Throws only when the whole transaction is lost. */
-function attempt(connection: Connection, work: BatchWork, waiting: Waiting): Notify {
-  const { transition, isRefusal, resolve, reject } = waiting;
+function attempt(connection: Connection, work: BatchWork, waiting: Waiting): void {
   const mark = work.mark();
   connection.run('SAVEPOINT transition');
   try {
-    const result = transition();
-    if (isRefusal?.(result)) undo(connection, work, mark);
+    if (!isDone(waiting)) undo(connection, work, mark);
     connection.run('RELEASE transition');
-    return () => resolve(result);
   } catch (error) {
     // On some disk failures SQLite ends the transaction, and the savepoint with it.
     if (!connection.inTransaction()) throw error;
     undo(connection, work, mark);
     connection.run('RELEASE transition');
-    const failure = failureOf(error);
-    return () => reject(failure);
+    waiting.failure = { error: failureOf(error) };
   }
 }
 

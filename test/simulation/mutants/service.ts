@@ -176,8 +176,8 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ADMISSION,
-        replace: '  const outcome = await parts.settler.settle(settlement, (later) => {',
-        by: "  const outcome = 'settled';\n  void parts.settler.settle(settlement, (later) => {",
+        replace: '  const outcome = yield* wait(settling);',
+        by: "  const outcome = settling && 'settled';",
       },
     ],
   },

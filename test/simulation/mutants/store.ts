@@ -300,8 +300,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: COMMIT,
-        replace: '    if (isRefusal?.(result)) undo(connection, work, mark);\n',
-        by: '',
+        replace: '    if (!isDone(waiting)) undo(connection, work, mark);\n',
+        by: '    isDone(waiting);\n',
       },
     ],
   },
@@ -335,9 +335,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: COMMIT,
-        replace:
-          '    commit(connection);\n    work.committed();\n    for (const notify of notifications) notify();\n',
-        by: '    for (const notify of notifications) notify();\n    commit(connection);\n    work.committed();\n',
+        replace: '    commit(connection);\n',
+        by: '    for (const { resolve, result } of batch) resolve(result);\n    commit(connection);\n',
       },
     ],
   },
