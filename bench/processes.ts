@@ -10,6 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import repository from '../package.json' with { type: 'json' };
 
 export interface Program {
@@ -28,6 +29,8 @@ export interface ProgramOptions {
   readonly folder?: string;
   /** Where its CPU profile is left. */
   readonly profiles?: string | undefined;
+  /** A script of the repository that runs in the process before the program. */
+  readonly preload?: string;
 }
 
 export const DESK = 'dist/examples/travel/main.js';
@@ -35,12 +38,21 @@ export const DESK = 'dist/examples/travel/main.js';
 /** Those that `npm start` gives to Node; the baselines get the same. */
 const NODE_FLAGS = repository.scripts.start.split(' ').filter((word) => word.startsWith('--'));
 
+/** Where a store lies that is measured; the flushes of the same file system are timed. */
+export function storeFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'writ-bench-'));
+}
+
 /** Runs a script of the repository and waits until it says where it listens. */
 export async function startProgram(script: string, options: ProgramOptions = {}): Promise<Program> {
-  const { args = [], environment = {}, profiles } = options;
-  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'writ-bench-'));
-  const profiling = profiles ? ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`] : [];
-  const child = spawn(process.execPath, [...NODE_FLAGS, ...profiling, resolve(script), ...args], {
+  const { args = [], environment = {}, profiles, preload } = options;
+  const folder = options.folder ?? storeFolder();
+  const flags = [
+    ...NODE_FLAGS,
+    ...(profiles ? ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`] : []),
+    ...(preload ? ['--import', pathToFileURL(resolve(preload)).href] : []),
+  ];
+  const child = spawn(process.execPath, [...flags, resolve(script), ...args], {
     cwd: folder,
     env: {
       ...process.env,

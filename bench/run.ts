@@ -30,6 +30,8 @@ import {
   documentTargets,
   pairTargets,
   refusalTargets,
+  SLOW_COMMIT_MS,
+  slowCommitTargets,
   type Target,
   workTargets,
 } from './targets.ts';
@@ -74,8 +76,9 @@ const EXTENT: Extent = quick
     };
 
 async function main(): Promise<void> {
-  const { cores, cpu, node } = machine();
-  console.log(`${cores} x ${cpu}, Node ${node}, ${CONNECTIONS} connections\n`);
+  const { cores, cpu, node, fsync } = machine();
+  const disk = `fsync ${fsync.toFixed(2)} ms`;
+  console.log(`${cores} x ${cpu}, Node ${node}, ${disk}, ${CONNECTIONS} connections\n`);
   if (options.attacks) return underAttack();
   if (options.console) return inBrowser(quick ? [100] : [100, 10_000]);
   const rows = options.growth ? [] : await underLoad();
@@ -115,12 +118,17 @@ async function withPrograms(database: string): Promise<Row[]> {
     desk(),
     desk(database),
     desk(url, { WRIT_WORKERS: '2' }),
+    startProgram(DESK, {
+      environment: { BENCH_COMMIT_MS: String(SLOW_COMMIT_MS) },
+      preload: 'bench/driver.mjs',
+    }),
   ] as const;
   try {
-    const [node, fastify, mcp, sqlite, shared, pair] = await Promise.all(starting);
+    const [node, fastify, mcp, sqlite, shared, pair, slow] = await Promise.all(starting);
     return await interleaved([
       ...baselines({ node, fastify, mcp }),
       ...(await workTargets('SQLite', sqlite)),
+      ...(await slowCommitTargets(slow)),
       ...(await workTargets('PostgreSQL', shared)),
       ...(await pairTargets(pair)),
       ...(await refusalTargets(sqlite)),

@@ -5,8 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
 import { configOf } from '../src/config/config.ts';
@@ -19,6 +18,7 @@ import { sealNext } from '../src/service/log/seal.ts';
 import { createRuntime } from '../src/service/runtime.ts';
 import { openStore } from '../src/storage/open.ts';
 import type { Store } from '../src/storage/port/store.ts';
+import { storeFolder } from './processes.ts';
 
 export interface Issued {
   readonly token: string;
@@ -41,7 +41,7 @@ const ALICE = 'demo-human-key';
 export const STORE_FILE = 'writ.db';
 
 export async function openService(): Promise<BenchService> {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-bench-'));
+  const folder = storeFolder();
   const now = () => new Date();
   const config = configOf({ identities: DEMO_IDENTITIES, rate_limits: 'off' }, folder);
   const store = await openStore(`sqlite:${join(folder, STORE_FILE)}`);

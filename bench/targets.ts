@@ -25,6 +25,9 @@ export interface Target {
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const ECHO = 'fastify POST echo';
 
+/** By how much a commit of `bench/driver.mjs` takes longer. */
+export const SLOW_COMMIT_MS = 1;
+
 /** A bootstrap credential of the showcase. */
 const ALICE = 'demo-human-key';
 
@@ -106,6 +109,17 @@ export async function workTargets(
     },
   ];
   return targets.filter(({ reach }) => reach !== undefined);
+}
+
+/** The calls that wait for a flush, on a disk that takes longer for one. */
+export async function slowCommitTargets(program: Program): Promise<Target[]> {
+  const targets = await workTargets('SQLite', program);
+  return targets
+    .filter(({ name }) => name.startsWith('invoke'))
+    .map(({ reach: _, aim: __, ...target }) => ({
+      ...target,
+      name: `${target.name}, commit of ${SLOW_COMMIT_MS} ms`,
+    }));
 }
 
 /** Two processes on one database, of one of them; everything shares the cores with those who ask. */
