@@ -12,16 +12,12 @@ import { join } from 'node:path';
 import { inclusionHashes } from '../src/service/log/proofs.ts';
 import { childToken, entry, happened, rootToken } from '../src/testing/fixtures.ts';
 import type { Curve } from './chart.ts';
-import { answers, median } from './measure.ts';
+import { type Figure, figure } from './figures.ts';
+import { median } from './measure.ts';
+import { memoryOver } from './memory.ts';
 import { DESK, startProgram } from './processes.ts';
 import { type BenchService, cpuOf, type Issued, openService, STORE_FILE } from './service.ts';
-import { workTargets } from './targets.ts';
-
-export interface Figure {
-  readonly name: string;
-  readonly figure: string;
-  readonly wanted: string;
-}
+import { NO_ANSWER, orNoAnswer } from './silence.ts';
 
 export interface Growth {
   readonly curves: readonly Curve[];
@@ -51,50 +47,33 @@ export async function growth(extent: Extent): Promise<Growth> {
     const read = () => invoke(service, alice);
     // Warms up, and shows how fast the machine can be.
     for (let turn = 0; turn < TURNS; turn += 1) await cpuOf(extent.sample, read);
-    const memory = extent.calls === 0 ? undefined : await memoryOver(extent.calls);
-    const depth = await depthCurve(service, extent);
-    const tokens = await tokenCurve(service, extent, read);
-    const revoked = await revocation(service, extent.descendants);
-    const sought = await appendSought(service);
-    const log = await logCurves(service, extent, alice);
-    const found = await filterFigures(service, sought);
-    const grown = await besideSmall(service, extent, alice);
-    const start = await turns(() => startTime(service));
-    const { seal, proof } = log;
-    const [invoked, queried] = log.curves;
+    // In this order: each finds the log as large as those before it left it.
+    const parts: Readonly<Record<string, () => Promise<Growth>>> = {
+      ...(extent.calls > 0 && { 'resident memory': () => memoryPart(extent.calls) }),
+      'depth of delegation': () => depthPart(service, extent),
+      'number of tokens': () => tokenPart(service, extent, read),
+      revocation: () => revocationPart(service, extent.descendants),
+      'number of entries': () => logPart(service, extent, alice),
+      'largest log beside the smallest': () => besideSmall(service, extent, alice),
+      start: () => startPart(service),
+    };
+    const grown: Growth[] = [];
+    for (const [name, part] of Object.entries(parts)) {
+      const silent = { curves: [], figures: [figure(name, NO_ANSWER, '')] };
+      grown.push((await orNoAnswer(name, part)) ?? silent);
+    }
     return {
-      curves: [invoked, queried, tokens, depth],
-      figures: [
-        figure(`invoke at ${ends(invoked)} entries`, grown.invoked.toFixed(2), 'at most 1.05'),
-        figure(
-          `audit query of 50 own entries at ${ends(queried)} stored`,
-          grown.queried.toFixed(2),
-          'at most 1.25 (0.8 of the rate)',
-        ),
-        ...found,
-        figure('disk for an entry', `${log.bytes.toFixed(0)} bytes`, 'at most 974'),
-        figure(`invoke at ${ends(tokens)} tokens`, ratio(tokens), 'flat'),
-        figure('invoke under a token at depth 5, of depth 0', ratio(depth), 'at most 1.15'),
-        figure('sealing a checkpoint, CPU', `${seal.toFixed(1)} ms`, 'with the proof under 10 ms'),
-        figure('one inclusion proof, CPU', `${proof.toFixed(1)} ms`, ''),
-        figure(
-          `revoking ${extent.descendants} descendants`,
-          `${revoked.toFixed(0)} ms`,
-          'under 1 s',
-        ),
-        ...(memory === undefined
-          ? []
-          : [figure(`resident memory over ${extent.calls} invocations`, memory, '± 20 MB')]),
-        figure('start to first answer, largest log', `${start.toFixed(0)} ms`, 'under 1 s'),
-      ],
+      curves: grown.flatMap(({ curves }) => curves),
+      figures: grown.flatMap(({ figures }) => figures),
     };
   } finally {
     await service.close();
   }
 }
 
-function figure(name: string, told: string, wanted: string): Figure {
-  return { name, figure: told, wanted };
+async function memoryPart(calls: number): Promise<Growth> {
+  const name = `resident memory over ${calls} invocations`;
+  return { curves: [], figures: [figure(name, await memoryOver(calls), '± 20 MB')] };
 }
 
 function invoke(service: BenchService, { token }: Issued): Promise<unknown> {
@@ -111,7 +90,11 @@ function query(service: BenchService, { token }: Issued): Promise<unknown> {
  * minutes that it takes to fill one. Each turn has a small one of its own, since calls make it larger: by
  * up to four samples, so that it has a few thousand entries when the queries are asked.
  */
-async function besideSmall(large: BenchService, { entries, sample }: Extent, alice: Issued) {
+async function besideSmall(
+  large: BenchService,
+  { entries, sample }: Extent,
+  alice: Issued,
+): Promise<Growth> {
   const invoked: number[] = [];
   const queried: number[] = [];
   for (let turn = 0; turn < TURNS; turn += 1) {
@@ -132,7 +115,18 @@ async function besideSmall(large: BenchService, { entries, sample }: Extent, ali
     );
     await small.close();
   }
-  return { invoked: median(invoked), queried: median(queried) };
+  const sizes = `${entries.at(-1)}, of ${entries[0]}`;
+  return {
+    curves: [],
+    figures: [
+      figure(`invoke at ${sizes} entries`, median(invoked).toFixed(2), 'at most 1.05'),
+      figure(
+        `audit query of 50 own entries at ${sizes} stored`,
+        median(queried).toFixed(2),
+        'at most 1.25 (0.8 of the rate)',
+      ),
+    ],
+  };
 }
 
 /** How many times as much the one costs as the other, which is measured before it and after it. */
@@ -209,8 +203,13 @@ function fileBytes({ folder }: BenchService): number {
   return statSync(join(folder, STORE_FILE)).size;
 }
 
-async function logCurves(service: BenchService, { entries, sample }: Extent, alice: Issued) {
+async function logPart(
+  service: BenchService,
+  { entries, sample }: Extent,
+  alice: Issued,
+): Promise<Growth> {
   const { store } = service;
+  const sought = await appendSought(service);
   const [begun, bytesBefore] = [(await store.sequence()).size, fileBytes(service)];
   const invoked: { at: number; value: number }[] = [];
   const queried: { at: number; value: number }[] = [];
@@ -234,13 +233,21 @@ async function logCurves(service: BenchService, { entries, sample }: Extent, ali
       inclusionHashes(store, { first: 0, index: Math.floor(Math.random() * size), size });
     proof = (await turns(() => cpuOf(64, prove))) / 1_000;
   }
-  const curves: [Curve, Curve] = [
+  const curves: Curve[] = [
     { title: 'Invoke, by entries in the log', unit: 'µs of CPU', points: invoked },
     { title: 'Audit query of 50 own entries, by entries', unit: 'µs of CPU', points: queried },
   ];
   const { size: ended } = await store.sequence();
   const bytes = (fileBytes(service) - bytesBefore) / (ended - begun);
-  return { curves, seal, proof, bytes };
+  return {
+    curves,
+    figures: [
+      ...(await filterFigures(service, sought)),
+      figure('disk for an entry', `${bytes.toFixed(0)} bytes`, 'at most 974'),
+      figure('sealing a checkpoint, CPU', `${seal.toFixed(1)} ms`, 'with the proof under 10 ms'),
+      figure('one inclusion proof, CPU', `${proof.toFixed(1)} ms`, ''),
+    ],
+  };
 }
 
 const BATCH = 1_000;
@@ -253,11 +260,11 @@ async function growTo({ store }: BenchService, size: number): Promise<void> {
   }
 }
 
-async function tokenCurve(
+async function tokenPart(
   { store }: BenchService,
   { tokens, sample }: Extent,
   read: () => Promise<unknown>,
-): Promise<Curve> {
+): Promise<Growth> {
   const points: Curve['points'][number][] = [];
   let made = 0;
   for (const size of tokens) {
@@ -267,10 +274,14 @@ async function tokenCurve(
     }
     points.push({ at: size, value: await turns(() => cpuOf(sample, read)) });
   }
-  return { title: 'Invoke, by tokens in the store', unit: 'µs of CPU', points };
+  const curve = { title: 'Invoke, by tokens in the store', unit: 'µs of CPU', points };
+  return {
+    curves: [curve],
+    figures: [figure(`invoke at ${ends(curve)} tokens`, ratio(curve), 'flat')],
+  };
 }
 
-async function depthCurve(service: BenchService, { sample }: Extent): Promise<Curve> {
+async function depthPart(service: BenchService, { sample }: Extent): Promise<Growth> {
   const chain: Issued[] = [await service.issue({ max_delegation_depth: 5 })];
   for (const depth of DEPTHS.slice(1)) {
     const subject = `agent:level-${depth}`;
@@ -283,11 +294,13 @@ async function depthCurve(service: BenchService, { sample }: Extent): Promise<Cu
     }
   }
   const points = DEPTHS.map((at) => ({ at, value: median(values[at] ?? []) }));
-  return { title: 'Invoke, by depth of delegation', unit: 'µs of CPU', points };
+  const curve = { title: 'Invoke, by depth of delegation', unit: 'µs of CPU', points };
+  const name = 'invoke under a token at depth 5, of depth 0';
+  return { curves: [curve], figures: [figure(name, ratio(curve), 'at most 1.15')] };
 }
 
-/** Wall time until every descendant of a token is dead, in milliseconds. */
-async function revocation({ store }: BenchService, descendants: number): Promise<number> {
+/** Wall time until every descendant of a token is dead. */
+async function revocationPart({ store }: BenchService, descendants: number): Promise<Growth> {
   const root = rootToken();
   await store.insertRoot(root, entry());
   const bounds = { now: root.issued_at, childrenMax: descendants + 1 };
@@ -300,31 +313,14 @@ async function revocation({ store }: BenchService, descendants: number): Promise
   const took = performance.now() - begun;
   const revoked = happened(outcome);
   if (!revoked?.wasAlive) throw new Error('Cannot measure a revocation: it ended nothing');
-  return took;
+  const name = `revoking ${descendants} descendants`;
+  return { curves: [], figures: [figure(name, `${took.toFixed(0)} ms`, 'under 1 s')] };
 }
 
-/** Calls after which caches are full, and the heap has the size that suits it. */
-const SETTLED_AFTER = 60_000;
-
-/** In milliseconds. The heap goes up and down with each collection, so many looks make one figure. */
-const LOOK_EVERY_MS = 100;
-
-/** By how much a service that does nothing but answer grows: its last looks, less its first. */
-async function memoryOver(calls: number): Promise<string> {
-  const program = await startProgram(DESK);
-  const looks: number[] = [];
-  try {
-    const [target] = await workTargets('SQLite', program);
-    if (!target) throw new Error('Cannot watch memory: there is nothing to invoke');
-    await answers(target, Math.min(calls / 2, SETTLED_AFTER));
-    const looking = setInterval(() => looks.push(program.resident()), LOOK_EVERY_MS);
-    await answers(target, calls).finally(() => clearInterval(looking));
-  } finally {
-    await program.stop();
-  }
-  const part = Math.ceil(looks.length / 5);
-  const grown = median(looks.slice(-part)) - median(looks.slice(0, part));
-  return `${grown < 0 ? '−' : '+'}${Math.abs(grown).toFixed(0)} MB`;
+async function startPart(service: BenchService): Promise<Growth> {
+  const took = await turns(() => startTime(service));
+  const name = 'start to first answer, largest log';
+  return { curves: [], figures: [figure(name, `${took.toFixed(0)} ms`, 'under 1 s')] };
 }
 
 /** A second process opens the same file, as after a restart. */

@@ -29,6 +29,8 @@ export interface Sample {
 export interface Round {
   readonly own: Sample;
   readonly beside?: number | undefined;
+  /** The part of the cores that the host took away; undefined where the system does not tell. */
+  readonly taken?: number | undefined;
 }
 
 export interface Row extends Sample, Pick<Target, 'name' | 'baseline' | 'reach' | 'aim'> {

@@ -9,8 +9,11 @@ import { closeSync, fdatasyncSync, openSync, readFileSync, rmSync, writeSync } f
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { Growth } from './growth.ts';
-import { CONNECTIONS, type Row } from './measure.ts';
+import { TAKEN_MAX } from './host.ts';
+import { CONNECTIONS } from './measure.ts';
 import { storeFolder } from './processes.ts';
+import type { Interleaved, Measured, Tally } from './rounds.ts';
+import { NO_ANSWER } from './silence.ts';
 
 export interface Machine {
   readonly cores: number;
@@ -54,9 +57,9 @@ function medianFsync(): number {
   }
 }
 
-const HEAD = ['', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'reach', 'aim'];
+const HEAD = ['', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'reach', 'aim', 'remarks'];
 
-export function tableOf(rows: readonly Row[]): string {
+export function tableOf(rows: readonly Measured[]): string {
   const lines = [HEAD, ...rows.map(cellsOf)];
   const widths = HEAD.map((_, place) => Math.max(...lines.map((line) => line[place]?.length ?? 0)));
   const told = lines.map((line) => {
@@ -67,14 +70,31 @@ export function tableOf(rows: readonly Row[]): string {
   return `${told.join('\n')}\n`;
 }
 
-function cellsOf(row: Row): string[] {
+function cellsOf(row: Measured): string[] {
+  const goals = [row.reach?.toFixed(2) ?? '', row.aim?.toFixed(2) ?? '', remarksOf(row)];
+  if (row.silent === row.rounds) return [row.name, NO_ANSWER, '', '', '', '', ...goals];
   const ratio = row.isUnsure ? 'unsure' : (row.ratio?.toFixed(2) ?? '');
-  const figures = [row.rate.toFixed(0), row.p50.toFixed(0), row.p99.toFixed(0), row.cpu.toFixed(0)];
-  return [row.name, ...figures, ratio, row.reach?.toFixed(2) ?? '', row.aim?.toFixed(2) ?? ''];
+  const figures = [row.rate, row.p50, row.p99, row.cpu].map((figure) => figure.toFixed(0));
+  return [row.name, ...figures, ratio, ...goals];
+}
+
+function remarksOf({ rounds, silent, marked }: Measured): string {
+  return [
+    ...(silent > 0 ? [`${NO_ANSWER} in ${silent} of ${rounds} rounds`] : []),
+    ...(marked > 0 ? [`${marked} of ${rounds} rounds marked`] : []),
+  ].join(', ');
+}
+
+/** What the host did to the rounds. */
+export function roundsLine({ rounds, repeated, marked, isTold }: Tally): string {
+  if (!isTold) return 'No round is marked: this system does not tell what its host takes.';
+  const share = `${100 * TAKEN_MAX} % of the cores`;
+  const again = `${repeated} were measured again because the host took more than ${share} away`;
+  return `Of ${rounds} rounds, ${again}; ${marked} stayed so and are marked.`;
 }
 
 /** The page of a full run. What bounds a figure that is not reached is told in the notes. */
-export function pageOf(rows: readonly Row[], growth: Growth, seconds: number): string {
+export function pageOf({ rows, tally }: Interleaved, growth: Growth, seconds: number): string {
   const { cores, cpu, memory, system, node, fsync } = machine();
   return `# Results of the last full run
 
@@ -83,6 +103,7 @@ ${cores} x ${cpu}, ${memory}, ${system}, Node ${node},
 fsync ${fsync.toFixed(2)} ms. ${CONNECTIONS} connections from one process, all processes on the same cores. Medians of interleaved rounds of ${seconds} s. The ratio is of requests in a
 second to the baseline just before and just after: \`fastify POST echo\`, for documents a bare GET of as many
 bytes, for two processes the same work of one. With a commit of 1 ms, the thread waits 1 ms more for each commit of SQLite, as it would for a slower disk. "unsure" stands where the rounds differ too much for a ratio.
+${roundsLine(tally)}
 
 ${markdown(HEAD, rows.map(cellsOf))}
 ## Growth

@@ -22,9 +22,11 @@ import { underAttack } from './attacks.ts';
 import { chartOf } from './chart.ts';
 import { inBrowser } from './console.ts';
 import { type Extent, growth } from './growth.ts';
-import { CONNECTIONS, measure, measureBeside, type Round, type Row, rowOf } from './measure.ts';
+import { CONNECTIONS } from './measure.ts';
 import { DESK, startProgram } from './processes.ts';
-import { machine, pageOf, tableOf } from './report.ts';
+import { machine, pageOf, roundsLine, tableOf } from './report.ts';
+import { type Interleaved, interleaved } from './rounds.ts';
+import { isAllAnswered } from './silence.ts';
 import {
   baselines,
   documentTargets,
@@ -32,7 +34,6 @@ import {
   refusalTargets,
   SLOW_COMMIT_MS,
   slowCommitTargets,
-  type Target,
   workTargets,
 } from './targets.ts';
 
@@ -51,9 +52,9 @@ const { values: options } = parseArgs({
 });
 
 const { quick } = options;
-const SECONDS = quick ? 0.3 : 0.8;
-const ROUNDS = quick ? 2 : 5;
-const WARM_UP_SECONDS = quick ? 0.3 : 2;
+const ROUNDS = quick
+  ? { rounds: 2, seconds: 0.3, warmUpSeconds: 0.3 }
+  : { rounds: 5, seconds: 0.8, warmUpSeconds: 2 };
 
 const CALLS = options.calls === undefined ? undefined : Number(options.calls);
 
@@ -81,22 +82,23 @@ async function main(): Promise<void> {
   console.log(`${cores} x ${cpu}, Node ${node}, ${disk}, ${CONNECTIONS} connections\n`);
   if (options.attacks) return underAttack();
   if (options.console) return inBrowser(quick ? [100] : [100, 10_000]);
-  const rows = options.growth ? [] : await underLoad();
-  console.log(tableOf(rows));
+  const loaded = options.growth ? undefined : await underLoad();
+  if (loaded) console.log(`${tableOf(loaded.rows)}\n${roundsLine(loaded.tally)}\n`);
   const grown = options['no-growth'] ? undefined : await growth(EXTENT);
   for (const { name, figure, wanted } of grown?.figures ?? []) {
     console.log(`${name.padEnd(62)}${figure.padStart(8)}  ${wanted}`);
   }
   if (options.json !== undefined) {
-    const told = { machine: machine(), connections: CONNECTIONS, rows, growth: grown };
+    const told = { machine: machine(), connections: CONNECTIONS, ...loaded, growth: grown };
     writeFileSync(options.json, `${JSON.stringify(told, null, 2)}\n`);
   }
-  if (quick || !grown || options.growth || options.profile !== undefined) return;
-  writeFileSync(new URL('RESULTS.md', import.meta.url), pageOf(rows, grown, SECONDS));
+  if (quick || !grown || !loaded || options.profile !== undefined) return;
+  const page = pageOf(loaded, grown, ROUNDS.seconds);
+  writeFileSync(new URL('RESULTS.md', import.meta.url), page);
   writeFileSync(new URL('growth.svg', import.meta.url), chartOf(grown.curves));
 }
 
-async function underLoad(): Promise<Row[]> {
+async function underLoad(): Promise<Interleaved> {
   const postgres = await startPostgres();
   try {
     return await withPrograms(postgres.url);
@@ -105,7 +107,7 @@ async function underLoad(): Promise<Row[]> {
   }
 }
 
-async function withPrograms(database: string): Promise<Row[]> {
+async function withPrograms(database: string): Promise<Interleaved> {
   const { profile: profiles } = options;
   const bare = (kind: string) => startProgram('bench/baseline.mjs', { args: [kind] });
   const { url } = await makeDatabase(database);
@@ -125,7 +127,7 @@ async function withPrograms(database: string): Promise<Row[]> {
   ] as const;
   try {
     const [node, fastify, mcp, sqlite, shared, pair, slow] = await Promise.all(starting);
-    return await interleaved([
+    const targets = [
       ...baselines({ node, fastify, mcp }),
       ...(await workTargets('SQLite', sqlite)),
       ...(await slowCommitTargets(slow)),
@@ -133,25 +135,13 @@ async function withPrograms(database: string): Promise<Row[]> {
       ...(await pairTargets(pair)),
       ...(await refusalTargets(sqlite)),
       ...(await documentTargets(sqlite, fastify)),
-    ]);
+    ];
+    return await interleaved(targets, ROUNDS);
   } finally {
     const started = await Promise.allSettled(starting);
     await Promise.all(started.map((one) => one.status === 'fulfilled' && one.value.stop()));
   }
 }
 
-async function interleaved(targets: readonly Target[]): Promise<Row[]> {
-  const byName = new Map(targets.map((target) => [target.name, target]));
-  const rounds = new Map<Target, Round[]>(targets.map((target) => [target, []]));
-  // Caches, compiled code, connections.
-  for (const target of targets) await measure(target, WARM_UP_SECONDS);
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [target, own] of rounds) {
-      const baseline = target.baseline === undefined ? undefined : byName.get(target.baseline);
-      own.push(await measureBeside(target, baseline, SECONDS));
-    }
-  }
-  return [...rounds].map(([target, own]) => rowOf(target, own));
-}
-
 await main();
+if (!isAllAnswered()) process.exitCode = 1;
