@@ -23,18 +23,25 @@ export interface Sample {
   readonly p99: number;
   /** In microseconds of the server's process for one answer. */
   readonly cpu: number;
+  /** The same of the database server, where there is one. */
+  readonly databaseCpu?: number | undefined;
 }
 
-/** A target in one round, and the rate of its baseline beside it. */
+/** What is compared with a baseline. */
+type Compared = Pick<Sample, 'rate'> & { readonly wholeCpu: number };
+
+/** A target in one round, and its baseline beside it. */
 export interface Round {
   readonly own: Sample;
-  readonly beside?: number | undefined;
+  readonly beside?: Compared | undefined;
   /** The part of the cores that the host took away; undefined where the system does not tell. */
   readonly taken?: number | undefined;
 }
 
 export interface Row extends Sample, Pick<Target, 'name' | 'baseline' | 'reach' | 'aim'> {
   readonly ratio?: number | undefined;
+  /** CPU for an answer, as a multiple of the baseline's; the database server's is in it. */
+  readonly cpuRatio?: number | undefined;
   /** The rounds differ too much for a ratio. */
   readonly isUnsure: boolean;
 }
@@ -56,13 +63,15 @@ export async function measure(target: Target, seconds: number): Promise<Sample> 
 const SAMPLING: object = { sampleInt: 100 };
 
 async function sample(target: Target, seconds: number): Promise<Sample> {
-  const before = target.program.cpu();
+  const { program, database } = target;
+  const [cpu, databaseCpu] = [program.cpu(), database?.cpu() ?? 0];
   const { requests, duration, latency } = await load(target, { duration: seconds });
   return {
     rate: requests.total / duration,
     p50: latency.p50,
     p99: latency.p99,
-    cpu: (target.program.cpu() - before) / requests.total,
+    cpu: (program.cpu() - cpu) / requests.total,
+    databaseCpu: database && (database.cpu() - databaseCpu) / requests.total,
   };
 }
 
@@ -100,12 +109,26 @@ export async function measureBeside(
   const before = await measure(baseline, seconds / 2);
   const own = await measure(target, seconds);
   const after = await measure(baseline, seconds / 2);
-  return { own, beside: (before.rate + after.rate) / 2 };
+  return {
+    own,
+    beside: {
+      rate: (before.rate + after.rate) / 2,
+      wholeCpu: (wholeCpu(before) + wholeCpu(after)) / 2,
+    },
+  };
+}
+
+function wholeCpu({ cpu, databaseCpu = 0 }: Sample): number {
+  return cpu + databaseCpu;
 }
 
 export function rowOf({ name, baseline, reach, aim }: Target, rounds: readonly Round[]): Row {
   const own = rounds.map((round) => round.own);
-  const ratios = rounds.flatMap(({ own: { rate }, beside }) => (beside ? rate / beside : []));
+  const ratios = rounds.flatMap(({ own: { rate }, beside }) => (beside ? rate / beside.rate : []));
+  const cpuRatios = rounds.flatMap((round) =>
+    round.beside ? wholeCpu(round.own) / round.beside.wholeCpu : [],
+  );
+  const databaseCpus = own.flatMap(({ databaseCpu }) => databaseCpu ?? []);
   const isUnsure = ratios.length > 0 && spread(ratios) > SPREAD_MAX;
   return {
     name,
@@ -116,7 +139,9 @@ export function rowOf({ name, baseline, reach, aim }: Target, rounds: readonly R
     p50: median(own.map(({ p50 }) => p50)),
     p99: median(own.map(({ p99 }) => p99)),
     cpu: median(own.map(({ cpu }) => cpu)),
+    databaseCpu: databaseCpus.length === 0 ? undefined : median(databaseCpus),
     ratio: ratios.length === 0 || isUnsure ? undefined : median(ratios),
+    cpuRatio: cpuRatios.length === 0 ? undefined : median(cpuRatios),
     isUnsure,
   };
 }

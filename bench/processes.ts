@@ -101,6 +101,22 @@ function cpuOf(pid: number, hasWorkers: boolean): number {
   }
 }
 
+/** Linux only, as above: of a process with its children, and with those that have ended. */
+export function treeCpu(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    const own = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * 10_000, 0);
+    return childrenOf(pid).reduce((sum, child) => sum + treeCpu(child), own);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** The process that started another one. */
+export function parentOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1]);
+}
+
 /** Known on Linux only, as above. */
 function residentOf(pid: number): number {
   try {

@@ -57,7 +57,10 @@ function medianFsync(): number {
   }
 }
 
-const HEAD = ['', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'ratio', 'reach', 'aim', 'remarks'];
+const HEAD = [
+  ...['', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'database CPU µs', 'CPU ratio'],
+  ...['ratio', 'reach', 'aim', 'remarks'],
+];
 
 export function tableOf(rows: readonly Measured[]): string {
   const lines = [HEAD, ...rows.map(cellsOf)];
@@ -70,12 +73,17 @@ export function tableOf(rows: readonly Measured[]): string {
   return `${told.join('\n')}\n`;
 }
 
+/** The figures that a row without an answer lacks, from the second to the ratio. */
+const SILENT = Array.from({ length: HEAD.indexOf('ratio') - 1 }, () => '');
+
 function cellsOf(row: Measured): string[] {
   const goals = [row.reach?.toFixed(2) ?? '', row.aim?.toFixed(2) ?? '', remarksOf(row)];
-  if (row.silent === row.rounds) return [row.name, NO_ANSWER, '', '', '', '', ...goals];
+  if (row.silent === row.rounds) return [row.name, NO_ANSWER, ...SILENT, ...goals];
   const ratio = row.isUnsure ? 'unsure' : (row.ratio?.toFixed(2) ?? '');
-  const figures = [row.rate, row.p50, row.p99, row.cpu].map((figure) => figure.toFixed(0));
-  return [row.name, ...figures, ratio, ...goals];
+  const cpuRatio = row.cpuRatio?.toFixed(2) ?? '';
+  const figures = [row.rate, row.p50, row.p99, row.cpu, row.databaseCpu];
+  const told = figures.map((figure) => figure?.toFixed(0) ?? '');
+  return [row.name, ...told, cpuRatio, ratio, ...goals];
 }
 
 function remarksOf({ rounds, silent, marked }: Measured): string {
@@ -102,7 +110,8 @@ Made by \`npm run bench\`; do not edit. ${new Date().toISOString().slice(0, 10)}
 ${cores} x ${cpu}, ${memory}, ${system}, Node ${node},
 fsync ${fsync.toFixed(2)} ms. ${CONNECTIONS} connections from one process, all processes on the same cores. Medians of interleaved rounds of ${seconds} s. The ratio is of requests in a
 second to the baseline just before and just after: \`fastify POST echo\`, for documents a bare GET of as many
-bytes, for two processes the same work of one. With a commit of 1 ms, the thread waits 1 ms more for each commit of SQLite, as it would for a slower disk. "unsure" stands where the rounds differ too much for a ratio.
+bytes, for two processes the same work of one. The CPU ratio is CPU time for an answer over that of the baseline, with the database
+server's; on few cores it says more than rates, since the load generator takes its share of them. With a commit of 1 ms, the thread waits 1 ms more for each commit of SQLite, as it would for a slower disk. "unsure" stands where the rounds differ too much for a ratio.
 ${roundsLine(tally)}
 
 ${markdown(HEAD, rows.map(cellsOf))}

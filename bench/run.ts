@@ -21,6 +21,7 @@ import { makeDatabase, startPostgres } from '../test/postgres.ts';
 import { underAttack } from './attacks.ts';
 import { chartOf } from './chart.ts';
 import { inBrowser } from './console.ts';
+import { databaseAt } from './database.ts';
 import { type Extent, growth } from './growth.ts';
 import { CONNECTIONS } from './measure.ts';
 import { DESK, startProgram } from './processes.ts';
@@ -111,6 +112,7 @@ async function withPrograms(database: string): Promise<Interleaved> {
   const { profile: profiles } = options;
   const bare = (kind: string) => startProgram('bench/baseline.mjs', { args: [kind] });
   const { url } = await makeDatabase(database);
+  const server = await databaseAt(database);
   const desk = (store?: string, more: object = {}) =>
     startProgram(DESK, { environment: { ...(store && { WRIT_STORE: store }), ...more }, profiles });
   const starting = [
@@ -131,8 +133,8 @@ async function withPrograms(database: string): Promise<Interleaved> {
       ...baselines({ node, fastify, mcp }),
       ...(await workTargets('SQLite', sqlite)),
       ...(await slowCommitTargets(slow)),
-      ...(await workTargets('PostgreSQL', shared)),
-      ...(await pairTargets(pair)),
+      ...(await workTargets('PostgreSQL', shared, server)),
+      ...(await pairTargets(pair, server)),
       ...(await refusalTargets(sqlite)),
       ...(await documentTargets(sqlite, fastify)),
     ];

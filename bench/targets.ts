@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Database } from './database.ts';
 import type { Program } from './processes.ts';
 import { orNoAnswer } from './silence.ts';
 
@@ -16,6 +17,8 @@ export interface Target {
   readonly body?: string;
   /** The status every answer has to have; 200 when left out. */
   readonly status?: number;
+  /** The server of its store, where it has one; its work counts too. */
+  readonly database?: Database | undefined;
   /** The target it is compared with. */
   readonly baseline?: string | undefined;
   /** Ratios to the baseline. */
@@ -69,10 +72,12 @@ const BARS: Readonly<Record<'SQLite' | 'PostgreSQL', Readonly<Record<string, Bar
 export async function workTargets(
   store: 'SQLite' | 'PostgreSQL',
   program: Program,
+  database?: Database,
 ): Promise<Target[]> {
   const token = await issue(program);
   const post = {
     program,
+    database,
     method: 'POST',
     headers: { ...JSON_HEADERS, authorization: `Bearer ${token}` },
     baseline: ECHO,
@@ -124,8 +129,8 @@ export async function slowCommitTargets(program: Program): Promise<Target[]> {
 }
 
 /** Two processes on one database, of one of them; everything shares the cores with those who ask. */
-export async function pairTargets(program: Program): Promise<Target[]> {
-  const targets = await workTargets('PostgreSQL', program);
+export async function pairTargets(program: Program, database: Database): Promise<Target[]> {
+  const targets = await workTargets('PostgreSQL', program, database);
   return targets.map(({ name, aim: _, ...target }) => ({
     ...target,
     name: `${name}, two processes`,
