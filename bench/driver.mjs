@@ -1,9 +1,9 @@
 /**
- * The driver of SQLite, with commits that take longer: what a service costs on a disk that is slower than this one.
+ * The driver of SQLite as the benchmark gives it to a program: commits may take longer, statements are counted.
  *
  * Preloaded by `--import`; it then stands in for the driver of the program. `BENCH_COMMIT_MS` is how much longer a
- * commit of changes takes. The thread waits, as it does for a flush, and uses no CPU. A transaction that only reads
- * ends at once: it flushes nothing.
+ * commit of changes takes: what a service costs on a disk that is slower than this one. The thread waits, as it does
+ * for a flush, and uses no CPU. A transaction that only reads ends at once: it flushes nothing.
  *
  * @module
  */
@@ -18,6 +18,9 @@ register('./driver-hook.mjs', import.meta.url);
 const COMMIT_MS = Number(process.env.BENCH_COMMIT_MS ?? 0);
 const never = new Int32Array(new SharedArrayBuffer(4));
 
+/** Since the start of the program. `commits` are those of changes. */
+export const executed = { statements: 0, commits: 0 };
+
 // The methods of the driver's class cannot be replaced, so the program gets a class below it.
 export class DatabaseSync extends Driver {
   #writes = false;
@@ -25,38 +28,42 @@ export class DatabaseSync extends Driver {
   prepare(sql, ...options) {
     const statement = super.prepare(sql, ...options);
     const step = this.#stepOf(sql);
-    return step ? stepping(statement, step) : statement;
+    const then =
+      (method) =>
+      (...values) => {
+        const result = statement[method](...values);
+        step();
+        return result;
+      };
+    return { get: then('get'), run: then('run'), all: then('all'), iterate: then('iterate') };
   }
 
   exec(sql) {
     super.exec(sql);
-    this.#stepOf(sql)?.();
+    this.#stepOf(sql)();
   }
 
-  /** What happens after a statement that begins or ends a transaction. */
+  /** What happens after a statement. */
   #stepOf(sql) {
     if (/^\s*BEGIN IMMEDIATE\b/i.test(sql)) return () => this.#begun();
-    if (/^\s*COMMIT\b/i.test(sql)) return () => this.#committed();
-    return undefined;
+    if (/^\s*COMMIT\b/i.test(sql)) return () => this.#ended();
+    return count;
   }
 
   #begun() {
+    count();
     this.#writes = true;
   }
 
-  #committed() {
-    if (this.#writes && COMMIT_MS > 0) Atomics.wait(never, 0, 0, COMMIT_MS);
+  #ended() {
+    count();
+    if (!this.#writes) return;
     this.#writes = false;
+    executed.commits += 1;
+    if (COMMIT_MS > 0) Atomics.wait(never, 0, 0, COMMIT_MS);
   }
 }
 
-function stepping(statement, step) {
-  const then =
-    (method) =>
-    (...values) => {
-      const result = statement[method](...values);
-      step();
-      return result;
-    };
-  return { get: then('get'), run: then('run'), all: then('all') };
+function count() {
+  executed.statements += 1;
 }

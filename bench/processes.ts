@@ -19,6 +19,8 @@ export interface Program {
   cpu(): number;
   /** Memory the process has in hand, in MiB. */
   resident(): number;
+  /** What a preloaded script answers to a message. */
+  ask(): Promise<Readonly<Record<string, number>>>;
   stop(): Promise<void>;
 }
 
@@ -31,12 +33,17 @@ export interface ProgramOptions {
   readonly profiles?: string | undefined;
   /** A script of the repository that runs in the process before the program. */
   readonly preload?: string;
+  /** Options of Node beside those that every program gets. */
+  readonly flags?: readonly string[];
 }
 
 export const DESK = 'dist/examples/travel/main.js';
 
 /** Those that `npm start` gives to Node; the baselines get the same. */
 const NODE_FLAGS = repository.scripts.start.split(' ').filter((word) => word.startsWith('--'));
+
+/** In milliseconds. A program without such a script never answers. */
+const ASK_MS_MAX = 10_000;
 
 /** Where a store lies that is measured; the flushes of the same file system are timed. */
 export function storeFolder(): string {
@@ -50,6 +57,7 @@ export async function startProgram(script: string, options: ProgramOptions = {})
   const flags = [
     ...NODE_FLAGS,
     ...(profiles ? ['--cpu-prof', `--cpu-prof-dir=${resolve(profiles)}`] : []),
+    ...(options.flags ?? []),
     ...(preload ? ['--import', pathToFileURL(resolve(preload)).href] : []),
   ];
   const child = spawn(process.execPath, [...flags, resolve(script), ...args], {
@@ -62,13 +70,18 @@ export async function startProgram(script: string, options: ProgramOptions = {})
       NODE_ENV: 'production',
       ...environment,
     },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const url = await addressOf(child);
   return {
     url,
     cpu: () => cpuOf(child.pid as number, environment.WRIT_WORKERS !== undefined),
     resident: () => residentOf(child.pid as number),
+    async ask() {
+      const answer = once(child, 'message', { signal: AbortSignal.timeout(ASK_MS_MAX) });
+      child.send('');
+      return (await answer)[0];
+    },
     async stop() {
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');

@@ -21,13 +21,16 @@ import { makeDatabase, startPostgres } from '../test/postgres.ts';
 import { underAttack } from './attacks.ts';
 import { chartOf } from './chart.ts';
 import { inBrowser } from './console.ts';
+import { countsOf } from './counts.ts';
 import { databaseAt } from './database.ts';
 import { type Extent, growth } from './growth.ts';
+import { machine } from './machine.ts';
 import { CONNECTIONS } from './measure.ts';
 import { DESK, startProgram } from './processes.ts';
-import { machine, pageOf, roundsLine, tableOf } from './report.ts';
+import { pageOf, roundsLine } from './report.ts';
 import { type Interleaved, interleaved } from './rounds.ts';
 import { isAllAnswered } from './silence.ts';
+import { countsTable, figuresTable, forTerminal, goalsTable, rowsTable } from './tables.ts';
 import {
   baselines,
   documentTargets,
@@ -84,17 +87,26 @@ async function main(): Promise<void> {
   if (options.attacks) return underAttack();
   if (options.console) return inBrowser(quick ? [100] : [100, 10_000]);
   const loaded = options.growth ? undefined : await underLoad();
-  if (loaded) console.log(`${tableOf(loaded.rows)}\n${roundsLine(loaded.tally)}\n`);
-  const grown = options['no-growth'] ? undefined : await growth(EXTENT);
-  for (const { name, figure, wanted } of grown?.figures ?? []) {
-    console.log(`${name.padEnd(62)}${figure.padStart(8)}  ${wanted}`);
+  const counted = options.growth ? undefined : await countsOf(quick ? 500 : 3_000);
+  if (loaded) {
+    console.log(`${forTerminal(rowsTable(loaded.rows))}\n${roundsLine(loaded.tally)}\n`);
+    console.log(forTerminal(goalsTable(loaded.rows, counted)));
   }
+  if (counted) console.log(forTerminal(countsTable(counted)));
+  const grown = options['no-growth'] ? undefined : await growth(EXTENT);
+  if (grown) console.log(forTerminal(figuresTable(grown.figures)));
   if (options.json !== undefined) {
-    const told = { machine: machine(), connections: CONNECTIONS, ...loaded, growth: grown };
+    const told = {
+      machine: machine(),
+      connections: CONNECTIONS,
+      ...loaded,
+      counted,
+      growth: grown,
+    };
     writeFileSync(options.json, `${JSON.stringify(told, null, 2)}\n`);
   }
   if (quick || !grown || !loaded || options.profile !== undefined) return;
-  const page = pageOf(loaded, grown, ROUNDS.seconds);
+  const page = pageOf({ loaded, counted, grown, seconds: ROUNDS.seconds });
   writeFileSync(new URL('RESULTS.md', import.meta.url), page);
   writeFileSync(new URL('growth.svg', import.meta.url), chartOf(grown.curves));
 }

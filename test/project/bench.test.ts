@@ -8,9 +8,10 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { coresOf, TAKEN_MAX, takenShare } from '../../bench/host.ts';
 import type { Round } from '../../bench/measure.ts';
-import { roundsLine, tableOf } from '../../bench/report.ts';
+import { roundsLine } from '../../bench/report.ts';
 import { interleaved, type Measured, type Tally, undisturbed } from '../../bench/rounds.ts';
 import { isAllAnswered } from '../../bench/silence.ts';
+import { forTerminal, goalsTable, rowsTable } from '../../bench/tables.ts';
 
 /** In ticks of 10 ms, of two cores together. */
 function stat(ticks: { user: number; idle: number; steal?: number }): string {
@@ -104,6 +105,7 @@ test('interleaved() goes on past a target that does not answer, and its row says
     url: 'http://127.0.0.1:9',
     cpu: () => 0,
     resident: () => 0,
+    ask: async () => ({}),
     stop: async () => undefined,
   };
   const target = { name: 'a dead one', program: dead, path: '/', method: 'GET' } as const;
@@ -111,18 +113,47 @@ test('interleaved() goes on past a target that does not answer, and its row says
   const { rows } = await interleaved([target], { rounds: 1, seconds: 0.1, warmUpSeconds: 0.1 });
 
   assert.equal(isAllAnswered(), false);
-  assert.match(tableOf(rows), /^a dead one +no answer +no answer in 1 of 1 rounds$/m);
+  assert.match(
+    forTerminal(rowsTable(rows)),
+    /^a dead one +no answer +no answer in 1 of 1 rounds$/m,
+  );
 });
 
-test('tableOf() says which rows have rounds that are marked', () => {
-  const row: Measured = {
-    ...{ name: 'one', baseline: undefined, reach: 0.5, aim: undefined, isUnsure: false },
-    ...{ rate: 10, p50: 1, p99: 2, cpu: 3, ratio: 0.4, rounds: 5, silent: 0, marked: 2 },
-  };
+const MEASURED: Measured = {
+  ...{ name: 'one', baseline: undefined, reach: 0.5, aim: undefined, isUnsure: false },
+  ...{ rate: 10, p50: 1, p99: 2, cpu: 3, ratio: 0.4, rounds: 5, silent: 0, marked: 2 },
+};
 
-  assert.match(tableOf([row]), /^one .* 0\.40 +0\.50 +2 of 5 rounds marked$/m);
+test('rowsTable() says which rows have rounds that are marked', () => {
+  const text = forTerminal(rowsTable([MEASURED]));
+
+  assert.match(text, /^one .* 0\.40 +0\.50 +2 of 5 rounds marked$/m);
 });
 
 test('roundsLine() says where nothing can be marked', () => {
   assert.match(roundsLine({ ...emptyTally(), isTold: false }), /^No round is marked: /);
+});
+
+test('goalsTable() takes the waiting time and the promises of a read from where they are measured', () => {
+  const read = { ...MEASURED, name: 'invoke, read capability, SQLite', p99: 33 };
+  const lines = [
+    { name: 'timers', figures: [1, 2] },
+    { name: 'promises', figures: [7, 9] },
+  ];
+
+  const table = goalsTable([MEASURED, read], { calls: ['another', read.name], lines });
+
+  assert.deepEqual(
+    table.lines.map(([, figure]) => figure),
+    ['33 ms', '9'],
+  );
+});
+
+test('goalsTable() says where there was no answer', () => {
+  const table = goalsTable([MEASURED], undefined);
+
+  assert.deepEqual(
+    table.lines.map(([, figure]) => figure),
+    ['no answer', 'no answer'],
+  );
 });
