@@ -14,7 +14,7 @@ import { childToken, entry, happened, rootToken } from '../src/testing/fixtures.
 import type { Curve } from './chart.ts';
 import { type Figure, figure } from './figures.ts';
 import { median } from './measure.ts';
-import { memoryOver } from './memory.ts';
+import { memoryOfTokens, memoryOver } from './memory.ts';
 import { DESK, startProgram } from './processes.ts';
 import { type BenchService, cpuOf, type Issued, openService, STORE_FILE } from './service.ts';
 import { NO_ANSWER, orNoAnswer } from './silence.ts';
@@ -29,6 +29,8 @@ export interface Extent {
   readonly entries: readonly number[];
   readonly tokens: readonly number[];
   readonly descendants: number;
+  /** Tokens in use, by which memory is compared. */
+  readonly held: readonly number[];
   /** Calls over which memory is watched; 0 where it is not. */
   readonly calls: number;
   /** Calls of which each value is made. */
@@ -50,6 +52,7 @@ export async function growth(extent: Extent): Promise<Growth> {
     // In this order: each finds the log as large as those before it left it.
     const parts: Readonly<Record<string, () => Promise<Growth>>> = {
       ...(extent.calls > 0 && { 'resident memory': () => memoryPart(extent.calls) }),
+      'memory of tokens': async () => ({ curves: [], figures: await memoryOfTokens(extent.held) }),
       'depth of delegation': () => depthPart(service, extent),
       'number of tokens': () => tokenPart(service, extent, read),
       revocation: () => revocationPart(service, extent.descendants),

@@ -69,6 +69,7 @@ const EXTENT: Extent = quick
       entries: [1_000, 5_000],
       tokens: [100, 1_000],
       descendants: 1_000,
+      held: [200, 1_000],
       calls: CALLS ?? 0,
       sample: 300,
     }
@@ -76,6 +77,7 @@ const EXTENT: Extent = quick
       entries: ENTRIES.filter((size) => size <= Number(options.entries ?? 1_000_000)),
       tokens: [100, 1_000, 10_000, 100_000],
       descendants: 10_000,
+      held: [20_000, 100_000],
       calls: CALLS ?? 100_000,
       sample: 2_000,
     };
