@@ -122,6 +122,8 @@ async function underLoad(): Promise<Interleaved> {
   }
 }
 
+const TWO_PROCESSES = { WRIT_WORKERS: '2' };
+
 async function withPrograms(database: string): Promise<Interleaved> {
   const { profile: profiles } = options;
   const bare = (kind: string) => startProgram('bench/baseline.mjs', { args: [kind] });
@@ -135,20 +137,23 @@ async function withPrograms(database: string): Promise<Interleaved> {
     bare('mcp'),
     desk(),
     desk(database),
-    desk(url, { WRIT_WORKERS: '2' }),
+    desk(url, TWO_PROCESSES),
+    desk(undefined, TWO_PROCESSES),
     startProgram(DESK, {
       environment: { BENCH_COMMIT_MS: String(SLOW_COMMIT_MS) },
       preload: 'bench/driver.mjs',
     }),
   ] as const;
   try {
-    const [node, fastify, mcp, sqlite, shared, pair, slow] = await Promise.all(starting);
+    const [node, fastify, mcp, sqlite, shared, pair, pairOnFile, slow] =
+      await Promise.all(starting);
     const targets = [
       ...baselines({ node, fastify, mcp }),
       ...(await workTargets('SQLite', sqlite)),
       ...(await slowCommitTargets(slow)),
+      ...(await pairTargets('SQLite', pairOnFile)),
       ...(await workTargets('PostgreSQL', shared, server)),
-      ...(await pairTargets(pair, server)),
+      ...(await pairTargets('PostgreSQL', pair, server)),
       ...(await refusalTargets(sqlite)),
       ...(await documentTargets(sqlite, fastify)),
     ];

@@ -138,15 +138,21 @@ export async function slowCommitTargets(program: Program): Promise<Target[]> {
     }));
 }
 
-/** Two processes on one database, of one of them; everything shares the cores with those who ask. */
-export async function pairTargets(program: Program, database: Database): Promise<Target[]> {
-  const targets = await workTargets('PostgreSQL', program, database);
-  return targets.map(({ name, aim: _, ...target }) => ({
-    ...target,
-    name: `${name}, two processes`,
-    baseline: name,
-    reach: 1,
-  }));
+/** Two processes on one store behind one port; everything shares the cores with those who ask. */
+export async function pairTargets(
+  store: 'SQLite' | 'PostgreSQL',
+  program: Program,
+  database?: Database,
+): Promise<Target[]> {
+  const targets = await workTargets(store, program, database);
+  return targets
+    .filter(({ name }) => name.startsWith('invoke'))
+    .map(({ name, aim: _, ...target }) => ({
+      ...target,
+      name: `${name}, two processes`,
+      baseline: name,
+      reach: 1,
+    }));
 }
 
 const DOCUMENTS = {
