@@ -25,8 +25,10 @@ export function readmeWithFigures(readme: string, results: string): string {
 
 function tableOf(results: string): string {
   const lines = Object.entries(ROWS).map(([name, shown]) => {
-    const [rate, p50, p99] = rowCells(results, name);
-    return `| ${shown} | ${rate} | ${p50} ms | ${p99} ms |`;
+    const [rate, ...waits] = rowCells(results, name);
+    // A measurement without an answer has no times.
+    const [p50, p99] = waits.map((ms) => ms && `${ms} ms`);
+    return `| ${shown} | ${rate} | ${p50} | ${p99} |`;
   });
   return [
     '| | calls a second | median | 99 of 100 within |',
