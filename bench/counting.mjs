@@ -1,7 +1,7 @@
 /**
  * Counts what a program does, and says so when it is asked by a message. Preloaded by `--import`.
  *
- * To count promises slows them, and makes objects. So `BENCH_COUNT=heap` counts nothing but what is on the heap.
+ * `BENCH_COUNT` is `work` or `heap`: to count work slows it, and makes objects of its own.
  *
  * @module
  */
@@ -15,8 +15,8 @@ import { executed } from './driver.mjs';
 const counts = { promises: 0, timers: 0, hashes: 0, parsed: 0, stringified: 0 };
 let collections = 0;
 
-if (process.env.BENCH_COUNT === 'heap') countCollections();
-else countWork();
+if (process.env.BENCH_COUNT === 'work') countWork();
+else countCollections();
 
 process.on('message', () => {
   const { heapUsed } = process.memoryUsage();

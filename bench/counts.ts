@@ -40,10 +40,11 @@ export interface Counted {
 /** Undefined where the programs do not answer. */
 export function countsOf(calls: number): Promise<Counted | undefined> {
   return orNoAnswer('counts of a call', async () => {
-    const work = await eachCounted(calls, { preload: 'bench/counting.mjs' });
-    const environment = { BENCH_COUNT: 'heap' };
-    const options = { preload: 'bench/counting.mjs', environment, flags: ROOM };
-    const heap = await eachCounted(Math.min(calls, HEAP_CALLS), options);
+    const work = await eachCounted(calls, { environment: { BENCH_COUNT: 'work' } });
+    const heap = await eachCounted(Math.min(calls, HEAP_CALLS), {
+      environment: { BENCH_COUNT: 'heap' },
+      flags: ROOM,
+    });
     const line = (name: string, figureOf: (counts: Counts) => number, of = work) => ({
       name,
       figures: of.map(({ counts }) => figureOf(counts)),
@@ -69,7 +70,7 @@ function keptOf(counts: Counts): number {
 
 /** What a read, a write, a search and an issuance count in a program that does nothing else. */
 async function eachCounted(calls: number, options: ProgramOptions) {
-  const program = await startProgram(DESK, options);
+  const program = await startProgram(DESK, { ...options, preload: 'bench/counting.mjs' });
   try {
     const counted: { name: string; counts: Counts }[] = [];
     for (const target of await workTargets('SQLite', program)) {
