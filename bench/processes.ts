@@ -39,6 +39,15 @@ export interface ProgramOptions {
 
 export const DESK = 'dist/examples/travel/main.js';
 
+/** Stands for a program that could not start: nothing listens on the port of discard. */
+export const ABSENT: Program = {
+  url: 'http://127.0.0.1:9',
+  cpu: () => Number.NaN,
+  resident: () => Number.NaN,
+  ask: async () => ({}),
+  stop: async () => undefined,
+};
+
 /** Those that `npm start` gives to Node; the baselines get the same. */
 const NODE_FLAGS = repository.scripts.start.split(' ').filter((word) => word.startsWith('--'));
 

@@ -15,6 +15,9 @@ const REPEATS_PER_ROUND_MAX = 2;
 /** Of all targets together: about a minute. */
 const REPEATS_MAX = 40;
 
+/** A target that never answered is asked no more after so many samples, the first of them to warm up. */
+const MISSES_MAX = 2;
+
 export interface Extent {
   readonly rounds: number;
   /** Of one sample. */
@@ -51,25 +54,43 @@ export async function interleaved(
 ): Promise<Interleaved> {
   const tally: Tally = { rounds: 0, repeated: 0, marked: 0, isTold: cores() !== undefined };
   const byName = new Map(targets.map((target) => [target.name, target]));
-  const taken = new Map<Target, Round[]>(targets.map((target) => [target, []]));
-  for (const target of targets) {
-    await orNoAnswer(target.name, () => measure(target, warmUpSeconds));
-  }
+  const all = targets.map((target): Asked => ({ target, rounds: [], misses: 0 }));
+  for (const asked of all) await answered(asked, () => measure(asked.target, warmUpSeconds));
   for (let turn = 0; turn < rounds; turn += 1) {
-    for (const [target, own] of taken) {
-      const baseline = target.baseline === undefined ? undefined : byName.get(target.baseline);
-      const sample = () => watched(() => measureBeside(target, baseline, seconds));
-      const round = await undisturbed(() => orNoAnswer(target.name, sample), tally);
-      if (round) own.push(round);
+    for (const asked of all.filter(isWorthAsking)) {
+      const baseline = byName.get(asked.target.baseline ?? '');
+      const sample = () => watched(() => measureBeside(asked.target, baseline, seconds));
+      const round = await undisturbed(() => answered(asked, sample), tally);
+      if (round) asked.rounds.push(round);
     }
   }
-  const rows = [...taken].map(([target, own]) => ({
+  const rows = all.map(({ target, rounds: own }) => ({
     ...rowOf(target, own),
     rounds,
     silent: rounds - own.length,
     marked: own.filter(isMarked).length,
   }));
   return { rows, tally };
+}
+
+/** A target, the rounds that it answered, and how often it did not. */
+interface Asked {
+  readonly target: Target;
+  readonly rounds: Round[];
+  misses: number;
+}
+
+function isWorthAsking({ rounds, misses }: Asked): boolean {
+  return rounds.length > 0 || misses < MISSES_MAX;
+}
+
+async function answered<Result>(
+  asked: Asked,
+  sample: () => Promise<Result>,
+): Promise<Result | undefined> {
+  const answer = await orNoAnswer(asked.target.name, sample);
+  if (answer === undefined) asked.misses += 1;
+  return answer;
 }
 
 async function watched(sample: () => Promise<Round>): Promise<Round> {

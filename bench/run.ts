@@ -26,10 +26,10 @@ import { databaseAt } from './database.ts';
 import { type Extent, growth } from './growth.ts';
 import { machine } from './machine.ts';
 import { CONNECTIONS } from './measure.ts';
-import { DESK, startProgram } from './processes.ts';
+import { ABSENT, DESK, type Program, type ProgramOptions, startProgram } from './processes.ts';
 import { pageOf, roundsLine } from './report.ts';
 import { type Interleaved, interleaved } from './rounds.ts';
-import { isAllAnswered } from './silence.ts';
+import { isAllAnswered, orNoAnswer } from './silence.ts';
 import { countsTable, figuresTable, forTerminal, goalsTable, rowsTable } from './tables.ts';
 import {
   baselines,
@@ -126,11 +126,11 @@ const TWO_PROCESSES = { WRIT_WORKERS: '2' };
 
 async function withPrograms(database: string): Promise<Interleaved> {
   const { profile: profiles } = options;
-  const bare = (kind: string) => startProgram('bench/baseline.mjs', { args: [kind] });
+  const bare = (kind: string) => start('bench/baseline.mjs', { args: [kind] });
   const { url } = await makeDatabase(database);
   const server = await databaseAt(database);
   const desk = (store?: string, more: object = {}) =>
-    startProgram(DESK, { environment: { ...(store && { WRIT_STORE: store }), ...more }, profiles });
+    start(DESK, { environment: { ...(store && { WRIT_STORE: store }), ...more }, profiles });
   const starting = [
     bare('node'),
     bare('fastify'),
@@ -139,7 +139,7 @@ async function withPrograms(database: string): Promise<Interleaved> {
     desk(database),
     desk(url, TWO_PROCESSES),
     desk(undefined, TWO_PROCESSES),
-    startProgram(DESK, {
+    start(DESK, {
       environment: { BENCH_COMMIT_MS: String(SLOW_COMMIT_MS) },
       preload: 'bench/driver.mjs',
     }),
@@ -159,9 +159,14 @@ async function withPrograms(database: string): Promise<Interleaved> {
     ];
     return await interleaved(targets, ROUNDS);
   } finally {
-    const started = await Promise.allSettled(starting);
-    await Promise.all(started.map((one) => one.status === 'fulfilled' && one.value.stop()));
+    await Promise.all(starting.map(async (program) => (await program).stop()));
   }
+}
+
+/** Where a program cannot start, its rows say that it does not answer. */
+async function start(script: string, how: ProgramOptions): Promise<Program> {
+  const started = await orNoAnswer(`the start of ${script}`, () => startProgram(script, how));
+  return started ?? ABSENT;
 }
 
 await main();

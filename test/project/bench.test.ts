@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { coresOf, TAKEN_MAX, takenShare } from '../../bench/host.ts';
 import type { Round } from '../../bench/measure.ts';
+import { ABSENT } from '../../bench/processes.ts';
 import { roundsLine } from '../../bench/report.ts';
 import { interleaved, type Measured, type Tally, undisturbed } from '../../bench/rounds.ts';
 import { isAllAnswered } from '../../bench/silence.ts';
@@ -100,22 +101,14 @@ test('undisturbed() bounds what it repeats in the whole run', async () => {
 });
 
 test('interleaved() goes on past a target that does not answer, and its row says so', async () => {
-  // The port of discard: nothing listens there.
-  const dead = {
-    url: 'http://127.0.0.1:9',
-    cpu: () => 0,
-    resident: () => 0,
-    ask: async () => ({}),
-    stop: async () => undefined,
-  };
-  const target = { name: 'a dead one', program: dead, path: '/', method: 'GET' } as const;
+  const target = { name: 'a dead one', program: ABSENT, path: '/', method: 'GET' } as const;
 
-  const { rows } = await interleaved([target], { rounds: 1, seconds: 0.1, warmUpSeconds: 0.1 });
+  const { rows } = await interleaved([target], { rounds: 5, seconds: 0.1, warmUpSeconds: 0.1 });
 
   assert.equal(isAllAnswered(), false);
   assert.match(
     forTerminal(rowsTable(rows)),
-    /^a dead one +no answer +no answer in 1 of 1 rounds$/m,
+    /^a dead one +no answer +no answer in 5 of 5 rounds$/m,
   );
 });
 
