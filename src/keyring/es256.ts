@@ -95,7 +95,7 @@ export function thumbprintOf({ crv, kty, x, y }: Pick<PrivateJwk, 'crv' | 'kty' 
   return toBase64url(sha256(Buffer.from(JSON.stringify({ crv, kty, x, y }))));
 }
 
-/** Signs on this thread: handing over to another costs nearly as much as the signature. */
+/** Signs on this thread: handing over to another costs nearly as much as the signature (decision 0069). */
 export function signBytes({ privateKey }: SigningKey, bytes: Uint8Array): Uint8Array {
   return sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' });
 }

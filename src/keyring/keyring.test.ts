@@ -138,6 +138,42 @@ test('refresh() lets the next key sign at once when the current one is compromis
   assert.equal(keyring.kid('token'), second);
 });
 
+test('signer() signs with the key that it names, also when the next one signs', () => {
+  const { keyring, rotate } = opened();
+  const signer = keyring.signer('token');
+  const { kid: second } = rotate('token', 0);
+  keyring.refresh();
+
+  const text = signer.sign(delegation.typ, CLAIMS);
+
+  assert.equal(keyring.kid('token'), second);
+  assert.equal(keyring.verify('token', delegation.typ, text as string)?.kid, signer.kid);
+  assert.notEqual(signer.kid, second);
+});
+
+test('signer() signs nothing once its key is compromised, and again when that was a mistake', () => {
+  const { keyring, rotate, edit } = opened();
+  const signer = keyring.signer('token');
+  rotate('token', 0);
+  edit('token-0001.json', (content) => ({ ...content, compromised: true }));
+  keyring.refresh();
+
+  assert.equal(signer.sign(delegation.typ, CLAIMS), undefined);
+
+  edit('token-0001.json', (content) => ({ ...content, compromised: false }));
+  keyring.refresh();
+  assert.ok(verifies(keyring, 'token', signer.sign(delegation.typ, CLAIMS) as string));
+});
+
+test('signer() says so when every key is compromised', () => {
+  const { keyring, edit } = opened();
+  edit('token-0001.json', (content) => ({ ...content, compromised: true }));
+
+  keyring.refresh();
+
+  assert.throws(() => keyring.signer('token'), /^Error: Cannot sign: no token key may be used$/);
+});
+
 test('refresh() ends a log key too when it is compromised', () => {
   const { keyring, rotate, edit } = opened();
   const sealed = sign(keyring, 'log');

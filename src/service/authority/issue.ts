@@ -2,7 +2,7 @@
  * Issuance: makes root tokens and child tokens.
  *
  * A request passes these steps: find the parent (none for a root token), refuse a frozen principal,
- * decide the authority, sign the token, insert row and entry in one transaction. A root token
+ * decide the authority, insert row and entry in one transaction, sign the token. A root token
  * carries what the presented identity is entitled to. A child carries a narrowing of its parent,
  * and the store inserts it only while every token of the lineage is alive. A request names its
  * scope; nothing is inferred.
@@ -37,11 +37,17 @@ import {
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { issuanceFacts } from '../../domain/log/entry-facts.ts';
 import { amended } from '../../domain/values/amended.ts';
-import { digestOf } from '../../domain/wire/canonical.ts';
+import { canonicalJson, textDigest } from '../../domain/wire/canonical.ts';
 import { utf8 } from '../../domain/wire/hash.ts';
 import { PAYLOAD_BYTES_MAX, readClaims } from '../../domain/wire/jws.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
-import { type IssueAnswer, type IssueRequest, TTL_HOURS_DEFAULT } from '../../protocol/token.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import {
+  type DelegationClaims,
+  type IssueAnswer,
+  type IssueRequest,
+  TTL_HOURS_DEFAULT,
+} from '../../protocol/token.ts';
 import type { LineageLink, TokenRecord } from '../../storage/port/records.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { absenceOf } from '../author/off.ts';
@@ -59,31 +65,33 @@ import { frozenFor } from './freeze.ts';
 const CHILDREN_PER_TOKEN_MAX = 10_000;
 
 export async function issueToken(parts: ServiceParts, ask: Ask): Promise<IssueAnswer> {
-  return audited(parts, await callerOf(parts, ask), 'issuance', async (caller) => {
+  const judged = await callerOf(parts, ask);
+  const { signed } = await audited(parts, judged, 'issuance', async (caller) => {
     const request = requestOf('tokens.issue', ask);
     refuse(unknownBinding(parts, request));
     const parent = await parentOf(parts, caller, request);
     refuse(await frozenFor(parts, parent?.token.root_principal ?? caller.root_principal));
-    const issued = await (parent
+    return parent
       ? issueChild(parts, caller, parent, request)
-      : issueRoot(parts, caller as IdentityCaller, request));
-    ask.proved?.(issued.token);
-    return issued;
+      : issueRoot(parts, caller as IdentityCaller, request);
   });
+  const issued = signed();
+  ask.proved?.(issued.token);
+  return issued;
 }
 
 async function issueRoot(
   parts: ServiceParts,
   caller: IdentityCaller,
   request: IssueRequest,
-): Promise<IssueAnswer> {
+): Promise<UnsignedToken> {
   const subject = request.subject ?? caller.principal;
   refuse(malformedSubject(subject));
   refuse(unentitledSubject(caller.entitlement, subject));
   const authority = rootAuthority(parts, caller.entitlement, { ...request, subject });
-  const issued = tokenOf(parts, authority);
-  await parts.store.insertRoot(issued.record, issuanceEntry(parts, caller, issued.record));
-  return issued.answer;
+  const token = tokenOf(parts, authority);
+  await parts.store.insertRoot(token.record, issuanceEntry(parts, caller, token.record));
+  return token;
 }
 
 /** What a root token carries. The caller has checked that the subject may be named. */
@@ -126,7 +134,7 @@ async function issueChild(
   caller: Caller,
   parent: Parent,
   request: IssueRequest,
-): Promise<IssueAnswer> {
+): Promise<UnsignedToken> {
   const subject = request.subject ?? (caller.kind === 'identity' ? caller.principal : undefined);
   if (subject === undefined) {
     const detail = 'Cannot delegate: expected "subject", the principal that gets the token';
@@ -140,15 +148,15 @@ async function issueChild(
   );
   if ('failure' in narrowed) throw new Refusal(narrowed.failure);
 
-  const { record, answer } = tokenOf(parts, narrowed.authority, parent);
+  const token = tokenOf(parts, narrowed.authority, parent);
   const bounds = { now, childrenMax: CHILDREN_PER_TOKEN_MAX, judged: parent.lineage };
   const inserted = await parts.store.insertChild(
-    record,
-    issuanceEntry(parts, caller, record),
+    token.record,
+    issuanceEntry(parts, caller, token.record),
     bounds,
   );
   if (inserted !== 'inserted') throw new Refusal(LOST[inserted](parent.token));
-  return answer;
+  return token;
 }
 
 /** Failures for a parent that changed between the first look and the insertion. */
@@ -204,12 +212,19 @@ function notTheirs(parentId: string) {
   );
 }
 
-/** The row and the signed text of a token. */
-export function tokenOf(
-  parts: ServiceParts,
-  authority: Authority,
-  parent?: Parent,
-): { record: TokenRecord; answer: IssueAnswer } {
+/** A token that is not signed yet. */
+export interface UnsignedToken {
+  readonly record: TokenRecord;
+  /**
+   * Signs the token. Called when the row is durable: a commit wakes its issuances together, and signatures that are
+   * made one after the other take half the time (decision 0069). Refuses when the key of the row was withdrawn
+   * meanwhile. Then, and after a crash in between, the row has no text that could be presented.
+   */
+  signed(): IssueAnswer;
+}
+
+/** The row of a token, and what signs its text with the key that the row names. */
+export function tokenOf(parts: ServiceParts, authority: Authority, parent?: Parent): UnsignedToken {
   const token_id = newId(parts.platform, 'tok_');
   const above = parent?.lineage.map(({ subject }) => subject) ?? [];
   const issued_at = parts.store.now();
@@ -219,28 +234,42 @@ export function tokenOf(
     issued_at,
   });
   const claims = claimsOf(parts.definition.id, issued);
-  const payload = utf8(JSON.stringify(claims));
-  refuse(unreadableClaims(payload));
+  refuse(unreadableClaims(claims));
+  // One text for the signature and for the digest in row and entry.
+  const text = canonicalJson(claims);
+  const payload = utf8(text);
+  refuse(longPayload(payload));
   const { use, typ } = ARTEFACTS.delegation;
-  const token = parts.keyring.sign(use, typ, payload);
+  const signer = parts.keyring.signer(use);
   const record: TokenRecord = amended(issued, {
     lineage: [...(parent?.token.lineage ?? []), token_id],
     chain: chainOf(authority.root_principal, [...above, authority.subject]),
-    kid: parts.keyring.kid(use),
-    claims_digest: digestOf(claims),
+    kid: signer.kid,
+    claims_digest: textDigest(text),
   });
-  const answer: IssueAnswer = {
+  return { record, signed: () => answerOf(record, claims, signer.sign(typ, payload)) };
+}
+
+function answerOf(
+  record: TokenRecord,
+  { expires }: DelegationClaims,
+  token: string | undefined,
+): IssueAnswer {
+  if (token === undefined) {
+    const detail = 'Cannot issue a token: the key that signs tokens was just withdrawn; ask again';
+    throw new Refusal(failure('service_unavailable', detail, { estimated_availability: 'PT1S' }));
+  }
+  return {
     issued: true,
-    token_id,
+    token_id: record.token_id,
     token,
-    scope: [...authority.scope],
-    capability: authority.capability ?? null,
-    task_id: (authority.purpose.task_id as string | undefined) ?? null,
-    budget: authority.budget ?? null,
-    expires_at: claims.expires,
-    expires: claims.expires,
+    scope: [...record.scope],
+    capability: record.capability ?? null,
+    task_id: (record.purpose.task_id as string | undefined) ?? null,
+    budget: record.budget ?? null,
+    expires_at: expires,
+    expires,
   };
-  return { record, answer };
 }
 
 /** `about` says more than the row: how the token came to be. */
@@ -263,14 +292,23 @@ export function issuanceEntry(
   );
 }
 
-/** A token that could not be read back is not signed: too long for a header, or nested too deep. */
-function unreadableClaims(payload: Uint8Array) {
-  if (payload.length > PAYLOAD_BYTES_MAX) {
-    const detail = `Cannot issue a token: its claims take ${payload.length} bytes, ${PAYLOAD_BYTES_MAX} fit`;
-    return failure('invalid_parameters', detail);
-  }
-  if (readClaims(payload) !== undefined) return undefined;
+/**
+ * A token that could not be read back is not issued. Only a purpose and an amount are values of the caller's own; the
+ * schema of the request bounds the form of all others.
+ */
+function unreadableClaims(claims: DelegationClaims): Failure | undefined {
+  if (claims.purpose === undefined && claims.constraints.budget === undefined) return undefined;
+  const payload = utf8(JSON.stringify(claims));
+  const found = longPayload(payload);
+  if (found || readClaims(payload) !== undefined) return found;
   return failure('invalid_parameters', 'Cannot issue a token: purpose_parameters nest too deep');
+}
+
+/** A longer token would not fit into a header. */
+function longPayload(payload: Uint8Array): Failure | undefined {
+  if (payload.length <= PAYLOAD_BYTES_MAX) return undefined;
+  const detail = `Cannot issue a token: its claims take ${payload.length} bytes, ${PAYLOAD_BYTES_MAX} fit`;
+  return failure('invalid_parameters', detail);
 }
 
 export function unknownBinding(

@@ -100,9 +100,9 @@ async function issueFor(
     caller.entitlement,
     request as typeof request & IssueRequest,
   );
-  const { record, answer } = tokenOf(parts, authority);
+  const { record, signed } = tokenOf(parts, authority);
   await parts.store.insertRoot(record, issuanceEntry(parts, caller, record));
-  return { text: answer.token, record, hasOwnBudget: budget !== undefined };
+  return { text: signed().token, record, hasOwnBudget: budget !== undefined };
 }
 
 /**

@@ -194,7 +194,7 @@ async function renew(
     { now, disclosure: (name) => levelOf(parts.config.disclosure, name) },
   );
   if ('failure' in narrowed) throw new OAuthError('invalid_grant', narrowed.failure.detail);
-  const { record, answer } = tokenOf(parts, narrowed.authority, parent);
+  const { record, signed } = tokenOf(parts, narrowed.authority, parent);
   const entry = issuanceEntry(parts, { principal: seen.subject }, record);
   const bounds = { now, childrenMax: RENEWALS_MAX, judged: parent.lineage };
   const inserted = await parts.store.renewConsent(next, seen, record, entry, bounds);
@@ -206,7 +206,7 @@ async function renew(
   if (inserted !== 'inserted') throw unusable('refresh token');
   const { consent_id: consentId, generation } = next;
   return {
-    access_token: answer.token,
+    access_token: signed().token,
     token_type: 'Bearer',
     expires_in: Math.floor((record.expires_at.getTime() - now.getTime()) / 1_000),
     scope: record.scope.join(' '),
