@@ -1,16 +1,16 @@
 /**
  * Bootstrap identities: which principal presents a credential, and what it is entitled to.
  *
- * Configured credentials are stored as hashes and compared in constant time. Keys that operators
- * added are found in the store by their hash, at each use, so a removal counts at once on every
- * replica. The hook of the author, then the identity providers, are asked about other credentials;
+ * Configured credentials are stored as hashes, and found by a hash of those with a secret of this
+ * process, so that the time taken shows nothing about them. Keys that operators added are found in
+ * the store by their hash, at each use, so a removal counts at once on every replica. The hook of the author, then the identity providers, are asked about other credentials;
  * the rules of the configuration decide what their principals may do. By default a principal is entitled to no
  * scope, and may name only itself as a subject.
  *
  * @module
  */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import type { EntitlementRule, Identity } from '../../config/parts.ts';
 import { type Entitlement, isApproving } from '../../domain/authority/entitlement.ts';
@@ -18,6 +18,7 @@ import { isIdentityKey } from '../../domain/authority/identity-key.ts';
 import { isPrincipal, matchesPrincipal } from '../../domain/authority/principal.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
+import { sha256Hex } from '../../domain/wire/hash.ts';
 import type { Platform } from '../../platform.ts';
 import type { IdentityRecord, IdentityStore } from '../../storage/port/identity-store.ts';
 import type { Authenticate } from '../author/define.ts';
@@ -44,7 +45,7 @@ export function createIdentities(
   { identities, entitlements }: Pick<Config, 'identities' | 'entitlements'>,
   { platform, stored, authenticate, external }: IdentitySources,
 ): Identities {
-  const known = identities.map((identity) => ({ identity, hash: hashOf(identity) }));
+  const configuredBy = createLookup(identities);
   /**
    * Asks a hook. An error it throws may quote the credential, so nothing of the error is used.
    */
@@ -54,18 +55,12 @@ export function createIdentities(
     const detail = 'Cannot identify the caller: the credential could not be checked';
     throw new Refusal(failure('service_unavailable', detail));
   };
-  const configured = (bearer: string) => {
-    const presented = sha256(bearer);
-    // Compares every hash, so that the time taken does not show which one came close.
-    return known.filter(({ hash }) => timingSafeEqual(hash, presented))[0]?.identity;
-  };
-  const configuredBy = (digest: string) =>
-    known.find(({ hash }) => hash.toString('hex') === digest)?.identity;
   const storedBy = async (digest: string) => livingOf(await stored.findIdentity(digest));
   const byKey = async (bearer: string): Promise<Entitlement | undefined> => {
-    const identity = configured(bearer);
+    const digest = sha256Hex(bearer);
+    const identity = configuredBy(digest);
     if (identity || !isIdentityKey(bearer)) return identity;
-    return storedBy(sha256(bearer).toString('hex'));
+    return storedBy(digest);
   };
   const allows = ({ scopes }: Pick<Entitlement, 'scopes'>, scope: string) =>
     scopes.some((pattern) => entitles(pattern, scope));
@@ -77,7 +72,7 @@ export function createIdentities(
     return kept.some((each) => livingOf(each) && is(each));
   };
   return {
-    isConfigured: (bearer) => configured(bearer) !== undefined,
+    isConfigured: (bearer) => configuredBy(sha256Hex(bearer)) !== undefined,
     isConfiguredDigest: (digest) => configuredBy(digest) !== undefined,
     byKey,
     byDigest: async (digest) => configuredBy(digest) ?? storedBy(digest),
@@ -124,10 +119,20 @@ function ruleFor(rules: readonly EntitlementRule[], principal: string): Entitlem
   };
 }
 
-function hashOf({ key, key_sha256 }: Identity): Buffer {
-  return key_sha256 ? Buffer.from(key_sha256, 'hex') : sha256(key ?? '');
+/**
+ * Finds an identity by the digest of its credential, however many there are. A caller can choose a credential by its
+ * digest, but not by what is looked up: that depends on a secret too. So the time of a look-up does not show whether
+ * a digest came close to a configured one.
+ */
+function createLookup(identities: readonly Identity[]) {
+  const secret = randomBytes(SECRET_BYTES).toString('hex');
+  const hidden = (digest: string) => sha256Hex(secret + digest);
+  const known = new Map(identities.map((each) => [hidden(digestOf(each)), each] as const));
+  return (digest: string): Identity | undefined => known.get(hidden(digest));
 }
 
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+const SECRET_BYTES = 32;
+
+function digestOf({ key, key_sha256 }: Identity): string {
+  return key_sha256 ?? sha256Hex(key ?? '');
 }
