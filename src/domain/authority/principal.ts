@@ -23,7 +23,10 @@ export function parsePrincipal(text: unknown): Principal | undefined {
   if (typeof text !== 'string' || !PRINCIPAL.test(text)) return undefined;
   const colon = text.indexOf(':');
   const name = text.slice(colon + 1);
-  if (name !== name.normalize('NFC') || CLASS_PREFIX.test(name.normalize('NFKC'))) return undefined;
+  // ASCII is its own normal form, so the tables of Unicode are read only for other names.
+  const isAscii = ASCII.test(name);
+  if (!isAscii && name !== name.normalize('NFC')) return undefined;
+  if (CLASS_PREFIX.test(isAscii ? name : name.normalize('NFKC'))) return undefined;
   return { class: text.slice(0, colon) as PrincipalClass, name };
 }
 
@@ -76,6 +79,8 @@ export function matchesPattern(pattern: string, given: string): boolean {
 export function isPrincipalPattern(pattern: string): boolean {
   return isPrincipal(pattern.replace('*', 'x'));
 }
+
+const ASCII = /^[\x20-\x7e]*$/;
 
 /** Tested on the NFKC form, so that full-width letters cannot hide a class. */
 const CLASS_PREFIX = new RegExp(`^(?:${PrincipalClass.options.join('|')}):`, 'i');
