@@ -3,8 +3,8 @@
  *
  * Knows nothing about what the value means. This service made or read every value that comes here, so a
  * value that JSON cannot hold is a defect and throws. Nothing is dropped or replaced, because a digest must
- * cover the whole value. Numbers and strings are written by `JSON.stringify`, whose form of a double and of
- * a well-formed string is the RFC's.
+ * cover the whole value. The language's own text of a double is the RFC's, and so is the form of a
+ * well-formed string that `JSON.stringify` writes.
  *
  * @module
  */
@@ -45,7 +45,7 @@ function textOf(value: unknown, depth: number): string {
     case 'string':
       return quoted(value, 'a string');
     case 'number':
-      if (Number.isFinite(value)) return JSON.stringify(value);
+      if (Number.isFinite(value)) return `${value}`;
       throw unfit(`${value} is not JSON`);
     case 'boolean':
       return value ? 'true' : 'false';

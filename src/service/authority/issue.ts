@@ -88,7 +88,7 @@ async function issueRoot(
   const subject = request.subject ?? caller.principal;
   refuse(malformedSubject(subject));
   refuse(unentitledSubject(caller.entitlement, subject));
-  const authority = rootAuthority(parts, caller.entitlement, { ...request, subject });
+  const authority = rootAuthority(parts, caller.entitlement, amended(request, { subject }));
   const token = tokenOf(parts, authority);
   await parts.store.insertRoot(token.record, issuanceEntry(parts, caller, token.record));
   return token;

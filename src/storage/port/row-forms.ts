@@ -236,10 +236,11 @@ const OF_NO_LOG: ReadonlySet<RowKind> = new Set(['revocation', 'freeze', 'passke
  * contains a value that canonical JSON cannot represent.
  */
 export function rowText<Kind extends RowKind>(kind: Kind, row: RowOf<Kind>, log = ''): string {
-  const form = FORMS[kind] as (row: RowOf<Kind>) => Readonly<Record<string, unknown>>;
-  const said = Object.entries(form(row)).map(([field, value]) => [field, wordOf(value)]);
+  const form = FORMS[kind] as (row: RowOf<Kind>) => Record<string, unknown>;
+  const said = form(row);
+  for (const field of Object.keys(said)) said[field] = wordOf(said[field]);
   const of = log === '' || OF_NO_LOG.has(kind) ? '' : ` of log ${log}`;
-  return `writ row ${kind}${of}\n${canonicalJson(Object.fromEntries(said))}`;
+  return `writ row ${kind}${of}\n${canonicalJson(said)}`;
 }
 
 /** Amounts become text, because they may exceed what a JSON number holds. Absent is null. */

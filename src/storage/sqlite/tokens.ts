@@ -220,9 +220,9 @@ function insertToken(
   token: TokenRecord,
   above: readonly HeldToken[],
 ): void {
-  const lineage = JSON.stringify(token.lineage);
   const expected = [...above.map((held) => held.token.token_id), token.token_id];
-  if (lineage !== JSON.stringify(expected)) {
+  const isExtended = expected.every((id, depth) => id === token.lineage[depth]);
+  if (!isExtended || token.lineage.length !== expected.length) {
     throw new Error(
       `Cannot insert token "${token.token_id}": its lineage does not extend its parent's`,
     );
