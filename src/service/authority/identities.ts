@@ -56,11 +56,17 @@ export function createIdentities(
     throw new Refusal(failure('service_unavailable', detail));
   };
   const storedBy = async (digest: string) => livingOf(await stored.findIdentity(digest));
-  const byKey = async (bearer: string): Promise<Entitlement | undefined> => {
-    const digest = sha256Hex(bearer);
-    const identity = configuredBy(digest);
-    if (identity || !isIdentityKey(bearer)) return identity;
-    return storedBy(digest);
+  const storedByKey = async (bearer: string, digest: string) =>
+    isIdentityKey(bearer) ? storedBy(digest) : undefined;
+  const identifyOther = async (bearer: string, digest: string) => {
+    const identity = await storedByKey(bearer, digest);
+    if (identity) return identity;
+    const hooked = authenticate && (await askHook(() => authenticate(bearer)));
+    const principal = hooked ?? (await external?.principal(bearer)) ?? null;
+    if (principal === null) return undefined;
+    // The message leaves out the value: a hook may have returned the credential itself.
+    if (!isPrincipal(principal)) throw new Error('Cannot use what authenticate() returned');
+    return ruleFor(entitlements, principal);
   };
   const allows = ({ scopes }: Pick<Entitlement, 'scopes'>, scope: string) =>
     scopes.some((pattern) => entitles(pattern, scope));
@@ -74,18 +80,15 @@ export function createIdentities(
   return {
     isConfigured: (bearer) => configuredBy(sha256Hex(bearer)) !== undefined,
     isConfiguredDigest: (digest) => configuredBy(digest) !== undefined,
-    byKey,
+    async byKey(bearer) {
+      const digest = sha256Hex(bearer);
+      return configuredBy(digest) ?? storedByKey(bearer, digest);
+    },
     byDigest: async (digest) => configuredBy(digest) ?? storedBy(digest),
     byRules: (principal) => ruleFor(entitlements, principal),
-    async identify(bearer) {
-      const identity = await byKey(bearer);
-      if (identity) return identity;
-      const hooked = authenticate && (await askHook(() => authenticate(bearer)));
-      const principal = hooked ?? (await external?.principal(bearer)) ?? null;
-      if (principal === null) return undefined;
-      // The message leaves out the value: a hook may have returned the credential itself.
-      if (!isPrincipal(principal)) throw new Error('Cannot use what authenticate() returned');
-      return ruleFor(entitlements, principal);
+    identify(bearer) {
+      const digest = sha256Hex(bearer);
+      return configuredBy(digest) ?? identifyOther(bearer, digest);
     },
     async identifyBy(code) {
       const principal = (await askHook(code)) ?? null;

@@ -69,7 +69,9 @@ export async function issueToken(parts: ServiceParts, ask: Ask): Promise<IssueAn
   const { signed } = await audited(parts, judged, 'issuance', async (caller) => {
     const request = requestOf('tokens.issue', ask);
     refuse(unknownBinding(parts, request));
-    const parent = await parentOf(parts, caller, request);
+    const { parent_token: parentId } = request;
+    const parent =
+      parentId === undefined ? noParent(caller) : await parentOf(parts, caller, parentId);
     refuse(await frozenFor(parts, parent?.token.root_principal ?? caller.root_principal));
     return parent
       ? issueChild(parts, caller, parent, request)
@@ -180,21 +182,19 @@ export interface Parent {
   readonly lineage: readonly LineageLink[];
 }
 
+/** A token without a parent takes an identity. */
+function noParent(caller: Caller): undefined {
+  if (caller.kind === 'identity') return undefined;
+  const detail =
+    'Cannot issue a root token: it takes a bootstrap credential; to delegate, name the presented token as "parent_token"';
+  throw new Refusal(failure('invalid_parameters', detail));
+}
+
 /**
  * The token to delegate from: the presented one, or a stored one that belongs to the presented
  * identity. The answer for a foreign token is the same as for an unknown one.
  */
-async function parentOf(
-  parts: ServiceParts,
-  caller: Caller,
-  { parent_token: parentId }: IssueRequest,
-): Promise<Parent | undefined> {
-  if (parentId === undefined) {
-    if (caller.kind === 'identity') return undefined;
-    const detail =
-      'Cannot issue a root token: it takes a bootstrap credential; to delegate, name the presented token as "parent_token"';
-    throw new Refusal(failure('invalid_parameters', detail));
-  }
+async function parentOf(parts: ServiceParts, caller: Caller, parentId: string): Promise<Parent> {
   if (caller.kind === 'token') {
     if (caller.token.token_id !== parentId) throw new Refusal(notTheirs(parentId));
     return { token: caller.token, lineage: caller.loaded.lineage };

@@ -135,8 +135,8 @@ export interface PresentedToken {
 export type TokenReader = (bearer: string) => PresentedToken | undefined;
 
 export interface Identities {
-  /** What the credential entitles to; `undefined` for an unknown credential. */
-  identify(bearer: string): Promise<Entitlement | undefined>;
+  /** What the credential entitles to; `undefined` for an unknown credential. A configured one is known at once. */
+  identify(bearer: string): Entitlement | Promise<Entitlement | undefined>;
   /** What the principal that author code names is entitled to; `undefined` when it names none. */
   identifyBy(code: () => unknown): Promise<Entitlement | undefined>;
   /** Whether the configuration contains the credential. Does not ask the store. */
