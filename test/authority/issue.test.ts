@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { compactVerify, createLocalJWKSet } from 'jose';
 import { afterEach, test, vi } from 'vitest';
+import { canonicalJson, textDigest } from '../../src/domain/wire/canonical.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { AGENT, ALICE, OPERATOR, type TestService } from '../world.ts';
 import {
@@ -107,6 +108,17 @@ onInspectedStores((rig) => {
       root_principal: ALICE_PRINCIPAL,
       session_id: 'session-1',
     });
+  });
+
+  test('tokens.issue signs the canonical text of the claims, and stores its digest', async () => {
+    for (const request of [WHOLE, { scope: ['travel.search'] }]) {
+      const { token, token_id } = await rig().issue(ALICE, request);
+
+      const signed = Buffer.from(token.split('.')[1] as string, 'base64url').toString();
+      assert.equal(signed, canonicalJson(JSON.parse(signed)));
+      const { token: row } = await rig().store.load({ tokenId: token_id });
+      assert.equal(row?.claims_digest, textDigest(signed));
+    }
   });
 
   test('tokens.issue omits claims that a token does not have, and names its parent', async () => {

@@ -174,11 +174,9 @@ const asPresented = new WeakMap<TokenRecord, PresentedToken>();
 /** Whether the stored digest and every column now equal the signed claims. */
 function isAsPresented(token: TokenRecord, presented: PresentedToken, service: string): boolean {
   if (asPresented.get(token) === presented) return true;
-  const { signed, claims, digest } = presented;
+  const { claims, digest } = presented;
   if (token.claims_digest !== digest) return false;
-  const spelt = claimsOf(service, token);
-  // Equal texts are equal claims. Only another order of fields needs the slower comparison.
-  const isSame = JSON.stringify(spelt) === signed || canonicalJson(spelt) === claims;
+  const isSame = canonicalJson(claimsOf(service, token)) === claims;
   if (isSame) asPresented.set(token, presented);
   return isSame;
 }
@@ -212,8 +210,7 @@ export function createTokenReader(keyring: Keyring, serviceId: string): TokenRea
     const { iss, aud, jti } = claims.data;
     if (iss !== serviceId || aud !== serviceId) return undefined;
     const text = canonicalJson(claims.data);
-    const signed = new TextDecoder().decode(payload);
-    const presented = { tokenId: jti, signed, claims: text, digest: textDigest(text) };
+    const presented = { tokenId: jti, claims: text, digest: textDigest(text) };
     known.set(bearer, presented);
     return presented;
   };

@@ -125,8 +125,7 @@ export interface AccountTokens {
 /** A token text whose signature verified: the id it names, and its claims. */
 export interface PresentedToken {
   readonly tokenId: string;
-  /** The claims as they were signed, in canonical form, and their digest. */
-  readonly signed: string;
+  /** The claims in canonical form, and their digest. */
   readonly claims: string;
   readonly digest: string;
 }
