@@ -95,9 +95,22 @@ export function thumbprintOf({ crv, kty, x, y }: Pick<PrivateJwk, 'crv' | 'kty' 
   return toBase64url(sha256(Buffer.from(JSON.stringify({ crv, kty, x, y }))));
 }
 
-/** Signs on this thread: handing over to another costs nearly as much as the signature (decision 0069). */
+/** Signs on this thread. */
 export function signBytes({ privateKey }: SigningKey, bytes: Uint8Array): Uint8Array {
   return sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' });
+}
+
+/**
+ * Signs on a thread of the pool: takes the event loop a tenth of the time where many are made at once (decision
+ * 0069).
+ */
+export function signBytesAside({ privateKey }: SigningKey, bytes: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    sign('sha256', bytes, { key: privateKey, dsaEncoding: 'ieee-p1363' }, (error, signature) => {
+      if (error) reject(new Error('Cannot sign: the platform did not make a signature'));
+      else resolve(signature);
+    });
+  });
 }
 
 /** The signature in the form of notes: ASN.1 instead of two numbers. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test } from 'vitest';
 import { temporaryFolder } from '../../test/ends.ts';
 import { keyFilesIn } from '../../test/key-files.ts';
+import { PAYLOAD_BYTES_MAX } from '../domain/wire/jws.ts';
 import { ROTATION_LEAD_MS, rotateKey } from './key-folder.ts';
 import { type Keyring, openKeyring, TOKEN_LIFETIME_MAX_MS } from './keyring.ts';
 import { RETIREMENT_SKEW_MS } from './timeline.ts';
@@ -138,31 +139,56 @@ test('refresh() lets the next key sign at once when the current one is compromis
   assert.equal(keyring.kid('token'), second);
 });
 
-test('signer() signs with the key that it names, also when the next one signs', () => {
+test('signer() signs with the key that it names, also when the next one signs', async () => {
   const { keyring, rotate } = opened();
   const signer = keyring.signer('token');
   const { kid: second } = rotate('token', 0);
   keyring.refresh();
 
-  const text = signer.sign(delegation.typ, CLAIMS);
+  const text = await signer.sign(delegation.typ, CLAIMS);
 
   assert.equal(keyring.kid('token'), second);
   assert.equal(keyring.verify('token', delegation.typ, text as string)?.kid, signer.kid);
   assert.notEqual(signer.kid, second);
 });
 
-test('signer() signs nothing once its key is compromised, and again when that was a mistake', () => {
+test('signer() signs nothing once its key is compromised, and again when that was a mistake', async () => {
   const { keyring, rotate, edit } = opened();
   const signer = keyring.signer('token');
   rotate('token', 0);
+  const signing = signer.sign(delegation.typ, CLAIMS);
   edit('token-0001.json', (content) => ({ ...content, compromised: true }));
   keyring.refresh();
 
-  assert.equal(signer.sign(delegation.typ, CLAIMS), undefined);
+  // The one that was under way is not given out either.
+  assert.equal(await signing, undefined);
+  assert.equal(await signer.sign(delegation.typ, CLAIMS), undefined);
 
   edit('token-0001.json', (content) => ({ ...content, compromised: false }));
   keyring.refresh();
-  assert.ok(verifies(keyring, 'token', signer.sign(delegation.typ, CLAIMS) as string));
+  const text = await signer.sign(delegation.typ, CLAIMS);
+  assert.ok(verifies(keyring, 'token', text as string));
+});
+
+test('signer() makes what sign() makes, for many payloads at once', async () => {
+  const { keyring } = opened();
+  const signer = keyring.signer('token');
+  const payloads = Array.from({ length: 50 }, (_, index) => Buffer.from(`{"jti":"${index}"}`));
+
+  const texts = await Promise.all(payloads.map((payload) => signer.sign(delegation.typ, payload)));
+
+  for (const [index, payload] of payloads.entries()) {
+    const [signed] = (texts[index] as string).split(/\.[^.]*$/);
+    assert.equal(signed, keyring.sign('token', delegation.typ, payload).split(/\.[^.]*$/)[0]);
+    const verified = keyring.verify('token', delegation.typ, texts[index] as string);
+    assert.deepEqual(Buffer.from(verified?.payload ?? []), payload);
+  }
+  const long = Buffer.alloc(PAYLOAD_BYTES_MAX + 1, 'x');
+  await assert.rejects(
+    signer.sign(delegation.typ, long),
+    /^RangeError: Cannot sign .* bytes, 1 to/,
+  );
+  await assert.rejects(signer.sign(delegation.typ, Buffer.alloc(0)), /the payload has 0 bytes/);
 });
 
 test('signer() says so when every key is compromised', () => {

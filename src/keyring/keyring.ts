@@ -22,7 +22,7 @@ import {
 } from '../domain/wire/jws.ts';
 import { type Platform, system } from '../platform.ts';
 import type { Jwks } from '../protocol/trust.ts';
-import { isSignature, signBytes } from './es256.ts';
+import { isSignature, signBytes, signBytesAside } from './es256.ts';
 import type { KeyFiles } from './key-file.ts';
 import { longestLifetime, prepareKeyFolder, REREAD_MS, readKeyFolder } from './key-folder.ts';
 import { readKeyLists } from './key-list.ts';
@@ -56,7 +56,9 @@ export interface Keyring {
   kid(use: KeyUse): string;
   /** The key that signs now, for a signature that is made later. Throws as `kid` does. */
   signer(use: KeyUse): Signer;
-  /** A compact JWS by the key that signs now. Throws as `signer` and its signatures do. */
+  /**
+   * A compact JWS by the key that signs now. Throws when the payload is empty or would not fit, or no key may be used.
+   */
   sign(use: KeyUse, typ: ArtefactTyp, payload: Uint8Array): string;
   /** `header..signature` over a payload of any length that is sent separately. */
   signDetached(use: KeyUse, typ: ArtefactTyp, payload: Uint8Array): string;
@@ -88,10 +90,10 @@ export interface Keyring {
 export interface Signer {
   readonly kid: string;
   /**
-   * A compact JWS; `undefined` when the key was withdrawn meanwhile. Throws when the payload is empty or would not
-   * fit: no such text verifies.
+   * A compact JWS, made beside the event loop; `undefined` when the key was withdrawn meanwhile. Rejects when the
+   * payload is empty or would not fit: no such text verifies.
    */
-  sign(typ: ArtefactTyp, payload: Uint8Array): string | undefined;
+  sign(typ: ArtefactTyp, payload: Uint8Array): Promise<string | undefined>;
 }
 
 /** A folder of key files, or the texts of `WRIT_TOKEN_KEYS`, `WRIT_LOG_KEYS` and `WRIT_ROW_KEYS`. */
@@ -254,7 +256,12 @@ function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'rows' | 'r
     },
     kid: (use) => current(use).kid,
     signer,
-    sign: (use, typ, payload) => compactOf(current(use), typ, payload),
+    sign: (use, typ, payload) => {
+      refuseUnfit(typ, payload);
+      const encoded = base64url(payload);
+      const { header, signature } = signatureOf(current(use), typ, encoded);
+      return `${header}.${encoded}.${signature}`;
+    },
     signDetached: (use, typ, payload) => {
       const { header, signature } = signatureOf(current(use), typ, base64url(payload));
       return `${header}..${signature}`;
@@ -305,15 +312,14 @@ class RememberedText {
 function signerOf(key: PublishedKey, isInUse: () => boolean): Signer {
   return {
     kid: key.kid,
-    sign: (typ, payload) => (isInUse() ? compactOf(key, typ, payload) : undefined),
+    sign: async (typ, payload) => {
+      refuseUnfit(typ, payload);
+      if (!isInUse()) return undefined;
+      const signed = `${knownHeader(key, typ)}.${base64url(payload)}`;
+      const signature = await signBytesAside(key, Buffer.from(signed, 'latin1'));
+      return isInUse() ? `${signed}.${base64url(signature)}` : undefined;
+    },
   };
-}
-
-function compactOf(key: PublishedKey, typ: ArtefactTyp, payload: Uint8Array): string {
-  refuseUnfit(typ, payload);
-  const encoded = base64url(payload);
-  const { header, signature } = signatureOf(key, typ, encoded);
-  return `${header}.${encoded}.${signature}`;
 }
 
 function refuseUnfit(typ: ArtefactTyp, payload: Uint8Array): void {

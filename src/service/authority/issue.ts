@@ -77,7 +77,7 @@ export async function issueToken(parts: ServiceParts, ask: Ask): Promise<IssueAn
       ? issueChild(parts, caller, parent, request)
       : issueRoot(parts, caller as IdentityCaller, request);
   });
-  const issued = signed();
+  const issued = await signed();
   ask.proved?.(issued.token);
   return issued;
 }
@@ -216,11 +216,11 @@ function notTheirs(parentId: string) {
 export interface UnsignedToken {
   readonly record: TokenRecord;
   /**
-   * Signs the token. Called when the row is durable: a commit wakes its issuances together, and signatures that are
-   * made one after the other take half the time (decision 0069). Refuses when the key of the row was withdrawn
-   * meanwhile. Then, and after a crash in between, the row has no text that could be presented.
+   * Signs the token. Called when the row is durable, so no signed text precedes its row, and the signatures of one
+   * commit are made together (decision 0069). Refuses when the key of the row was withdrawn meanwhile. Then, and
+   * after a crash in between, the row has no text that could be presented.
    */
-  signed(): IssueAnswer;
+  signed(): Promise<IssueAnswer>;
 }
 
 /** The row of a token, and what signs its text with the key that the row names. */
@@ -247,7 +247,7 @@ export function tokenOf(parts: ServiceParts, authority: Authority, parent?: Pare
     kid: signer.kid,
     claims_digest: textDigest(text),
   });
-  return { record, signed: () => answerOf(record, claims, signer.sign(typ, payload)) };
+  return { record, signed: async () => answerOf(record, claims, await signer.sign(typ, payload)) };
 }
 
 function answerOf(

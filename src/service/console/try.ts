@@ -102,7 +102,8 @@ async function issueFor(
   );
   const { record, signed } = tokenOf(parts, authority);
   await parts.store.insertRoot(record, issuanceEntry(parts, caller, record));
-  return { text: signed().token, record, hasOwnBudget: budget !== undefined };
+  const { token: text } = await signed();
+  return { text, record, hasOwnBudget: budget !== undefined };
 }
 
 /**

@@ -206,7 +206,7 @@ async function renew(
   if (inserted !== 'inserted') throw unusable('refresh token');
   const { consent_id: consentId, generation } = next;
   return {
-    access_token: signed().token,
+    access_token: (await signed()).token,
     token_type: 'Bearer',
     expires_in: Math.floor((record.expires_at.getTime() - now.getTime()) / 1_000),
     scope: record.scope.join(' '),
