@@ -10,7 +10,6 @@
  * @module
  */
 
-import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
 import type { EntitlementRule, Identity } from '../../config/parts.ts';
 import { type Entitlement, isApproving } from '../../domain/authority/entitlement.ts';
@@ -19,6 +18,7 @@ import { isPrincipal, matchesPrincipal } from '../../domain/authority/principal.
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { sha256Hex } from '../../domain/wire/hash.ts';
+import { newSecret } from '../../keyring/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import type { IdentityRecord, IdentityStore } from '../../storage/port/identity-store.ts';
 import type { Authenticate } from '../author/define.ts';
@@ -128,13 +128,11 @@ function ruleFor(rules: readonly EntitlementRule[], principal: string): Entitlem
  * a digest came close to a configured one.
  */
 function createLookup(identities: readonly Identity[]) {
-  const secret = randomBytes(SECRET_BYTES).toString('hex');
+  const secret = newSecret();
   const hidden = (digest: string) => sha256Hex(secret + digest);
   const known = new Map(identities.map((each) => [hidden(digestOf(each)), each] as const));
   return (digest: string): Identity | undefined => known.get(hidden(digest));
 }
-
-const SECRET_BYTES = 32;
 
 function digestOf({ key, key_sha256 }: Identity): string {
   return key_sha256 ?? sha256Hex(key ?? '');
