@@ -186,7 +186,7 @@ for (const answer of [
   test(`identify() throws a defect when the hook returns "${answer}"`, async () => {
     const { identify } = identitiesOf(CONFIG, () => answer);
 
-    await assert.rejects(identify('x'), /authenticate\(\) returned/);
+    await assert.rejects(async () => identify('x'), /authenticate\(\) returned/);
   });
 }
 
@@ -195,11 +195,14 @@ test('identify() refuses without the message of a hook that throws', async () =>
     throw new Error('directory is down');
   });
 
-  await assert.rejects(identify('x'), (error: Error) => {
-    assert.equal(error.name, 'Refusal');
-    assert.doesNotMatch(error.message, /directory is down/);
-    return true;
-  });
+  await assert.rejects(
+    async () => identify('x'),
+    (error: Error) => {
+      assert.equal(error.name, 'Refusal');
+      assert.doesNotMatch(error.message, /directory is down/);
+      return true;
+    },
+  );
   assert.equal((await identify('alice-key'))?.principal, 'human:alice');
 });
 
