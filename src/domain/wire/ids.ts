@@ -1,9 +1,9 @@
 /**
  * Ids: their forms, and a type for each so that one cannot be passed for another.
  *
- * The caller supplies the bytes. All ids but two carry at least 112 random bits and cannot be guessed. An
- * invocation id has the specified 48 bits, and half of an entry id is its time: they are names, never secrets
- * and never authority.
+ * The caller supplies the random bytes. All ids but two carry 128 random bits and cannot be guessed. An
+ * invocation id has the specified 48 bits, and invocation ids and entry ids begin with their time: they are
+ * names, never secrets and never authority.
  *
  * @module
  */

@@ -56,7 +56,7 @@ import { type Caller, callerOf, type IdentityCaller } from '../core/caller.ts';
 import { actEntry } from '../core/entries.ts';
 import { type Ask, requestOf } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
-import { newTokenId } from '../core/random.ts';
+import { newId } from '../core/random.ts';
 import { frozenFor } from './freeze.ts';
 
 /**
@@ -225,7 +225,7 @@ export interface UnsignedToken {
 
 /** The row of a token, and what signs its text with the key that the row names. */
 export function tokenOf(parts: ServiceParts, authority: Authority, parent?: Parent): UnsignedToken {
-  const token_id = newTokenId(parts.platform);
+  const token_id = newId(parts.platform, 'tok_');
   const above = parent?.lineage.map(({ subject }) => subject) ?? [];
   const issued_at = parts.store.now();
   const issued = amended(authority, {

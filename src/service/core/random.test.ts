@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, test, vi } from 'vitest';
 import { ID_PATTERNS } from '../../domain/wire/ids.ts';
 import { system } from '../../platform.ts';
-import { newEntryId, newId, newInvocationId, newOperationId, newTokenId } from './random.ts';
+import { newEntryId, newId, newInvocationId, newOperationId } from './random.ts';
 
 afterEach(() => vi.useRealTimers());
 
@@ -32,25 +32,6 @@ test('newOperationId() begins with the time and is unique', () => {
     new Set(Array.from({ length: 1_000 }, () => newOperationId(system, new Date(5)))).size,
     1_000,
   );
-});
-
-test('newTokenId() gives ids of one moment one beginning, and leaves the rest to chance', () => {
-  vi.useFakeTimers({ now: 0, toFake: ['Date'] });
-  const at = (time: number) => {
-    vi.setSystemTime(time);
-    return newTokenId(system);
-  };
-  const sameMoment = Array.from({ length: 1_000 }, () => at(1_763_000_000_000));
-  const beginnings = [0, 63, 64, 65_535 * 64, 65_536 * 64].map((time) => at(time).slice(4, 8));
-
-  assert.deepEqual(beginnings, ['0000', '0000', '0001', 'ffff', '0000']);
-  assert.equal(new Set(sameMoment.map((id) => id.slice(0, 8))).size, 1);
-  assert.equal(new Set(sameMoment.map((id) => id.slice(8))).size, 1_000);
-  for (const id of sameMoment) assert.match(id, ID_PATTERNS.tok_);
-  // Each of the other 28 digits takes every value.
-  for (let place = 8; place < 36; place += 1) {
-    assert.equal(new Set(sameMoment.map((id) => id[place])).size, 16, `digit ${place}`);
-  }
 });
 
 test('newInvocationId() gives ids of one moment one beginning, spread evenly over time', () => {

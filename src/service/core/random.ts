@@ -13,7 +13,6 @@ import {
   type IdPrefix,
   type InvocationId,
   idOf,
-  type TokenId,
 } from '../../domain/wire/ids.ts';
 import type { Platform } from '../../platform.ts';
 
@@ -36,14 +35,6 @@ export function newOperationId({ random }: Random, now: Date): string {
 }
 
 const OPERATION_BYTES = 16;
-
-/**
- * The id of a token. Its first 16 bits are time and come round in 70 minutes, so that ids of one
- * moment are neighbours in an index. The other 112 are random: it cannot be guessed.
- */
-export function newTokenId({ random, now }: Pick<Platform, 'random' | 'now'>): TokenId {
-  return idOf('tok_', timed(random(ID_BYTES.tok_), 2, Math.floor(now() / STEP_MS)));
-}
 
 /** In milliseconds: ids made within one step have the same beginning. */
 const STEP_MS = 64;
