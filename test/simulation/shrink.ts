@@ -60,9 +60,9 @@ export async function shrink(found: RunReport, options: RunOptions): Promise<Shr
 }
 
 /** Delta debugging: leaves out half of the acts, then quarters, down to single ones. */
-async function dropActs(
-  current: () => readonly number[],
-  tried: (acts: readonly number[]) => Promise<boolean>,
+export async function dropActs<Act>(
+  current: () => readonly Act[],
+  tried: (acts: readonly Act[]) => Promise<boolean>,
 ): Promise<void> {
   for (let size = Math.ceil(current().length / 2); size >= 1; size = Math.floor(size / 2)) {
     for (let at = 0; at < current().length; ) {
