@@ -74,8 +74,8 @@ export interface CallAct extends Labelled {
   readonly key?: string;
   readonly task?: string;
   readonly form?: 'malformed' | 'stream';
-  /** The handler waits until the act `end` with this label as its `call`. */
-  readonly isHeld?: boolean;
+  /** Where the call waits for the act `end`: between its checks and its admission, or in its handler. */
+  readonly heldAt?: 'checks' | 'handler';
 }
 
 export interface EndAct extends Labelled {
@@ -96,6 +96,11 @@ export interface ViewAct extends Labelled {
   readonly token: string;
 }
 
+export interface PermissionsAct extends Labelled {
+  readonly kind: 'permissions';
+  readonly token: string;
+}
+
 /** Time passes: so long, or until a moment near the end of what an act made. */
 export interface WaitAct extends Labelled {
   readonly kind: 'wait';
@@ -112,6 +117,7 @@ export type PlainAct =
   | UnfreezeAct
   | CallAct
   | ApproveAct
+  | PermissionsAct
   | ViewAct;
 
 /** Acts that are asked in one turn. */

@@ -1,6 +1,5 @@
 /**
- * Tests the tester: each deliberate bug of a store makes an answer differ from the model within a few seeds, and the
- * difference comes down to a few acts.
+ * Tests the tester: each deliberate bug of a store makes an answer differ from the model within a few seeds.
  *
  * The bugs are those that a cache invites: a state that is kept too long, forgotten, or read for another token.
  *
@@ -135,22 +134,25 @@ const BUGS: readonly Bug[] = [
   },
 ];
 
-for (const {
-  name,
-  place: { open },
-  wrap,
-} of BUGS) {
+for (const { name, place, wrap } of BUGS) {
   test(`runActs() finds a store in which ${name}`, { timeout: LONG_MS }, async () => {
-    const place = await open(wrap);
-    const found = await firstDifference(place);
+    const found = await firstDifference(await place.open(wrap));
+
     assert.ok(found, `no seed of ${SEEDS_MAX} found it`);
-
-    const short = await shrink(place, found);
-
-    assert.ok(short.acts.length <= SHORT_MAX, differenceText(short));
-    assert.match(differenceText(short), /\nservice: .+\nmodel: /);
   });
 }
+
+test('shrink() leaves the few acts that show a bug', { timeout: LONG_MS }, async () => {
+  const place = await ONE_SQLITE.open(keepsTokens);
+  const found = await firstDifference(place);
+  assert.ok(found);
+
+  const short = await shrink(place, found);
+
+  // A token is issued, used, ended and used again.
+  assert.ok(short.acts.length <= SHORT_MAX, differenceText(short));
+  assert.match(differenceText(short), /\n {2}\{"label":.+\nservice: .+\nmodel: {3}./);
+});
 
 async function firstDifference(place: Place): Promise<Difference | undefined> {
   for (let seed = 1; seed <= SEEDS_MAX; seed++) {

@@ -8,6 +8,7 @@
  */
 
 import type { CallAct } from './acts.ts';
+import { about, type Checked, leftOf, type Passed, refusal } from './answers.ts';
 import {
   CAPABILITIES,
   type CapabilityName,
@@ -19,7 +20,6 @@ import {
   wireMoney,
 } from './catalog.ts';
 import {
-  type Answer,
   type Asked,
   type Budget,
   bindingIn,
@@ -51,17 +51,23 @@ export function callStep(act: CallAct): Step {
     const found = checked(history, act, token);
     if (found.answer) return { answer: found.answer };
     if (found.failure) return refusal(act, found, found.failure);
-    const { facts } = found as Passed;
-    if (facts.isApproved && !act.grantOf) {
-      // Approvers are not asked about a call that could not run.
-      if (stopsIn(history, token.root, act.capability)) return refusal(act, found, 'frozen');
-      return { next: asking(act, found) };
-    }
-    if (stopsIn(history, token.root, act.capability)) return refusal(act, found, 'frozen');
     const passed = found as Passed;
-    if (isPlainRead(history, act, passed)) return { next: ended(act, passed), isRunning: true };
-    return { next: admitting(act, passed) };
+    // What the checks have read counts, also when code of the author takes its time before the next step.
+    const isStopped = stopsIn(history, token.root, act.capability);
+    const isPlain = isPlainRead(history, act, passed);
+    return { runs: 'checks', next: () => afterChecks(act, passed, { isStopped, isPlain }) };
   };
+}
+
+function afterChecks(
+  act: CallAct,
+  found: Passed,
+  { isStopped, isPlain }: { readonly isStopped: boolean; readonly isPlain: boolean },
+): Taken {
+  // Approvers are not asked about a call that could not run.
+  if (isStopped) return refusal(act, found, 'frozen');
+  if (found.facts.isApproved && !act.grantOf) return { next: asking(act, found) };
+  return isPlain ? { next: ended(act, found), runs: 'handler' } : { next: admitting(act, found) };
 }
 
 /** A read that costs nothing, has no key and no grant, and may run beside others. It is not admitted. */
@@ -70,20 +76,6 @@ function isPlainRead(history: History, act: CallAct, { facts, charge }: Passed):
   const isAlone = lineageIn(history, act.token).some(({ isExclusive }) => isExclusive);
   return facts.effect === 'read' && takesNothing && !isAlone;
 }
-
-/** What the checks found: a failure, a stored answer, or that the call may be admitted. */
-interface Checked {
-  readonly failure?: string;
-  readonly answer?: Answer;
-  readonly facts?: Facts;
-  readonly charge?: Money | undefined;
-  /** The budgets as the checks saw them. */
-  readonly budgets: readonly Budget[];
-  /** Whether the price was compared with them. */
-  readonly isCompared?: boolean;
-}
-
-type Passed = Checked & { readonly facts: Facts };
 
 function checked(history: History, act: CallAct, token: Token): Checked {
   const budgets = budgetsIn(history, act.token);
@@ -99,18 +91,15 @@ function checked(history: History, act: CallAct, token: Token): Checked {
   if (unauthorized) return { ...known, failure: unauthorized };
   const kept = keptAnswer(history, act);
   if (kept) return { ...known, ...kept };
-  if (facts.control === 'cost_ceiling' && !token.budget) {
-    return { ...known, failure: 'control_requirement_unsatisfied' };
-  }
-  if (facts.control === 'stronger_delegation_required' && token.capability !== act.capability) {
+  if (unmetControl(token, act.capability as CapabilityName)) {
     return { ...known, failure: 'control_requirement_unsatisfied' };
   }
   return prepared(history, act, token, known);
 }
 
-function unauthorizedBy(
+export function unauthorizedBy(
   history: History,
-  { token: label, capability, task }: CallAct,
+  { token: label, capability, task }: Pick<CallAct, 'token' | 'capability' | 'task'>,
   token: Token,
   facts: Facts,
 ): string | undefined {
@@ -127,6 +116,12 @@ function unauthorizedBy(
   if (facts.depthMax !== undefined && token.depth > facts.depthMax)
     return 'delegation_depth_exceeded';
   return undefined;
+}
+
+export function unmetControl(token: Token, capability: CapabilityName): boolean {
+  const { control } = CAPABILITIES[capability];
+  if (control === 'cost_ceiling') return !token.budget;
+  return control !== undefined && token.capability !== capability;
 }
 
 /** The answer that is kept under the key, or why there is none yet. */
@@ -149,12 +144,14 @@ function prepared(history: History, act: CallAct, token: Token, known: Passed): 
   if (unbound) return { ...known, failure: unbound };
   const isQuoted = facts.priceOfUnit !== undefined;
   const price = isQuoted ? undefined : priceOf(history, act, facts);
-  const early = isQuoted ? known : compared(token, known, price);
+  const early = isQuoted ? known : comparedPrice(token, known, price);
   if (early.failure) return early;
   if (!areInputs(act, facts)) return { ...early, failure: 'invalid_parameters' };
   const size = Number(act.parameters.size);
   const unit = facts.priceOfUnit ?? 0;
-  const late = isQuoted ? compared(token, known, { currency: 'USD', amount: size * unit }) : early;
+  const late = isQuoted
+    ? comparedPrice(token, known, { currency: 'USD', amount: size * unit })
+    : early;
   if (late.failure) return late;
   const isMisfit = act.grantOf !== undefined && !fits(history, act, act.grantOf);
   return isMisfit ? { ...late, failure: 'approval_grant_invalid' } : late;
@@ -175,7 +172,7 @@ function priceOf(history: History, act: CallAct, { cost }: Facts): Money | undef
   return act.quoteOf === undefined ? undefined : bindingIn(history, act.quoteOf)?.price;
 }
 
-function compared(token: Token, known: Passed, charge: Money | undefined): Checked {
+export function comparedPrice(token: Token, known: Passed, charge: Money | undefined): Checked {
   const { cost } = known.facts;
   if (!cost || !token.budget) return { ...known, charge };
   if (cost.currency !== token.budget.currency)
@@ -188,10 +185,6 @@ function compared(token: Token, known: Passed, charge: Money | undefined): Check
     isCompared: true,
     ...(isTight && { failure: 'budget_exceeded' }),
   };
-}
-
-function leftOf({ amount, reserved, spent }: Budget): number {
-  return amount - reserved - spent;
 }
 
 function areInputs({ parameters, quoteOf }: CallAct, facts: Facts): boolean {
@@ -280,7 +273,7 @@ function admitting(act: CallAct, found: Passed): Step {
     return {
       events: [admissionOf(history, act, charge)],
       next: ended(act, seen, true),
-      isRunning: true,
+      runs: 'handler',
     };
   };
 }
@@ -367,26 +360,4 @@ function costOf(
 function resultOf({ capability, parameters, label }: CallAct) {
   const { note = null } = parameters;
   return { did: capability, note, ...(capability === 'quote' && { quote: label }) };
-}
-
-function refusal(act: CallAct, found: Checked, failure: string, more: Answer = {}): Taken {
-  return { answer: { failure, ...more, ...about(act, found) } };
-}
-
-/** What every answer to a call shows: which call it is, and the budget of its token. */
-function about({ label }: CallAct, { budgets, facts, charge, isCompared }: Checked): Answer {
-  const own = budgets.at(-1);
-  if (!own) return { invocation: label };
-  const wire = (amount: number) => wireMoney({ ...own, amount }).amount;
-  const left = Math.min(...budgets.map(leftOf));
-  const budget = {
-    budget_max: wire(own.amount),
-    budget_currency: own.currency,
-    cost_check_amount: isCompared && charge ? wire(charge.amount) : 0,
-    cost_certainty: facts?.cost?.certainty ?? 'fixed',
-    budget_spent: wire(own.spent),
-    budget_reserved: wire(own.reserved),
-    budget_remaining: wire(Math.max(0, left)),
-  };
-  return { invocation: label, budget };
 }

@@ -102,6 +102,8 @@ export const COMMON_INPUTS = {
   cost: 'integer',
   /** How the handler ends. */
   how: 'string',
+  /** Looked up by code of the author. */
+  item: 'string',
 } as const;
 
 /** In milliseconds: how long a request waits for its approver, and how long a grant can be used. */
@@ -127,9 +129,12 @@ export const SETTINGS = {
   ],
 };
 
-/** Holds handlers. The gate of a call is its `client_reference_id`. */
+/**
+ * Holds code of the author. A handler passes the gate that is named like the `client_reference_id` of its call, and
+ * the resolver of `item`, which runs between the checks of a call and its admission, the gate named like the item.
+ */
 export interface Gates {
-  /** Lets no handler pass this gate from now on. Resolves when one waits at it. */
+  /** The next code that passes this gate waits. Resolves when it does. */
   hold(gate: string): Promise<void>;
   open(gate: string): void;
   openAll(): void;
@@ -139,8 +144,10 @@ export interface Gates {
 
 export function createGates(): Gates {
   const held = new Map<string, { readonly reached: Signal; readonly opened: Signal }>();
+  const taken = new Map<string, Signal>();
   const open = (name: string) => {
-    held.get(name)?.opened.give();
+    taken.get(name)?.give();
+    taken.delete(name);
     held.delete(name);
   };
   return {
@@ -151,12 +158,15 @@ export function createGates(): Gates {
     },
     open,
     openAll() {
-      for (const name of held.keys()) open(name);
+      for (const name of [...held.keys(), ...taken.keys()]) open(name);
     },
     pass(name = '') {
       const gate = held.get(name);
-      gate?.reached.give();
-      return gate?.opened.given;
+      if (!gate) return undefined;
+      held.delete(name);
+      taken.set(name, gate.opened);
+      gate.reached.give();
+      return gate.opened.given;
     },
   };
 }
@@ -177,9 +187,20 @@ function createSignal(): Signal {
 export function modelService(gates: Gates): ServiceDefinition {
   return createService({
     id: 'modelled',
+    resolvers: {
+      async items(value) {
+        await gates.pass(String(value));
+        return { value };
+      },
+    },
     capabilities: NAMES.map((name) => capabilityOf(name, handlerOf(name, gates))),
   });
 }
+
+const LOOKED_UP = { mode: 'backend_resolved', resolver_ref: 'items' } as const;
+
+/** A run holds calls while it does other things, for as long as a busy machine takes. */
+const DEADLINE = 'PT1H';
 
 function capabilityOf(name: CapabilityName, handler: Handler) {
   const facts = CAPABILITIES[name];
@@ -189,6 +210,7 @@ function capabilityOf(name: CapabilityName, handler: Handler) {
       name: input,
       type,
       required: false,
+      ...(input === 'item' && { resolution: LOOKED_UP }),
     })),
     ...Object.entries(facts.inputs ?? {}).map(([input, type]) => ({ name: input, type })),
   ];
@@ -198,6 +220,7 @@ function capabilityOf(name: CapabilityName, handler: Handler) {
     side_effect: facts.effect,
     minimum_scope: facts.scope,
     inputs: inputs as never,
+    deadline: DEADLINE,
     ...(cost && { cost: declaredCost(cost) }),
     ...(unit && {
       price: (({ size }: { size: number }) =>

@@ -58,13 +58,14 @@ export function drawCall(drawing: Drawing, changed: Partial<CallAct> = {}): Call
 }
 
 /** The same call again, now and then with another token, other parameters or without its key. */
-function drawAgain(drawing: Drawing, { isHeld: _, ...again }: CallAct): CallAct {
+function drawAgain(drawing: Drawing, { heldAt: _, ...again }: CallAct): CallAct {
   const { chance, drawn } = drawing;
   const { key, ...keyless } = again;
   return {
     ...(key !== undefined && chance.is(0.9) ? { ...keyless, key } : keyless),
     ...where(drawing),
-    ...(chance.is(0.15) && { token: recent(chance, drawn.tokens) }),
+    // A key belongs to a chain of principals, so a token of another chain uses it anew.
+    ...(chance.is(key === undefined ? 0.15 : 0.35) && { token: recent(chance, drawn.tokens) }),
     ...(chance.is(0.2) && { parameters: { ...again.parameters, note: 'other' } }),
   };
 }
@@ -132,14 +133,16 @@ export function drawHeld(drawing: Drawing): Act {
   const { chance, drawn, label } = drawing;
   if (drawn.held.length > 3) return drawEnd(drawing);
   const capability = chance.pick(['pay', 'pay', 'spend', 'touch', 'look', 'paid_read']);
+  const heldAt = chance.pick(['checks', 'handler'] as const);
+  const item = heldAt === 'checks' ? { item: label } : {};
   const act: CallAct = defined({
     ...where(drawing),
     kind: 'call' as const,
     token: recent(chance, drawn.tokens),
     capability,
-    parameters: drawParameters(chance, capability),
+    parameters: { ...drawParameters(chance, capability), ...item },
     key: chance.is(0.4) ? `key-${chance.below(4)}` : undefined,
-    isHeld: true,
+    heldAt,
   });
   drawn.held.push(label);
   drawn.calls.push(act);

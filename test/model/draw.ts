@@ -12,6 +12,7 @@ import type {
   FreezeAct,
   FreezeTarget,
   IssueAct,
+  PermissionsAct,
   PlainAct,
   RevokeAct,
   TogetherAct,
@@ -73,7 +74,8 @@ const WEIGHTS: readonly (readonly [weight: number, draw: (drawing: Drawing) => A
   [7, (drawing) => drawHeld(drawing)],
   [6, drawEnd],
   [7, drawApprove],
-  [6, drawView],
+  [5, drawView],
+  [5, drawPermissions],
   [14, drawTogether],
   [4, drawBurst],
 ];
@@ -225,6 +227,11 @@ function drawView(drawing: Drawing): ViewAct {
   const token = recent(chance, drawn.tokens);
   const by = chance.pick<By>(['alice', 'bob', 'operator', token, recent(chance, drawn.tokens)]);
   return { ...where(drawing), kind: 'view', by, token };
+}
+
+function drawPermissions(drawing: Drawing): PermissionsAct {
+  const token = recent(drawing.chance, drawing.drawn.tokens);
+  return { ...where(drawing), kind: 'permissions', token };
 }
 
 /** Two calls about one token and something that ends it, or that changes what it may do. */

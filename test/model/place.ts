@@ -57,19 +57,19 @@ interface PlaceKind {
 
 export const ONE_SQLITE: PlaceKind = {
   name: 'one service on a SQLite file',
-  seeds: 25,
+  seeds: 20,
   open: (wrap) => openPlace(`sqlite:${newFile()}`, 1, wrap),
 };
 
 export const TWO_SQLITE: PlaceKind = {
   name: 'two services on one SQLite file',
-  seeds: 40,
+  seeds: 30,
   open: (wrap) => openPlace(`sqlite:${newFile()}`, 2, wrap),
 };
 
 export const TWO_POSTGRES: PlaceKind = {
   name: 'two services on one PostgreSQL database',
-  seeds: 30,
+  seeds: 25,
   open: async (wrap) => openPlace((await emptyStore()).url, 2, wrap),
 };
 

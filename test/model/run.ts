@@ -17,6 +17,7 @@ import {
 } from './authority.ts';
 import { callStep } from './calls.ts';
 import { type Answer, nowIn } from './history.ts';
+import { permissionsStep } from './permissions.ts';
 import type { Place } from './place.ts';
 import { beginSession, readAnswer, requestLabel, type Session, sendAct } from './session.ts';
 import { interleavings, isSameAnswer, plainOf, type Step, takeSteps, type World } from './steps.ts';
@@ -38,7 +39,7 @@ interface Run {
   readonly session: Session;
   readonly count: Count;
   worlds: readonly World[];
-  /** Calls whose handlers run: their acts, and their answers. */
+  /** Calls that wait: their acts, and their answers. */
   readonly held: Map<
     string,
     { readonly act: CallAct; readonly reply: Promise<Reply>; readonly at: number }
@@ -90,7 +91,7 @@ function perform(run: Run, act: Act): Promise<Found> {
     case 'burst':
       return burst(run, act.acts);
     case 'call':
-      return act.isHeld ? hold(run, act) : alone(run, act);
+      return act.heldAt ? hold(run, act) : alone(run, act);
     default:
       return alone(run, act);
   }
@@ -111,6 +112,8 @@ function stepOf(session: Session, act: PlainAct): Step {
       return unfreezeStep(act);
     case 'view':
       return viewStep(act);
+    case 'permissions':
+      return permissionsStep(act);
     case 'approve':
       return approveStep(act, requestLabel(session, act.call) ?? '');
   }
@@ -145,19 +148,22 @@ function keep(
 
 const RUNNING: Answer = { isRunning: true };
 
-/** Begins a call whose handler waits. A refused call is answered at once. */
+/** Begins a call that waits. One that is refused before is answered at once. */
 async function hold(run: Run, act: CallAct): Promise<Found> {
   const { session } = run;
   const { gates, now } = session.place;
   const reached = gates.hold(act.label);
   const reply = sendAct(session, act);
-  if (reply === undefined) return undefined;
+  if (reply === undefined) {
+    gates.open(act.label);
+    return undefined;
+  }
   const running = await Promise.race([reached, reply]);
   if (running === undefined) run.held.set(act.label, { act, reply, at: now() });
   else gates.open(act.label);
   const observed = running === undefined ? RUNNING : readAnswer(session, act, running);
   return keep(run, noted(run, act, observed), ({ history, held }) => {
-    const after = takeSteps(history, callStep(act), true);
+    const after = takeSteps(history, callStep(act), act.heldAt);
     if (!after.running) return { world: { history: after.history, held }, answer: after.answer };
     const world = { history: after.history, held: new Map([...held, [act.label, after.running]]) };
     return { world, answer: RUNNING };

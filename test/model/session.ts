@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { PermissionsAnswer } from '../../src/protocol/permissions.ts';
 import type { Reply, TestService } from '../world.ts';
 import type { By, CallAct, FreezeTarget, IssueAct, PlainAct } from './acts.ts';
 import { PEOPLE, type PersonName, wireMoney } from './catalog.ts';
@@ -80,6 +81,8 @@ function requestOf(session: Session, act: PlainAct): Sent | undefined {
       return { path: '/svc/tokens/revoke', bearer, body: { token_id: token?.id } };
     case 'view':
       return { method: 'GET', path: `/svc/tokens/${token?.id}`, bearer };
+    case 'permissions':
+      return { path: '/svc/permissions', bearer, body: {} };
     case 'freeze': {
       const { lastsMs } = act;
       const until =
@@ -196,12 +199,26 @@ export function readAnswer(session: Session, act: PlainAct, reply: Reply): Answe
       } = body;
       return { state, spent, reserved, remaining, debts };
     }
+    case 'permissions':
+      return permissionsAnswer(body);
     case 'approve': {
       session.grants.set(act.label, body.grant_id);
       const { capability, max_uses: uses } = body;
       return { grant: act.label, capability, endsAt: since(body.expires_at), uses };
     }
   }
+}
+
+function permissionsAnswer({ available, restricted, denied }: PermissionsAnswer): Answer {
+  const named = (entries: readonly { capability: string; reason_type?: string }[]) =>
+    entries.map(({ capability, reason_type: reason = '' }) => `${capability} ${reason}`);
+  const { budget } = (available[0]?.constraints ?? {}) as { budget?: { remaining: number } };
+  return {
+    available: named(available),
+    restricted: named(restricted),
+    denied: named(denied),
+    remaining: budget?.remaining,
+  };
 }
 
 function callAnswer(

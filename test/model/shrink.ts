@@ -12,14 +12,16 @@ import { type Difference, runActs } from './run.ts';
 /** Runs that one shrinking may take. */
 const RUNS_MAX = 300;
 
-/** The shortest run that was found. Acts of one turn may end otherwise each time, so each run is tried once more. */
+/** The shortest run that was found. Acts of one turn may end otherwise each time, so such a run is tried twice. */
 export async function shrink(place: Place, found: Difference): Promise<Difference> {
   let best = found;
   let runs = 0;
   const tried = async (acts: readonly Act[]) => {
     if (runs >= RUNS_MAX) return false;
     runs += 1;
-    const smaller = (await runActs(place, acts)) ?? (await runActs(place, acts));
+    const isChancy = acts.some(({ kind }) => kind === 'together' || kind === 'burst');
+    const smaller =
+      (await runActs(place, acts)) ?? (isChancy ? await runActs(place, acts) : undefined);
     if (smaller) best = smaller;
     return smaller !== undefined;
   };

@@ -12,10 +12,13 @@ import type { Answer, Event, History } from './history.ts';
 
 export type Step = (history: History) => Taken;
 
+/** Where a call waits for code of the author: between its checks and its admission, or in its handler. */
+export type Author = 'checks' | 'handler';
+
 export type Taken = { readonly events?: readonly Event[] } & (
   | { readonly answer: Answer }
-  /** `isRunning`: the handler of the call runs between this step and the next one. */
-  | { readonly next: Step; readonly isRunning?: boolean }
+  /** `runs`: which code of the author runs between this step and the next one. */
+  | { readonly next: Step; readonly runs?: Author }
 );
 
 /** What may have happened so far, and the calls whose handlers still run. */
@@ -28,15 +31,15 @@ export function refused(failure: string): Taken {
   return { answer: { failure } };
 }
 
-/** Takes all steps of one act, or those until its handler runs. */
-export function takeSteps(history: History, first: Step, untilRunning = false) {
+/** Takes all steps of one act, or those until this code of the author runs. */
+export function takeSteps(history: History, first: Step, until?: Author) {
   let step: Step | undefined = first;
   let after = history;
   for (;;) {
     const taken: Taken = step(after);
     after = [...after, ...(taken.events ?? [])];
     if ('answer' in taken) return { history: after, answer: taken.answer };
-    if (untilRunning && taken.isRunning) return { history: after, running: taken.next };
+    if (until !== undefined && taken.runs === until) return { history: after, running: taken.next };
     step = taken.next;
   }
 }
@@ -50,19 +53,27 @@ export function interleavings(
   const found = new Map<string, History>();
   const explore = (after: History, steps: readonly (Step | undefined)[]) => {
     if (steps.every((step) => step === undefined)) {
-      const added = after.slice(history.length);
-      found.set(stateText(added), after);
+      found.set(stateText(after.slice(history.length)), after);
     }
     for (const [place, step] of steps.entries()) {
-      const taken = step?.(after);
-      if (!taken) continue;
-      if ('answer' in taken && !isSameAnswer(taken.answer, observed[place])) continue;
-      const next = 'answer' in taken ? undefined : taken.next;
+      const taken = step && takeInTurn(step, after);
+      if (!taken || isOther(taken, observed[place])) continue;
+      const next = 'next' in taken ? taken.next : undefined;
       explore([...after, ...(taken.events ?? [])], steps.with(place, next));
     }
   };
   explore(history, firsts);
   return [...found.values()];
+}
+
+/** In a turn no call waits for code of the author, and the step after the checks reads nothing. */
+function takeInTurn(step: Step, history: History): Taken {
+  const taken = step(history);
+  return 'next' in taken && taken.runs === 'checks' ? taken.next(history) : taken;
+}
+
+function isOther(taken: Taken, observed: Answer | undefined): boolean {
+  return 'answer' in taken && !isSameAnswer(taken.answer, observed);
 }
 
 /** Equal for two orders of events that no question distinguishes: only the order about one target counts. */
