@@ -134,13 +134,14 @@ export function drawHeld(drawing: Drawing): Act {
   if (drawn.held.length > 3) return drawEnd(drawing);
   const capability = chance.pick(['pay', 'pay', 'spend', 'touch', 'look', 'paid_read']);
   const heldAt = chance.pick(['checks', 'handler'] as const);
-  const item = heldAt === 'checks' ? { item: label } : {};
+  // A resolver runs before the types of the other parameters are judged, so these are right.
+  const parameters = heldAt === 'checks' ? { item: label } : drawParameters(chance, capability);
   const act: CallAct = defined({
     ...where(drawing),
     kind: 'call' as const,
     token: recent(chance, drawn.tokens),
     capability,
-    parameters: { ...drawParameters(chance, capability), ...item },
+    parameters,
     key: chance.is(0.4) ? `key-${chance.below(4)}` : undefined,
     heldAt,
   });

@@ -234,8 +234,9 @@ function callAnswer(
     budget_context: budget,
   } = body;
   const isReplay = headers['idempotent-replayed'] === 'true' || undefined;
-  const labelled = (shown: string) => {
-    const label = labels.get(shown) ?? act.label;
+  // A replay may be read before the answer that it repeats.
+  const labelled = (shown: string): string => {
+    const label = labels.get(shown) ?? invocation;
     labels.set(shown, label);
     return label;
   };
