@@ -78,7 +78,7 @@ export interface CallAct extends Labelled {
   readonly heldAt?: 'checks' | 'handler';
 }
 
-export interface EndAct extends Labelled {
+interface EndAct extends Labelled {
   readonly kind: 'end';
   readonly call: string;
 }

@@ -67,7 +67,7 @@ export const TWO_SQLITE: PlaceKind = {
   open: (wrap) => openPlace(`sqlite:${newFile()}`, 2, wrap),
 };
 
-export const TWO_POSTGRES: PlaceKind = {
+const TWO_POSTGRES: PlaceKind = {
   name: 'two services on one PostgreSQL database',
   seeds: 25,
   open: async (wrap) => openPlace((await emptyStore()).url, 2, wrap),
