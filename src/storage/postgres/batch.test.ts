@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'vitest';
-import { system } from '../../platform.ts';
+import { type Platform, system } from '../../platform.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { createBatcher, createSharing } from './batch.ts';
 
@@ -11,10 +11,27 @@ interface Trip {
   fail(error: Error): void;
 }
 
+/** A platform whose timers run when the test says so. */
+function untimed() {
+  const timers: (() => void)[] = [];
+  const after: Platform['after'] = (_, run) => {
+    timers.push(run);
+    return { unref: () => undefined };
+  };
+  return {
+    platform: { ...system, after, cancel: () => undefined },
+    /** The trip of this number takes long. */
+    late: (place: number) => timers[place]?.(),
+  };
+}
+
 /** A batcher whose trips end when the test says so. */
-function tripping(limits: { sizeMax: number; tripsMax: number }) {
+function tripping(
+  limits: { sizeMax: number; tripsMax: number },
+  platform: Pick<Platform, 'turn' | 'after' | 'cancel'> = untimed().platform,
+) {
   const trips: Trip[] = [];
-  const ask = createBatcher<number, string>(system, limits, (requests) => {
+  const ask = createBatcher<number, string>(platform, limits, (requests) => {
     return new Promise((resolve, reject) => {
       const arrive = () => resolve(requests.map((request) => `answer ${request}`));
       trips.push({ requests, arrive, fail: reject });
@@ -59,6 +76,7 @@ test('createBatcher() keeps to the size of a trip and to the number of trips', a
   const answers = [1, 2, 3, 4, 5].map(ask);
   await turn();
   await turn();
+  await turn();
   assert.deepEqual(
     trips.map(({ requests }) => requests),
     [
@@ -74,6 +92,71 @@ test('createBatcher() keeps to the size of a trip and to the number of trips', a
 
   assert.deepEqual(trips[2]?.requests, [5]);
   assert.equal(await answers[4], 'answer 5');
+});
+
+test('createBatcher() collects requests while a trip is under way', async () => {
+  const { ask, trips, trip } = tripping({ sizeMax: 3, tripsMax: 2 });
+
+  const answers = [ask(1)];
+  await turn();
+  answers.push(ask(2));
+  await turn();
+  assert.equal(trips.length, 1, 'the second trip is not full');
+  answers.push(ask(3), ask(4));
+  await turn();
+  trip(0).arrive();
+  trip(1).arrive();
+
+  assert.deepEqual(trips[1]?.requests, [2, 3, 4]);
+  assert.equal(await answers[3], 'answer 4');
+});
+
+test('createBatcher() sends another trip when the one before is late, and none beyond their number', async () => {
+  const { platform, late } = untimed();
+  const { ask, trips, trip } = tripping({ sizeMax: 10, tripsMax: 2 }, platform);
+
+  const answers = [ask(1)];
+  await turn();
+  answers.push(ask(2));
+  late(0);
+  await turn();
+  answers.push(ask(3));
+  late(1);
+  await turn();
+  assert.deepEqual(
+    trips.map(({ requests }) => requests),
+    [[1], [2]],
+  );
+  trip(0).arrive();
+  await answers[0];
+  await turn();
+  trip(1).arrive();
+  trip(2).arrive();
+
+  assert.deepEqual(trips[2]?.requests, [3]);
+  assert.deepEqual(await Promise.all(answers), ['answer 1', 'answer 2', 'answer 3']);
+});
+
+test('createBatcher() collects again after a late trip has arrived', async () => {
+  const { platform, late } = untimed();
+  const { ask, trips, trip } = tripping({ sizeMax: 10, tripsMax: 3 }, platform);
+
+  const first = ask(1);
+  await turn();
+  late(0);
+  trip(0).arrive();
+  await first;
+  const second = ask(2);
+  await turn();
+  const third = ask(3);
+  await turn();
+  assert.equal(trips.length, 2, 'the second trip is not late');
+  trip(1).arrive();
+  await second;
+  await turn();
+  trip(2).arrive();
+
+  assert.equal(await third, 'answer 3');
 });
 
 test('createBatcher() rejects all requests of a trip that fails, and none of the next', async () => {

@@ -2,8 +2,9 @@
  * Shares one round trip among concurrent requests.
  *
  * A request joins only a batch that has not been sent yet, so its result is never older than the request.
- * While all trips are in use, requests collect for the next one: the busier the store, the larger the
- * batches.
+ * While a trip is under way, requests collect for the next one: the busier the store, the larger the batches.
+ * A trip costs both sides more than the requests in it, so a second one leaves only when it is full, or when
+ * the one before takes long.
  *
  * @module
  */
@@ -19,6 +20,9 @@ export interface BatchLimits {
   readonly tripsMax: number;
 }
 
+/** In milliseconds. A trip that takes longer waits for a lock or a slow disk; others do not wait for it. */
+const LATE_MS = 25;
+
 /** Requests that wait for a trip. Beyond it the store is overloaded and refuses. */
 const WAITING_MAX = 10_000;
 
@@ -30,16 +34,18 @@ export const BATCH_PATIENCE_MS = 1_000;
 
 /** `run` answers in the order of the requests; an answer may be a promise that rejects alone. */
 export function createBatcher<Request, Answer>(
-  { turn }: Pick<Platform, 'turn'>,
+  { turn, after, cancel }: Pick<Platform, 'turn' | 'after' | 'cancel'>,
   limits: BatchLimits,
   run: (requests: readonly Request[]) => Promise<readonly (Answer | Promise<Answer>)[]>,
 ): (request: Request) => Promise<Answer> {
   const waiting: Waiting<Request, Answer>[] = [];
   let trips = 0;
+  let late = 0;
   let isLeaving = false;
 
   function leaveSoon(): void {
     if (isLeaving || trips >= limits.tripsMax || waiting.length === 0) return;
+    if (trips > late && waiting.length < limits.sizeMax) return;
     isLeaving = true;
     // After all input of this turn was read, so that concurrent requests share one trip.
     turn(() => {
@@ -51,6 +57,12 @@ export function createBatcher<Request, Answer>(
 
   async function travel(batch: readonly Waiting<Request, Answer>[]): Promise<void> {
     trips += 1;
+    let isLate = false;
+    const timer = after(LATE_MS, () => {
+      isLate = true;
+      late += 1;
+      leaveSoon();
+    });
     try {
       const answers = await run(batch.map(({ request }) => request));
       batch.forEach(({ resolve }, place) => {
@@ -59,7 +71,9 @@ export function createBatcher<Request, Answer>(
     } catch (error) {
       for (const { reject } of batch) reject(error);
     } finally {
+      cancel(timer);
       trips -= 1;
+      if (isLate) late -= 1;
       leaveSoon();
     }
   }
@@ -82,7 +96,7 @@ export function createBatcher<Request, Answer>(
  * rejects all of them.
  */
 export function createSharing<Request, Answer>(
-  platform: Pick<Platform, 'turn'>,
+  platform: Pick<Platform, 'turn' | 'after' | 'cancel'>,
   limits: BatchLimits,
   {
     together,

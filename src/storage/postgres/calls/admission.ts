@@ -21,7 +21,7 @@ import { resolved } from './resolve.ts';
 
 /**
  * Calls in one commit: enough to share its flush, few enough that the next ones wait briefly. Two trips, so
- * that one waits at the server while the other runs; calls under one token take turns there anyway.
+ * that calls of other tokens go on while one waits for a lock; calls under one token take turns anyway.
  */
 const ADMIT_BATCH = { sizeMax: 64, tripsMax: 2 };
 
