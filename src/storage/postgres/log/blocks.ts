@@ -134,10 +134,10 @@ export async function readColumns(session: Session, from: number, end: number): 
 }
 
 async function insertBlock(session: Session, first: number, block: Block): Promise<void> {
-  const buckets: number[] = [];
-  for (const [field, postings] of block.postings.entries()) {
-    buckets.push(await insertBuckets(session, { first, field }, postings));
-  }
+  const made = block.postings.map((postings) => bucketsOf(postings));
+  const ids = made.map((data, field) => bucketNumbers({ first, field }, data.length));
+  await session.run(INSERT_BUCKETS, [ids.flat(), made.flat()]);
+  const buckets = made.map(({ length }) => length);
   await insertHead(session, { first, count: block.count, newest: block.newest, buckets });
 }
 
@@ -181,13 +181,16 @@ async function writeHead(session: Session, head: BlockHead): Promise<void> {
 /** Returns the number of buckets. */
 export async function insertBuckets(
   session: Session,
-  { first, field }: Omit<BucketId, 'bucket'>,
+  place: Omit<BucketId, 'bucket'>,
   postings: Postings,
 ): Promise<number> {
   const buckets = bucketsOf(postings);
-  const ids = buckets.map((_, bucket) => bucketNumber({ first, field, bucket }));
-  await session.run(INSERT_BUCKETS, [ids, buckets]);
+  await session.run(INSERT_BUCKETS, [bucketNumbers(place, buckets.length), buckets]);
   return buckets.length;
+}
+
+function bucketNumbers({ first, field }: Omit<BucketId, 'bucket'>, length: number): number[] {
+  return Array.from({ length }, (_, bucket) => bucketNumber({ first, field, bucket }));
 }
 
 /**

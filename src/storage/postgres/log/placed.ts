@@ -105,9 +105,13 @@ const INSERT_RETENTIONS: Statement = {
     SELECT * FROM unnest($1::timestamptz[], $2::bigint[])`,
 };
 
-/** Two parameters: the numbers of the tiles, and what each gets at its end. */
-export function growTilesAt(first: number): string {
-  return `INSERT INTO tiles (id, hashes) SELECT * FROM unnest($${first}::bigint[], $${first + 1}::bytea[])
+/**
+ * Two parameters: the numbers of the tiles, and what each gets at its end. For every row of `held`, if there is such
+ * a table.
+ */
+export function growTilesAt(first: number, held = '(SELECT)'): string {
+  return `INSERT INTO tiles (id, hashes) SELECT grown.* FROM ${held} AS once,
+      unnest($${first}::bigint[], $${first + 1}::bytea[]) AS grown
     ON CONFLICT (id) DO UPDATE SET hashes = tiles.hashes || EXCLUDED.hashes`;
 }
 

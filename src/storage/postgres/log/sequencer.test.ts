@@ -148,6 +148,58 @@ test(
 
 const turn = () => new Promise((done) => setTimeout(done, 5));
 
+/** Waits until a statement with this text waits for a lock. */
+async function untilHeldUp(text: string): Promise<void> {
+  const observer = await connectedTo(server.url);
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()
+    AND wait_event_type = 'Lock' AND query LIKE '%${text}%'`;
+  while ((await observer.query(waiting)).rowCount === 0) await turn();
+}
+
+test('a batch of which one row is gone is not placed, and the rest is', SLOW, async () => {
+  const store = await open({ sequenceIntervalMs: 60_000 });
+  const logged = entries(3);
+  for (const one of logged) await store.append([one]);
+  await admin.query('BEGIN');
+  await admin.query('SELECT FROM head FOR UPDATE');
+  const placed = assert.rejects(store.sequence(), /null value in column "size"/);
+  await untilHeldUp('INSERT INTO segments');
+
+  await admin.query('DELETE FROM queue WHERE id = (SELECT min(id) FROM queue)');
+  await admin.query('COMMIT');
+
+  await placed;
+  assert.equal((await store.treeHead()).size, 0);
+  assert.deepEqual(
+    await wholeLog(store),
+    logged.slice(1).map(({ entry_id }) => entry_id),
+  );
+});
+
+test('a batch that was computed over an earlier head is computed again', SLOW, async () => {
+  const [slow, fast] = [await open(), await open()];
+  const logged = entries(4);
+  await slow.append(logged.slice(0, 2));
+  // Both pick the batch, and wait here to place it.
+  await admin.query('BEGIN');
+  await admin.query('LOCK TABLE queue IN SHARE MODE');
+  const both = [slow.sequence(), fast.sequence()];
+  await untilHeldUp('INSERT INTO segments');
+  await admin.query('COMMIT');
+
+  const heads = await Promise.all(both);
+  await fast.append(logged.slice(2));
+
+  assert.deepEqual(
+    heads.map(({ size }) => size),
+    [2, 2],
+  );
+  assert.deepEqual(
+    await wholeLog(slow),
+    logged.map(({ entry_id }) => entry_id),
+  );
+});
+
 test(
   'nothing is lost, doubled or skipped while sequencers compete and are killed',
   SLOW,

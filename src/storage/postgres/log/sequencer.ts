@@ -1,10 +1,11 @@
 /**
  * Gives queued entries their contiguous places in the log and grows the tree over them.
  *
- * Every process tries, and the lock of the head row admits one at a time. One commit removes a batch from the
- * queue, adds it to the log and the tree, and moves the head, so after a crash the batch is still queued.
- * Rows leave the queue only this way: a row that commits late with a low id is taken by the next pass and
- * never skipped.
+ * Every process tries: it reads the head and a batch of the queue without a lock, computes the tree, and places
+ * the batch in one statement if the head is still the one that it read. One commit removes the batch from the
+ * queue, adds it to the log and the tree, and moves the head, so after a crash the batch is still queued. Rows
+ * leave the queue only this way: a row that commits late with a low id is taken by the next pass and never
+ * skipped. A process that finds another head has lost to one that made progress.
  *
  * @module
  */
@@ -58,36 +59,30 @@ export function startSequencer(
   let soon: Timer | undefined;
   let tending: Promise<void> | undefined;
 
-  async function pass(lock: Statement): Promise<Pass> {
+  async function pass(place: Statement): Promise<Pass> {
     const look = backlog.look();
-    const result = await database.transaction((session) => placeBatch(session, lock));
+    const result = await placeBatch(database, place);
     look.done(result.rest);
     if (result.isBlock) onBlock();
     return result;
   }
 
   async function drain(): Promise<TreeHead> {
-    const look = backlog.look();
-    const [row] = await database.read<HeadRow & { target: bigint | null }>(TARGET);
-    const head = row as HeadRow & { target: bigint | null };
-    const { target } = head;
-    if (target === null) {
-      look.done(NONE);
-      return headOf(head);
-    }
     // After a lost answer the next pass takes what is left, or finds nothing.
-    const attempt = () => pass(LOCK);
+    const attempt = () => pass(PLACE);
+    let target: bigint | undefined;
     for (;;) {
       const result = await resolved(platform, settings.resolveTimeoutMs, attempt, attempt);
-      const { isFull, lastId, head: grown } = result;
-      if (grown && (!isFull || lastId >= target)) return grown;
+      target ??= result.newestId;
+      const { isFull, lastId, head } = result;
+      if (head && (!isFull || lastId >= target)) return head;
     }
   }
 
   async function tend(): Promise<void> {
     try {
       let isFull = true;
-      while (isFull) ({ isFull } = await pass(TRY_LOCK));
+      while (isFull) ({ isFull } = await pass(TRY_PLACE));
     } catch (error) {
       // The queue keeps its rows, and the next interval tries again; the backlog shows a lasting failure.
       if (!isStoreFailure(error)) settings.onWarning(`Cannot place entries: ${String(error)}`);
@@ -140,56 +135,61 @@ function shared<Result>(platform: Platform, run: () => Promise<Result>): () => P
 const NONE: Rest = { waiting: 0, ageMs: 0 };
 
 interface Pass {
-  /** Undefined when another process holds the lock. */
+  /** Undefined when another process places entries. */
   readonly head?: TreeHead;
   readonly isFull: boolean;
   readonly lastId: bigint;
+  /** The last row that waited when the pass began. */
+  readonly newestId: bigint;
   readonly rest: Rest;
   /** Whether an index block can be made of the entries. */
   readonly isBlock: boolean;
 }
 
-async function placeBatch(session: Session, lock: Statement): Promise<Pass> {
-  const [row] = await session.run<HeadRow>(lock);
-  if (row === undefined) {
-    return { isFull: false, lastId: 0n, rest: await restOf(session), isBlock: false };
-  }
+async function placeBatch(database: Database, place: Statement): Promise<Pass> {
+  const [row] = await database.read<NextRow>(PICK, [BATCH_MAX]);
+  if (row === undefined) throw new Error('Cannot read the tree: it has no head');
   const before = headOf(row);
-  const queued = await session.run<QueuedRow>(PICK, [BATCH_MAX]);
-  const last = queued.at(-1);
-  if (last === undefined) {
-    return { head: before, isFull: false, lastId: 0n, rest: NONE, isBlock: false };
+  const { ids, newest: newestId } = row;
+  const last = ids?.at(-1);
+  if (last === undefined || newestId === null) {
+    return { head: before, isFull: false, lastId: 0n, newestId: 0n, rest: NONE, isBlock: false };
   }
 
-  const head = await grow(session, before, queued);
-  const isFull = head.size - before.size >= BATCH_MAX || queued.length === BATCH_MAX;
+  const head = await grow(database, place, before, row as QueuedRows);
+  const size = head?.size ?? before.size;
+  const isFull =
+    size - before.size >= BATCH_MAX || (head !== undefined && ids?.length === BATCH_MAX);
   return {
-    head,
+    ...(head && { head }),
     isFull,
-    lastId: last.id,
-    rest: isFull ? await restOf(session) : NONE,
-    isBlock: blocksIn(head) > blocksIn(before),
+    lastId: BigInt(last),
+    newestId,
+    rest: isFull || !head ? await restOf(database) : NONE,
+    isBlock: blocksIn(size) > blocksIn(before.size),
   };
 }
 
-function blocksIn({ size }: TreeHead): number {
+function blocksIn(size: number): number {
   return Math.floor(size / BLOCK_ENTRIES);
 }
 
-/** Moves rows of the queue into segments inside the database; their bytes do not come here. */
+/**
+ * Moves rows of the queue into segments inside the database; their bytes do not come here. Undefined when the
+ * head is no longer the one that was read.
+ */
 async function grow(
-  session: Session,
-  head: TreeHead,
-  queued: readonly QueuedRow[],
-): Promise<TreeHead> {
-  const { firsts, stated, count } = placesOf(head.first + head.size, queued);
-  const leaves = queued.flatMap((row) => {
-    return Array.from({ length: row.count }, (_, index) => hashAt(row, index));
-  });
+  database: Database,
+  place: Statement,
+  ...[head, queued]: [head: TreeHead, queued: QueuedRows]
+): Promise<TreeHead | undefined> {
+  const next = head.first + head.size;
+  const { firsts, stated, count } = placesOf(next, queued);
+  const leaves = Array.from({ length: count }, (_, index) => hashAt(queued, index));
   const grown = growTiles(head, leaves);
   const { first, size, peaks } = grown.head;
-  const [moved] = await session.run<{ count: bigint }>(PLACE, [
-    queued.map(({ id }) => id),
+  const placed = await database.write(place, [
+    queued.ids,
     firsts,
     grown.tiles.map(tileNumber),
     grown.tiles.map(({ hashes }) => hashes),
@@ -197,26 +197,26 @@ async function grow(
     stated.map(({ place }) => place),
     first + size,
     [...peaks],
+    next,
+    count,
   ]);
-  if (Number(moved?.count) !== count) {
-    throw new Error(`Cannot place ${count} entries: the queue held ${moved?.count} of them`);
-  }
-  return grown.head;
+  return placed.length > 0 ? grown.head : undefined;
 }
 
 /** Consecutive rows share a segment up to its usual size. */
-function placesOf(first: number, queued: readonly QueuedRow[]) {
+function placesOf(first: number, { counts, bytes, retained }: QueuedRows) {
   const stated: { until: Date; place: number }[] = [];
   const firsts: number[] = [];
-  let [next, segment, bytes] = [first, first, 0];
-  for (const row of queued) {
-    if (bytes > 0 && bytes + row.bytes > PLACED_BYTES_MAX) [segment, bytes] = [next, 0];
-    bytes += row.bytes;
+  let [next, segment, filled] = [first, first, 0];
+  for (const [row, count] of counts.entries()) {
+    const added = bytes[row] as number;
+    if (filled > 0 && filled + added > PLACED_BYTES_MAX) [segment, filled] = [next, 0];
+    filled += added;
     firsts.push(segment);
-    for (const [index, until] of (row.retained ?? []).entries()) {
-      if (until) stated.push({ until, place: next + index });
+    for (const [index, until] of (retained?.[row] ?? []).entries()) {
+      if (until) stated.push({ until: new Date(until), place: next + index });
     }
-    next += row.count;
+    next += count;
   }
   return { firsts, stated, count: next - first };
 }
@@ -232,8 +232,8 @@ export async function beginOrigin(
   refuseUnstorable(entry);
   const [row] = await session.run<HeadRow>(LOCK);
   const head = headOf(row as HeadRow);
-  const [{ target = null } = {}] = await session.run<{ target?: bigint | null }>(TARGET);
-  if (head.first !== from.first || head.size !== from.size || target !== null) return false;
+  const isWaiting = (await session.run(WAITING)).length > 0;
+  if (head.first !== from.first || head.size !== from.size || isWaiting) return false;
 
   // No entry follows in the ended log, so its last block is not full.
   await holdIndex(session);
@@ -244,65 +244,84 @@ export async function beginOrigin(
   return true;
 }
 
-async function restOf(session: Session): Promise<Rest> {
-  const [row] = await session.run<{ waiting: bigint; age_ms: number | null }>(REST);
+async function restOf(database: Database): Promise<Rest> {
+  const [row] = await database.read<{ waiting: bigint; age_ms: number | null }>(REST);
   return { waiting: Number(row?.waiting), ageMs: row?.age_ms ?? 0 };
 }
 
-interface QueuedRow {
-  readonly id: bigint;
-  readonly count: number;
+/** Rows of the queue in their order, column by column. */
+interface QueuedRows {
+  /** The driver leaves long integers in an array as text. */
+  readonly ids: readonly string[];
+  readonly counts: readonly number[];
+  /** Of all rows, one after the other. */
   readonly hashes: Uint8Array;
   /** Of the leaves and the personal fields. */
-  readonly bytes: number;
-  readonly retained: (Date | null)[] | null;
+  readonly bytes: readonly number[];
+  /** The times of each row; null where no entry states a retention. */
+  readonly retained: readonly (readonly (string | null)[] | null)[] | null;
 }
+
+type NextRow = HeadRow & { readonly newest: bigint | null } & {
+  readonly [Column in keyof QueuedRows]: QueuedRows[Column] | null;
+};
 
 const LOCK: Statement = {
   name: 'sequencer_lock',
   text: 'SELECT size, peaks FROM head FOR UPDATE',
 };
 
-const TRY_LOCK: Statement = {
-  name: 'sequencer_try_lock',
-  text: 'SELECT size, peaks FROM head FOR UPDATE SKIP LOCKED',
-};
+const WAITING: Statement = { name: 'sequencer_waiting', text: 'SELECT FROM queue LIMIT 1' };
 
-/** From one snapshot: when nothing waits, the head covers everything acknowledged. */
-const TARGET: Statement = {
-  name: 'sequencer_target',
-  text: 'SELECT (SELECT max(id) FROM queue) AS target, size, peaks FROM head',
-};
-
-/** After the lock, in its own statement, so that it sees the result of the last sequencer. */
+/** From one snapshot: what waits is not below the head, and when nothing waits the head covers everything. */
 export const PICK: Statement = {
   name: 'sequencer_pick',
-  text: `SELECT id, count, hashes, bytes, retained FROM (
-      SELECT q.*, length(q.leaves) + length(q.personal) AS bytes,
-        sum(q.count) OVER (ORDER BY q.id) - q.count AS before
-      FROM (SELECT * FROM queue ORDER BY id LIMIT $1) q
-    ) next WHERE before < $1 ORDER BY id`,
+  text: `SELECT h.size, h.peaks, (SELECT max(id) FROM queue) AS newest, q.*
+    FROM head h CROSS JOIN (
+      SELECT array_agg(id ORDER BY id) AS ids, array_agg(count ORDER BY id) AS counts,
+        string_agg(hashes, ''::bytea ORDER BY id) AS hashes, array_agg(bytes ORDER BY id) AS bytes,
+        CASE WHEN count(retained) > 0 THEN jsonb_agg(retained ORDER BY id) END AS retained
+      FROM (
+        SELECT w.*, length(w.leaves) + length(w.personal) AS bytes,
+          sum(w.count) OVER (ORDER BY w.id) - w.count AS before
+        FROM (SELECT * FROM queue ORDER BY id LIMIT $1) w
+      ) next WHERE before < $1
+    ) q`,
 };
 
 const inOrder = (column: string) => `string_agg(${column}, ''::bytea ORDER BY id)`;
 
-export const PLACE: Statement = {
-  name: 'sequencer_place',
-  text: `WITH moved AS (
-      DELETE FROM queue USING unnest($1::bigint[], $2::bigint[]) AS picked (picked_id, first)
+/**
+ * Places the rows if the head is still the one that was read. Then they are all in the queue; where one is gone,
+ * the size is null, which the table refuses.
+ */
+function placeText(wait: string): string {
+  return `WITH held AS MATERIALIZED (
+      SELECT size FROM head WHERE size = $9 ${wait}
+    ), moved AS (
+      DELETE FROM queue USING held, unnest($1::bigint[], $2::bigint[]) AS picked (picked_id, first)
       WHERE id = picked_id RETURNING first, id, count, hashes, leaves, personal
     ), placed AS (
       INSERT INTO segments (first, count, hashes, leaves, personal)
       SELECT first, sum(count), ${['hashes', 'leaves', 'personal'].map(inOrder).join(', ')}
       FROM moved GROUP BY first ORDER BY first
     ), grown AS (
-      ${growTilesAt(3)}
+      ${growTilesAt(3, 'held')}
     ), stated AS (
       INSERT INTO retentions (retain_until, place)
-      SELECT * FROM unnest($5::timestamptz[], $6::bigint[])
+      SELECT stated.* FROM held, unnest($5::timestamptz[], $6::bigint[]) AS stated
     )
-    UPDATE head SET size = $7, peaks = $8
-    RETURNING (SELECT sum(count) FROM moved) AS count`,
+    UPDATE head SET size = CASE (SELECT sum(count) FROM moved) WHEN $10::bigint THEN $7::bigint END,
+      peaks = $8
+    FROM held RETURNING 1`;
+}
+
+export const PLACE: Statement = { name: 'sequencer_place', text: placeText('FOR UPDATE') };
+
+/** Leaves the work to a process that has begun it. */
+const TRY_PLACE: Statement = {
+  name: 'sequencer_try_place',
+  text: placeText('FOR UPDATE SKIP LOCKED'),
 };
 
 const ORIGIN: Statement = {
