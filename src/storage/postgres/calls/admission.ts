@@ -8,7 +8,6 @@
  * @module
  */
 
-import { amended } from '../../../domain/values/amended.ts';
 import type { Admission, Admitted, InvocationStore, Refused } from '../../port/invocation-store.ts';
 import type { BudgetState } from '../../port/records.ts';
 import { StoreUnavailable } from '../../port/store.ts';
@@ -60,8 +59,12 @@ async function admit(
   requests: readonly Admission[],
   patienceMs?: number,
 ): Promise<Judged[]> {
-  const calls = JSON.stringify(requests.map(callRow));
-  const rows = await database.write<JudgedRow>(ADMIT, [calls, patienceMs]);
+  const lineages = createLineages();
+  const calls = JSON.stringify(
+    requests.map((request) => callRow(request, lineages.placeOf(request))),
+  );
+  const values = [calls, JSON.stringify(lineages.rows), patienceMs];
+  const rows = await database.write<JudgedRow>(ADMIT, values);
   return rows.map(({ budgets, refusal }) => (refusal ? { refusal } : budgetsOf(budgets)));
 }
 
@@ -82,29 +85,48 @@ async function admitAlone(database: Database, request: Admission): Promise<Judge
   }
 }
 
-function callRow(request: Admission): Row {
+/** The lineages on which calls were judged, each once: the calls of a batch often share one. */
+function createLineages() {
+  const rows: Row[] = [];
+  const places = new Map<string, number>();
   return {
-    intent: intentRow(request),
-    now: request.now,
-    currency: request.charge?.currency,
-    amount: request.charge?.amount.toString(),
-    key: request.idempotency,
-    grant: request.grant,
-    lease_until: request.leaseUntil,
-    sealed: request.judged && sealOf(request.judged),
-    ceilings: request.judged && ceilingsOf(request.judged),
+    rows,
+    /** From one on, as the database counts. */
+    placeOf({ intent: { token_id }, judged }: Admission): number {
+      const sealed = judged && sealOf(judged);
+      const ceilings = judged && ceilingsOf(judged);
+      const key = JSON.stringify([token_id, sealed, ceilings]);
+      const known = places.get(key);
+      if (known !== undefined) return known;
+      places.set(key, rows.push({ token_id, sealed, ceilings }));
+      return rows.length;
+    },
   };
 }
 
-function intentRow({ intent, charge, composed }: Admission): Row {
+function callRow(request: Admission, lineage: number): Row {
+  const { intent, charge, composed } = request;
   const noted = charge ?? intent.charge;
-  return amended(intent, {
-    currency: noted?.currency,
-    amount: noted?.amount.toString(),
-    charge: undefined,
+  return {
+    lineage,
+    operation_id: intent.operation_id,
+    invocation_id: intent.invocation_id,
+    subject: intent.subject,
+    root_principal: intent.root_principal,
+    capability: intent.capability,
+    facts: intent.facts,
+    instance_id: intent.instance_id,
+    admitted_at: intent.admitted_at,
     // As text: the parameters may contain what `jsonb` refuses.
     composing: composed && JSON.stringify(composed),
-  });
+    now: request.now,
+    currency: noted?.currency,
+    amount: noted?.amount.toString(),
+    is_charged: charge !== undefined,
+    key: request.idempotency,
+    use: request.grant,
+    lease_until: request.leaseUntil,
+  };
 }
 
 /** Waits for the original transaction: its id is taken until it commits or rolls back. */
@@ -165,8 +187,7 @@ async function keyRefusal(database: Database, { idempotency }: Admission): Promi
 
 const ADMIT: Statement = {
   name: 'admit',
-  text: `SELECT o_budgets AS budgets, o_refusal AS refusal FROM writ_admit($1, $2)
-    ORDER BY o_place`,
+  text: 'SELECT o_budgets AS budgets, o_refusal AS refusal FROM writ_admit($1, $2, $3)',
 };
 
 const TOMBSTONE: Statement = {

@@ -8,7 +8,6 @@
 
 import { keepsLeases } from '../../../domain/invocation/settlement.ts';
 import type { InvocationStore, Overrun, Settlement } from '../../port/invocation-store.ts';
-import type { Row } from '../../tables/table.ts';
 import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { enqueueSomeFrom, someValues } from '../log/entries.ts';
@@ -59,9 +58,9 @@ async function settleOverrun(
   settlement: Settlement,
   overrun: Overrun,
 ): Promise<Settled> {
-  const [row] = await session.run<VerdictRow>(SETTLE, settleValues([settlement]));
-  if (row?.verdict === 'superseded') return 'superseded';
-  if (row?.verdict === 'settled') await insertOverrun(session, overrun);
+  const [verdict] = verdictsIn(await session.run<VerdictsRow>(SETTLE, settleValues([settlement])));
+  if (verdict === 'superseded') return 'superseded';
+  if (verdict === 'settled') await insertOverrun(session, overrun);
   return 'settled';
 }
 
@@ -70,43 +69,56 @@ async function settle(
   settlements: readonly Settlement[],
   patienceMs?: number,
 ): Promise<Settled[]> {
-  const rows = await database.write<VerdictRow>(SETTLE, settleValues(settlements, patienceMs));
-  return rows.map(({ verdict }) => (verdict === 'superseded' ? 'superseded' : 'settled'));
+  const values = settleValues(settlements, patienceMs);
+  const verdicts = verdictsIn(await database.write<VerdictsRow>(SETTLE, values));
+  return verdicts.map((verdict) => (verdict === 'superseded' ? 'superseded' : 'settled'));
+}
+
+interface VerdictsRow {
+  readonly verdicts: readonly (Settled | 'repeated')[];
+}
+
+/** In the order of the settlements. */
+function verdictsIn(rows: readonly VerdictsRow[]): VerdictsRow['verdicts'] {
+  const [row] = rows;
+  if (row === undefined) throw new Error('Cannot settle: the server returned no row');
+  return row.verdicts;
 }
 
 function settleValues(settlements: readonly Settlement[], patienceMs?: number): unknown[] {
   return [
-    JSON.stringify(settlements.map(settlementRow)),
+    column(settlements, ({ operation_id }) => operation_id),
+    column(settlements, ({ outcome }) => outcome),
+    column(settlements, ({ actual }) => actual),
+    column(settlements, ({ now }) => now.toISOString()),
+    column(settlements, keepsLeases),
+    column(settlements, ({ entry }) => entry.entry_id),
     column(settlements, ({ answer }) => answer),
+    moreOf(settlements),
     patienceMs,
     ...someValues(settlements.map(({ entry }) => entry)),
   ];
 }
 
-interface VerdictRow {
-  readonly verdict: Settled | 'repeated';
-}
-
-function settlementRow(settlement: Settlement): Row {
-  const { bindings } = settlement;
-  return {
-    operation_id: settlement.operation_id,
-    outcome: settlement.outcome,
-    actual: settlement.actual?.toString(),
-    bindings: bindings.length > 0 ? bindings.map(BINDINGS.row) : undefined,
-    now: settlement.now,
-    still_runs: keepsLeases(settlement),
-    rollback: settlement.rollback,
-    entry_id: settlement.entry.entry_id,
-  };
+/** Bindings and windows for undoing, by operation id; null where no call has any, as is usual. */
+function moreOf(settlements: readonly Settlement[]): string | null {
+  const some = settlements.filter(({ bindings, rollback }) => bindings.length > 0 || rollback);
+  if (some.length === 0) return null;
+  return JSON.stringify(
+    Object.fromEntries(
+      some.map(({ operation_id, bindings, rollback }) => {
+        return [operation_id, { bindings: bindings.map(BINDINGS.row), rollback }];
+      }),
+    ),
+  );
 }
 
 const SETTLE: Statement = {
   name: 'settle',
   text: `WITH step AS MATERIALIZED (
-      SELECT o_place, o_verdict AS verdict FROM writ_settle($1, $2, $3)
+      SELECT writ_settle($1, $2, $3, $4, $5, $6, $7, $8, $9) AS verdicts
     ), entry AS (
-      ${enqueueSomeFrom(4, "JOIN step ON o_place = e.place WHERE verdict = 'settled'")}
+      ${enqueueSomeFrom(10, "CROSS JOIN step WHERE verdicts[e.place] = 'settled'")}
     )
-    SELECT verdict FROM step ORDER BY o_place`,
+    SELECT verdicts FROM step`,
 };

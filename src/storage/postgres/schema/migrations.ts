@@ -15,6 +15,7 @@ import type { Database, Session } from '../connection.ts';
 import type { PostgresSettings } from '../options.ts';
 import { AGENTS } from './agents.ts';
 import { ASKED_BY } from './asked.ts';
+import { BATCHES } from './batches.ts';
 import { CALL_FUNCTIONS } from './calls.ts';
 import { CHAINS } from './chains.ts';
 import { CONNECTED_ACCOUNTS } from './connected.ts';
@@ -69,6 +70,7 @@ export const MIGRATIONS: readonly Migration[] = [
   CONNECTED_ACCOUNTS,
   IDENTITIES,
   moveLog,
+  BATCHES,
 ];
 
 /** The first version that has its log in segments. */
