@@ -119,11 +119,19 @@ export function addTo({ times, keys }: Columns, entry: Indexed): void {
   // A damaged entry has no time.
   times.push(entry.timestamp.getTime() || 0);
   for (let field = 0; field < FIELDS.length; field++) {
-    const value = entry[FIELDS[field] as Field];
-    // Erased fields are empty.
-    const key = value === undefined || value.length === 0 ? NO_KEY : keyOf(value);
-    (keys[field] as number[]).push(key);
+    (keys[field] as number[]).push(fieldKey(entry, FIELDS[field] as Field));
   }
+}
+
+/** The keys of an entry, in the order of `FIELDS`. */
+export function keysOf(entry: Indexed): number[] {
+  return FIELDS.map((field) => fieldKey(entry, field));
+}
+
+function fieldKey(entry: Indexed, field: Field): number {
+  const value = entry[field];
+  // Erased fields are empty.
+  return value === undefined || value.length === 0 ? NO_KEY : keyOf(value);
 }
 
 /**

@@ -196,6 +196,11 @@ export function column<Item>(
   return items.map((item) => read(item) ?? null);
 }
 
+/** An array parameter of integers. The driver would quote each of them. */
+export function integers(values: readonly (number | bigint)[]): string {
+  return `{${values.join(',')}}`;
+}
+
 export function timeOf(value: unknown): Date {
   return value instanceof Date ? value : new Date(String(value));
 }

@@ -7,6 +7,7 @@
  * @module
  */
 
+import type { Platform } from '../../platform.ts';
 import type { StepEffects } from '../port/composition-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
@@ -32,6 +33,7 @@ import { createCheckpoints } from './log/checkpoints.ts';
 import { createAppend } from './log/entries.ts';
 import { erase, erasures } from './log/erase.ts';
 import { createLog, type LogParts } from './log/log.ts';
+import { createRecent } from './log/recent.ts';
 import { createRepeats } from './log/repeats.ts';
 import { type Sequencer, startSequencer } from './log/sequencer.ts';
 import { createSight } from './log/sight.ts';
@@ -56,7 +58,7 @@ const LOOK_MS = 5_000;
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Store> {
   const settings = settingsOf(options);
   const poolSize = readAddress(url).poolSize ?? settings.poolSize;
-  const { run, finish, pending } = createLifetime();
+  const { track, finish, pending } = createLifetime();
   const copies = createCopies(pending);
   const requests = openDatabase(url, settings, poolSize, { copies, changesWait: true });
   // Its changes depend on nothing that was read from an earlier copy.
@@ -70,10 +72,11 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     const clock = await startClock(background, settings);
     const sight = createSight();
     // A piece of work takes longer than the background may wait.
-    const upkeep = createUpkeep(requests, settings, sight.damaged);
+    const recent = createRecent();
+    const upkeep = createUpkeep(requests, settings, { damaged: sight.damaged, recent });
     const sequencer = startSequencer(background, settings, upkeep.nudge);
     const { platform, resolveTimeoutMs } = settings;
-    const log = { sequencer, sight, upkeep };
+    const log = { sequencer, sight, upkeep, recent };
     const operations = operationsOf(requests, log, { now: clock.now, resolveTimeoutMs });
     // Other queries report a database that does not answer.
     const looks = platform.every(LOOK_MS, () => void background.look().catch(() => undefined));
@@ -93,7 +96,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       now: clock.now,
       backlog: sequencer.backlog,
       onOtherCopy: copies.watch,
-      ...noticed(operations, run, sequencer),
+      ...noticed(operations, track, sequencer),
       close() {
         closing ??= closeAll();
         return closing;
@@ -112,11 +115,11 @@ function operationsOf(
   log: LogParts,
   { now, resolveTimeoutMs }: { now: () => Date; resolveTimeoutMs: number },
 ): Operations {
-  const { sequencer, sight } = log;
+  const { sequencer, sight, recent } = log;
   const { sequence } = sequencer;
   const repeats = createRepeats({ database, sight, sequence, resolveTimeoutMs });
   const admit = createAdmission(database, resolveTimeoutMs);
-  const append = createAppend(database, repeats);
+  const append = createAppend(database, repeats, recent);
   const appendOverrun = createOverrunAppend(database, repeats);
   return {
     ...createTokens(database),
@@ -142,23 +145,24 @@ function operationsOf(
       overrun
         ? appendOverrun({ entries, bindings }, overrun, isRepeat)
         : append({ entries, bindings }, isRepeat),
-    settle: createSettlement(database, resolveTimeoutMs),
+    settle: createSettlement(database, resolveTimeoutMs, recent),
     sequence,
     inspect: () => inspectDatabase(database),
     readLedger: createLedgerReader(database),
-    async admit(request) {
+    admit(request) {
       const { waiting, overloaded } = sequencer.backlog();
-      if (!overloaded) return admit(request);
-      // A caller that retries at once must not keep the sequencer from its turn.
-      await new Promise<void>((resolve) => database.platform.turn(resolve));
-      throw new StoreUnavailable(
-        `Cannot admit: ${waiting} entries wait for their place in the log`,
-      );
+      return overloaded ? overload(database.platform, waiting) : admit(request);
     },
     async probe() {
       await database.write(PROBE, [now()]);
     },
   };
+}
+
+async function overload({ turn }: Platform, waiting: number): Promise<never> {
+  // A caller that retries at once must not keep the sequencer from its turn.
+  await new Promise<void>((resolve) => turn(resolve));
+  throw new StoreUnavailable(`Cannot admit: ${waiting} entries wait for their place in the log`);
 }
 
 /** How many entries a transition has queued, from its arguments and its result. */
@@ -197,21 +201,33 @@ function frozenBy(kept: unknown): number {
 type Operation = (...args: unknown[]) => Promise<unknown>;
 
 /** The same operations, refused after close, and with their entries reported to the sequencer. */
-function noticed(operations: Operations, run: Lifetime['run'], sequencer: Sequencer): Operations {
+function noticed(
+  operations: Operations,
+  track: Lifetime['track'],
+  sequencer: Sequencer,
+): Operations {
   const wrapped = Object.entries(operations).map(([name, operation]) => {
     const entries = ENTRIES[name];
-    const call = async (...args: unknown[]) => {
-      const result = await (operation as Operation)(...args);
+    const notice = (args: unknown[], result: unknown) => {
       if (entries) sequencer.wrote(entries(args, result));
-      return result;
     };
-    return [name, (...args: unknown[]) => run(() => call(...args))];
+    return [name, track(operation as Operation, notice)];
   });
   return Object.fromEntries(wrapped) as Operations;
 }
 
+/** An operation that throws rejects. */
+function begun(operation: Operation, args: unknown[]): Promise<unknown> {
+  try {
+    return operation(...args);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
 interface Lifetime {
-  run<Result>(call: () => Promise<Result>): Promise<Result>;
+  /** The operation, refused when the store is closed. `notice` runs with each result. */
+  track(operation: Operation, notice: (args: unknown[], result: unknown) => void): Operation;
   /** Waits for the calls that run now. */
   pending(): Promise<unknown>;
   /** Refuses new calls and waits for running ones. */
@@ -222,15 +238,23 @@ function createLifetime(): Lifetime {
   const running = new Set<Promise<unknown>>();
   let isOpen = true;
   return {
-    run(call) {
-      if (!isOpen)
-        return Promise.reject(new StoreUnavailable('Cannot use the store: it is closed'));
-      const result = call();
-      const forget = () => running.delete(result);
-      running.add(result);
-      result.then(forget, forget);
-      return result;
-    },
+    track:
+      (operation, notice) =>
+      (...args) => {
+        if (!isOpen)
+          return Promise.reject(new StoreUnavailable('Cannot use the store: it is closed'));
+        const result = begun(operation, args);
+        // Runs before what the caller does with the result, and handles a failure that no caller awaits.
+        const ended: Promise<unknown> = result.then(
+          (value) => {
+            running.delete(ended);
+            notice(args, value);
+          },
+          () => running.delete(ended),
+        );
+        running.add(ended);
+        return result;
+      },
     pending: () => Promise.allSettled(running),
     async finish() {
       isOpen = false;

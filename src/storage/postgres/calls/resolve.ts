@@ -15,18 +15,16 @@ const RETRY_AFTER_MS = 100;
  * Runs a change that can be repeated. When its answer is lost, calls `again` until the store answers. `again`
  * must distinguish both cases: the first attempt committed, or it never will.
  */
-export async function resolved<Result>(
+export function resolved<Result>(
   platform: Platform,
   limitMs: number,
   first: () => Promise<Result>,
   again: () => Promise<Result>,
 ): Promise<Result> {
-  try {
-    return await first();
-  } catch (error) {
+  return first().catch((error: unknown) => {
     if (!(error instanceof OutcomeUnknown)) throw error;
     return askAgain(platform, limitMs, again, error);
-  }
+  });
 }
 
 async function askAgain<Result>(

@@ -11,6 +11,7 @@ import type { InvocationStore, Overrun, Settlement } from '../../port/invocation
 import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { enqueueSomeFrom, someValues } from '../log/entries.ts';
+import type { RecentEntries } from '../log/recent.ts';
 import { BINDINGS, column } from '../rows.ts';
 import { insertOverrun } from './overruns.ts';
 import { resolved } from './resolve.ts';
@@ -23,6 +24,7 @@ type Settled = 'settled' | 'superseded';
 export function createSettlement(
   database: Database,
   resolveTimeoutMs: number,
+  recent: RecentEntries,
 ): InvocationStore['settle'] {
   async function alone(settlement: Settlement): Promise<Settled> {
     const { overrun } = settlement;
@@ -32,7 +34,11 @@ export function createSettlement(
     return settled as Settled;
   }
   const share = createSharing<Settlement, Settled>(database.platform, SETTLE_BATCH, {
-    together: (settlements) => settle(database, settlements, BATCH_PATIENCE_MS),
+    async together(settlements) {
+      const settled = await settle(database, settlements, BATCH_PATIENCE_MS);
+      recent.add(settlements.map(({ entry }) => entry));
+      return settled;
+    },
     alone,
   });
   return (settlement) =>

@@ -9,7 +9,6 @@
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
 import {
-  addAt,
   addBlanks,
   BLOCK_ENTRIES,
   type Block,
@@ -17,9 +16,7 @@ import {
   blockOf,
   bucketBytes,
   bucketsOf,
-  type Columns,
   countsOf,
-  createColumns,
   headFrom,
   isWhole,
   type Postings,
@@ -29,10 +26,12 @@ import {
 import { bucketNumber, bucketRange } from '../../log/numbers.ts';
 import { type BucketId, indexedTo } from '../../log/query.ts';
 import { lostOffsets } from '../../log/retention.ts';
-import { type Erased, hasPlace, indexedIn } from '../../log/segment.ts';
+import { type Erased, hasPlace } from '../../log/segment.ts';
 import type { TreeHead } from '../../port/store.ts';
 import type { Session, Statement } from '../connection.ts';
-import { readPlaces, segmentsFrom } from './segments.ts';
+import { readColumns, recentColumns } from './columns.ts';
+import type { RecentEntries } from './recent.ts';
+import { readPlaces } from './segments.ts';
 
 /** A number that no other program locks in this database. The number before it is the lock of migrations. */
 export const INDEX_LOCK = 0x77_72_69_74_01n;
@@ -99,12 +98,21 @@ async function lastIndexed(session: Session, head: TreeHead): Promise<number> {
   return indexedTo(head, last);
 }
 
-/** Makes the next small block of the current log. False when its entries are not there yet. */
-export async function indexNext(session: Session, head: TreeHead): Promise<boolean> {
+/**
+ * Makes the next small block of the current log, of what is known of recent entries and of segments. False when its
+ * entries are not there yet.
+ */
+export async function indexNext(
+  session: Session,
+  head: TreeHead,
+  recent?: RecentEntries,
+): Promise<boolean> {
   const first = await lastIndexed(session, head);
   const end = first + BLOCK_ENTRIES;
   if (end > head.first + head.size) return false;
-  const columns = await readColumns(session, first, end);
+  const columns = await (recent
+    ? recentColumns(session, recent, { from: first, end })
+    : readColumns(session, first, end));
   // Entries that a damaged log does not have.
   addBlanks(columns, BLOCK_ENTRIES);
   await insertBlock(session, first, blockOf(columns));
@@ -119,18 +127,6 @@ export async function closeBlock(session: Session, head: TreeHead): Promise<void
   if (first < end) {
     await insertBlock(session, first, blockOf(await readColumns(session, first, end)));
   }
-}
-
-/** What the index needs of the entries from one place up to another, each in its place. */
-export async function readColumns(session: Session, from: number, end: number): Promise<Columns> {
-  const columns = createColumns();
-  for await (const segment of segmentsFrom(session, from, end)) {
-    for (const entry of indexedIn(segment)) {
-      const { sequence } = entry;
-      if (sequence >= from && sequence < end) addAt(columns, sequence - from, entry);
-    }
-  }
-  return columns;
 }
 
 async function insertBlock(session: Session, first: number, block: Block): Promise<void> {

@@ -13,7 +13,8 @@ import type { BindingRecord } from '../../port/records.ts';
 import { createBatcher } from '../batch.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { isStoreFailure } from '../failure.ts';
-import { BINDINGS } from '../rows.ts';
+import { BINDINGS, integers } from '../rows.ts';
+import type { RecentEntries } from './recent.ts';
 import type { Repeats } from './repeats.ts';
 
 /** Calls whose entries share one commit. Entries are small; the bound limits the statement's size. */
@@ -79,13 +80,13 @@ export function someValues(entries: readonly EntryRecord[]): unknown[] {
   ];
 }
 
-function bounds(bytes: readonly number[]): { at: number[]; bytes: readonly number[] } {
+function bounds(bytes: readonly number[]): { at: string; bytes: string } {
   let end = 0;
   const at = bytes.map((length) => {
     end += length;
     return end - length;
   });
-  return { at, bytes };
+  return { at: integers(at), bytes: integers(bytes) };
 }
 
 /** Queues one entry in the current transaction. */
@@ -102,16 +103,16 @@ export interface Appended {
 export function createAppend(
   database: Database,
   repeats: Repeats,
+  recent: RecentEntries,
 ): (appended: Appended, isRepeat: boolean) => Promise<void> {
   const appendAlone = (appended: Appended) => {
     return repeats.attempt(appended.entries, (batch) => appendOnce(database, appended, batch));
   };
   const share = createBatcher<Appended, void>(database.platform, APPEND_BATCH, async (calls) => {
     try {
-      await appendAlone({
-        entries: calls.flatMap(({ entries }) => entries),
-        bindings: calls.flatMap(({ bindings }) => bindings),
-      });
+      const entries = calls.flatMap((call) => call.entries);
+      await appendAlone({ entries, bindings: calls.flatMap(({ bindings }) => bindings) });
+      recent.add(entries);
       return calls.map(() => undefined);
     } catch (error) {
       if (isStoreFailure(error) || calls.length === 1) throw error;

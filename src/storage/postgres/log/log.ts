@@ -24,6 +24,7 @@ import {
 import type { LogStore, TreeHead } from '../../port/store.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { type HeadRow, headOf } from './placed.ts';
+import type { RecentEntries } from './recent.ts';
 import { readHashes, segmentsFrom } from './segments.ts';
 import { beginOrigin, type Sequencer } from './sequencer.ts';
 import { findEntry, type LogSight } from './sight.ts';
@@ -41,6 +42,7 @@ export interface LogParts {
   readonly sequencer: Sequencer;
   readonly sight: LogSight;
   readonly upkeep: Upkeep;
+  readonly recent: RecentEntries;
 }
 
 export function createLog(database: Database, { sequencer, sight, upkeep }: LogParts): Log {

@@ -23,10 +23,10 @@ import {
   DELETE_BUCKETS,
   insertBuckets,
   insertHead,
-  readColumns,
   readHeads,
   rebuildBlock,
 } from './blocks.ts';
+import { readColumns } from './columns.ts';
 
 /**
  * Merges the oldest small blocks that make up a large one. False when there are none. Only under the lock of the

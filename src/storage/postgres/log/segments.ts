@@ -6,6 +6,7 @@
 
 import { DamagedSegment, hasPlace, type Segment } from '../../log/segment.ts';
 import type { Session, Statement } from '../connection.ts';
+import type { SegmentShape } from './recent.ts';
 
 /** In bytes of leaves and personal fields: what one answer of the server has, and one segment more. */
 const ANSWER_BYTES = 2_097_152;
@@ -40,6 +41,20 @@ export async function* segmentsFrom(
     after = last.first;
     place = last.first + 1;
   }
+}
+
+/** The segments that have places from `from` up to `end`, in order, without their bytes. */
+export async function segmentShapes(
+  session: Session,
+  from: number,
+  end: number,
+): Promise<SegmentShape[]> {
+  const rows = await session.run<ShapeRow>(SHAPES, [from, end]);
+  return rows.map((row) => ({ ...row, first: Number(row.first) }));
+}
+
+interface ShapeRow extends Omit<SegmentShape, 'first'> {
+  readonly first: bigint;
 }
 
 /** The segments of these places, each once, in order. Throws when one is missing. */
@@ -133,6 +148,13 @@ export const RANGE: Statement = {
         ORDER BY s.first LIMIT 512
       ) p
     ) sized WHERE before < $3 ORDER BY first`,
+};
+
+/** The server knows the lengths without reading the bytes. */
+export const SHAPES: Statement = {
+  name: 'segment_shapes',
+  text: `SELECT s.first, s.count, s.hashes, length(s.leaves) AS leaves, length(s.personal) AS personal
+    FROM segments s WHERE ${rangeOf('$1::bigint', '$2::bigint')} ORDER BY s.first`,
 };
 
 /** The first places of the segments that have these places. */

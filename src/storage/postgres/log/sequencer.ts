@@ -22,6 +22,7 @@ import { resolved } from '../calls/resolve.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { isStoreFailure } from '../failure.ts';
 import type { PostgresSettings } from '../options.ts';
+import { integers } from '../rows.ts';
 import { createBacklog, type Rest } from './backlog.ts';
 import { closeBlock, holdIndex } from './blocks.ts';
 import {
@@ -190,7 +191,7 @@ async function grow(
   const { first, size, peaks } = grown.head;
   const placed = await database.write(place, [
     queued.ids,
-    firsts,
+    integers(firsts),
     grown.tiles.map(tileNumber),
     grown.tiles.map(({ hashes }) => hashes),
     stated.map(({ until }) => until),

@@ -26,7 +26,8 @@ import {
   tailFrom,
 } from '../../log/query.ts';
 import type { Session, Statement } from '../connection.ts';
-import { type BlockRow, blockHeadOf, readBuckets, readColumns, readHeads } from './blocks.ts';
+import { type BlockRow, blockHeadOf, readBuckets, readHeads } from './blocks.ts';
+import { readColumns } from './columns.ts';
 import { type HeadRow, headOf } from './placed.ts';
 import { entrySegments, readPlaces } from './segments.ts';
 

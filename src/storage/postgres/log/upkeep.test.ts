@@ -7,6 +7,7 @@ import { entry } from '../../../testing/fixtures.ts';
 import { openDatabase } from '../connection.ts';
 import { settingsOf } from '../options.ts';
 import { openPostgres } from '../store.ts';
+import { createRecent } from './recent.ts';
 import { createUpkeep } from './upkeep.ts';
 
 /** More than one transaction deletes. */
@@ -28,8 +29,9 @@ for (const isBroken of [false, true]) {
       SELECT gen_random_uuid(), clock_timestamp() - interval '61 minutes' FROM generate_series(1, ${OLD})`);
     if (isBroken) await admin.query('ALTER TABLE blocks RENAME TO away');
     const warnings: string[] = [];
+    const parts = { damaged: new Set<number>(), recent: createRecent() };
     const onWarning = (message: string) => void warnings.push(message);
-    const upkeep = createUpkeep(database, { ...settings, onWarning }, new Set());
+    const upkeep = createUpkeep(database, { ...settings, onWarning }, parts);
 
     upkeep.nudge();
     while ((await admin.query(HANDED)).rows[0].batches > 1) {

@@ -14,6 +14,7 @@ import type { PostgresSettings } from '../options.ts';
 import { indexNext, rebuildBlock, tryIndex } from './blocks.ts';
 import { mergeBlocks } from './merge.ts';
 import { type HeadRow, headOf } from './placed.ts';
+import type { RecentEntries } from './recent.ts';
 
 /** In milliseconds, after a failure: a damaged segment must not keep the database busy. */
 const PAUSE_MS = 10_000;
@@ -27,11 +28,16 @@ export interface Upkeep {
   stop(): Promise<void>;
 }
 
-/** `damaged` has a place in each block that must be made again. */
+export interface UpkeepParts {
+  /** A place in each block that must be made again. */
+  readonly damaged: Set<number>;
+  readonly recent: RecentEntries;
+}
+
 export function createUpkeep(
   database: Database,
   { platform, onWarning }: Pick<PostgresSettings, 'platform' | 'onWarning'>,
-  damaged: Set<number>,
+  parts: UpkeepParts,
 ): Upkeep {
   let running: Promise<void> | undefined;
   let pausedUntil = Number.NEGATIVE_INFINITY;
@@ -43,7 +49,7 @@ export function createUpkeep(
       for (let isBusy = true; !isStopped && (isBusy || isAsked); ) {
         // What is asked for from now on may come too late for this piece of work.
         isAsked = false;
-        isBusy = await database.transaction((session) => work(session, damaged));
+        isBusy = await database.transaction((session) => work(session, parts));
       }
     } catch (error) {
       pausedUntil = platform.monotonic() + PAUSE_MS;
@@ -68,7 +74,7 @@ export function createUpkeep(
 }
 
 /** One piece of work. False when none is left, or another process does it. */
-async function work(session: Session, damaged: Set<number>): Promise<boolean> {
+async function work(session: Session, { damaged, recent }: UpkeepParts): Promise<boolean> {
   if (!(await tryIndex(session))) return false;
   // First, and committed alone: an index that cannot be made must not keep batches for ever.
   if ((await session.run(FORGET, [HANDED_MAX])).length > 0) return true;
@@ -81,7 +87,7 @@ async function work(session: Session, damaged: Set<number>): Promise<boolean> {
     await rebuildBlock(session, place, head);
     return true;
   }
-  if (await indexNext(session, head)) return true;
+  if (await indexNext(session, head, recent)) return true;
   return mergeBlocks(session, head);
 }
 

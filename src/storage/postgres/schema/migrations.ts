@@ -13,7 +13,6 @@ import { StoreUnavailable } from '../../port/store.ts';
 import { type Moved, newerStore, olderStore, reportingSteps } from '../../port/versions.ts';
 import type { Database, Session } from '../connection.ts';
 import type { PostgresSettings } from '../options.ts';
-import { AGENTS } from './agents.ts';
 import { ASKED_BY } from './asked.ts';
 import { BATCHES } from './batches.ts';
 import { CALL_FUNCTIONS } from './calls.ts';
@@ -21,9 +20,9 @@ import { CHAINS } from './chains.ts';
 import { CONNECTED_ACCOUNTS } from './connected.ts';
 import { DEBTS } from './debts.ts';
 import { DECLARATIONS } from './declarations.ts';
-import { FREEZES_BY_AGE } from './freezes.ts';
 import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './functions.ts';
 import { IDENTITIES } from './identities.ts';
+import { AGENTS, FREEZES_BY_AGE, WAITING_GRANTS } from './indexes.ts';
 import { LOG_TABLES } from './log.ts';
 import { ORIGINS } from './origins.ts';
 import { PASSKEYS } from './passkeys.ts';
@@ -37,7 +36,6 @@ import {
   REQUESTED_THROUGH,
   TYPES,
 } from './tables.ts';
-import { WAITING_GRANTS } from './waiting.ts';
 
 /** Statements, or a step in slices: it returns `Moved` when it goes on in another transaction. */
 type Migration = string | ((session: Session) => Promise<Moved | undefined>);
