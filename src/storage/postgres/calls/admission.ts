@@ -85,21 +85,39 @@ async function admitAlone(database: Database, request: Admission): Promise<Judge
   }
 }
 
+interface LineageRow {
+  readonly token_id: string;
+  readonly sealed: string | undefined;
+  readonly ceilings: Row | undefined;
+  /** Whether one of its calls reserves: then its budgets are locked. */
+  is_charged: boolean;
+}
+
 /** The lineages on which calls were judged, each once: the calls of a batch often share one. */
 function createLineages() {
-  const rows: Row[] = [];
-  const places = new Map<string, number>();
+  const rows: LineageRow[] = [];
+  const places = new Map<unknown, number>();
+
+  function addedFor({ intent: { token_id }, judged }: Admission): number {
+    const [sealed, ceilings] = judged ? [sealOf(judged), ceilingsOf(judged)] : [];
+    const row: LineageRow = { token_id, sealed, ceilings, is_charged: false };
+    const text = JSON.stringify(row);
+    const place = places.get(text) ?? rows.push(row);
+    places.set(text, place);
+    if (judged) places.set(judged, place);
+    return place;
+  }
+
   return {
     rows,
     /** From one on, as the database counts. */
-    placeOf({ intent: { token_id }, judged }: Admission): number {
-      const sealed = judged && sealOf(judged);
-      const ceilings = judged && ceilingsOf(judged);
-      const key = JSON.stringify([token_id, sealed, ceilings]);
-      const known = places.get(key);
-      if (known !== undefined) return known;
-      places.set(key, rows.push({ token_id, sealed, ceilings }));
-      return rows.length;
+    placeOf(request: Admission): number {
+      const known = places.get(request.judged) ?? 0;
+      const isOwn = rows[known - 1]?.token_id === request.intent.token_id;
+      const place = isOwn ? known : addedFor(request);
+      const row = rows[place - 1];
+      if (row && request.charge) row.is_charged = true;
+      return place;
     },
   };
 }

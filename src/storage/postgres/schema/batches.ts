@@ -21,6 +21,7 @@ DROP FUNCTION writ_give_back(settling[]);
 DROP FUNCTION writ_refuse_defects(settling[]);
 DROP FUNCTION writ_judge_settlements(jsonb, bytea[]);
 DROP TYPE settling;
+DROP FUNCTION writ_be_patient(integer);
 `;
 
 const ADMIT = `
@@ -32,10 +33,10 @@ CREATE TYPE admitting AS (
   lease_until timestamptz, refusal jsonb
 );
 
--- A lineage on which calls of the batch were judged; 'budgeted' are its tokens with a budget, and
+-- A lineage on which calls of the batch were judged, and whether one is charged; 'budgeted' are its tokens with a budget, and
 -- 'places' are the places of these budgets in the batch, both root first.
 CREATE TYPE held_lineage AS (
-  token_id text, sealed text, ceilings jsonb, lineage text[], exclusive text[],
+  token_id text, sealed text, ceilings jsonb, is_charged boolean, lineage text[], exclusive text[],
   expires_at timestamptz, refusal jsonb, budgeted text[], places integer[]
 );
 
@@ -44,13 +45,14 @@ CREATE FUNCTION writ_judge_lineages(p_lineages jsonb, p_held text[])
 RETURNS held_lineage[] LANGUAGE plpgsql AS $$
 BEGIN
   RETURN ARRAY(
-    SELECT ROW(p.token_id, p.sealed, p.ceilings, t.lineage, j.exclusive, e.expires_at,
+    SELECT ROW(p.token_id, p.sealed, p.ceilings, p.is_charged, t.lineage, j.exclusive, e.expires_at,
       CASE WHEN t.token_id IS NULL THEN jsonb_build_object('reason', 'unknown_token',
           'token_id', p.token_id)
         WHEN j.fault IS NOT NULL THEN jsonb_build_object('reason', j.fault,
           'token_id', j.culprit) END, NULL, NULL)::held_lineage
-    FROM ROWS FROM (jsonb_to_recordset(p_lineages) AS (token_id text, sealed text, ceilings jsonb))
-      WITH ORDINALITY AS p (token_id, sealed, ceilings, place)
+    FROM ROWS FROM (jsonb_to_recordset(p_lineages)
+        AS (token_id text, sealed text, ceilings jsonb, is_charged boolean))
+      WITH ORDINALITY AS p (token_id, sealed, ceilings, is_charged, place)
     LEFT JOIN tokens t ON t.token_id = p.token_id AND t.token_id = ANY (p_held)
     LEFT JOIN LATERAL writ_judge(t.lineage, '-infinity', p.sealed) j ON true
     LEFT JOIN LATERAL (
@@ -90,29 +92,8 @@ BEGIN
       WITH ORDINALITY AS c (lineage, operation_id, invocation_id, subject, root_principal,
         capability, facts, instance_id, admitted_at, composing, now, currency, amount, is_charged,
         key, use, lease_until, place)
-    JOIN unnest(p_lineages) WITH ORDINALITY AS h (token_id, sealed, ceilings, lineage, exclusive,
-      expires_at, refusal, budgeted, places, place) ON h.place = c.lineage
+    JOIN unnest(p_lineages) WITH ORDINALITY AS h ON h.ordinality = c.lineage
     ORDER BY c.place);
-END $$;
-
--- Finds the budgets of each lineage. Each must have the ceiling on which the calls were judged, and
--- none of those may be gone.
-CREATE FUNCTION writ_find_budgets(p_lineages held_lineage[], p_budgets budgets[])
-RETURNS held_lineage[] LANGUAGE plpgsql AS $$
-BEGIN
-  RETURN ARRAY(
-    SELECT ROW(h.token_id, h.sealed, h.ceilings, h.lineage, h.exclusive, h.expires_at,
-      CASE WHEN h.ceilings <> f.ceilings THEN jsonb_build_object('reason', 'altered',
-        'token_id', h.token_id) END, f.budgeted, f.places)::held_lineage
-    FROM unnest(p_lineages) WITH ORDINALITY AS h (token_id, sealed, ceilings, lineage, exclusive,
-      expires_at, refusal, budgeted, places, place)
-    CROSS JOIN LATERAL (
-      SELECT coalesce(array_agg(b.token_id ORDER BY b.place), '{}') AS budgeted,
-        coalesce(array_agg(b.place::integer ORDER BY b.place), '{}') AS places,
-        coalesce(jsonb_object_agg(b.token_id, b.currency || ' ' || b.max), '{}') AS ceilings
-      FROM unnest(p_budgets) WITH ORDINALITY AS b (token_id, currency, max, reserved, consumed, place)
-      WHERE b.token_id = ANY (h.lineage)
-    ) f ORDER BY h.place);
 END $$;
 
 -- One call after another, on what is held for all: reserves on every budget of its lineage, root
@@ -136,13 +117,18 @@ BEGIN
   o_refusals := o_budgets;
   FOR c IN
     SELECT a.lineage, a.operation_id, a.now, a.currency, a.amount, a.is_charged, a.key, a.use,
-      a.lease_until, coalesce(a.refusal, h.refusal) AS refusal, h.exclusive, h.places
+      a.lease_until, coalesce(a.refusal, h.refusal) AS refusal, h.exclusive, h.places,
+      h.is_charged AS is_held
     FROM unnest(p_calls) WITH ORDINALITY AS a
-    JOIN unnest(p_lineages) WITH ORDINALITY AS h (token_id, sealed, ceilings, lineage, exclusive,
-      expires_at, refusal, budgeted, places, place) ON h.place = a.lineage
+    JOIN unnest(p_lineages) WITH ORDINALITY AS h ON h.ordinality = a.lineage
     ORDER BY a.ordinality
   LOOP
     v_place := v_place + 1;
+    IF cardinality(p_calls) > 1 AND (c.key IS NOT NULL OR c.use IS NOT NULL) THEN
+      RAISE EXCEPTION 'Cannot admit "%" with others: it has a key or a grant', c.operation_id;
+    ELSIF c.is_charged AND NOT c.is_held THEN
+      RAISE EXCEPTION 'Cannot admit "%": its budgets are not held', c.operation_id;
+    END IF;
     v_refusal := c.refusal;
     v_after := '[]';
     v_taken := '{}';
@@ -185,32 +171,49 @@ END $$;
 CREATE FUNCTION writ_admit(p_calls jsonb, p_lineages jsonb, p_patience_ms integer)
 RETURNS TABLE (o_budgets jsonb, o_refusal jsonb) LANGUAGE plpgsql AS $$
 DECLARE
+  -- How long to wait for one lock, where that is less than usual.
+  v_patience text := CASE WHEN p_patience_ms IS NOT NULL
+    THEN set_config('lock_timeout', p_patience_ms::text, true) END;
   v_held text[];
   v_lineages held_lineage[];
   v_calls admitting[];
   v_budgets budgets[];
-  v_tokens text[];
+  v_exclusive text[];
   d record;
 BEGIN
-  PERFORM writ_be_patient(p_patience_ms);
   v_held := writ_hold_lineages(ARRAY(SELECT l ->> 'token_id' FROM jsonb_array_elements(p_lineages) l));
   v_lineages := writ_judge_lineages(p_lineages, v_held);
   v_calls := writ_judge_calls(p_calls, v_lineages);
-  PERFORM writ_claim_key(c.key, c.operation_id, c.now)
-  FROM unnest(v_calls) c WHERE c.refusal IS NULL AND c.key IS NOT NULL;
+  IF v_calls[1].refusal IS NULL AND v_calls[1].key IS NOT NULL THEN
+    PERFORM writ_claim_key(v_calls[1].key, v_calls[1].operation_id, v_calls[1].now);
+  END IF;
 
-  v_tokens := ARRAY(SELECT unnest((v_lineages[c.lineage]).lineage) FROM (
-    SELECT DISTINCT a.lineage FROM unnest(v_calls) a WHERE a.refusal IS NULL AND a.is_charged) c);
-  IF v_tokens <> '{}' THEN PERFORM writ_hold_budgets(v_tokens); END IF;
+  PERFORM FROM budgets b JOIN tokens t ON t.token_id = b.token_id
+  WHERE b.token_id = ANY (ARRAY(
+    SELECT unnest(h.lineage) FROM unnest(v_lineages) h WHERE h.is_charged AND h.refusal IS NULL))
+  ORDER BY t.lineage FOR NO KEY UPDATE OF b;
   v_budgets := ARRAY(
     SELECT b FROM budgets b JOIN tokens t ON t.token_id = b.token_id
     WHERE b.token_id = ANY (v_held) ORDER BY t.lineage);
-  v_lineages := writ_find_budgets(v_lineages, v_budgets);
-  v_tokens := ARRAY(SELECT unnest((v_lineages[c.lineage]).exclusive) FROM (
-    SELECT DISTINCT a.lineage FROM unnest(v_calls) a WHERE a.refusal IS NULL) c);
-  IF v_tokens <> '{}' THEN
-    PERFORM writ_make_leases(v_tokens);
-    PERFORM writ_hold_leases(v_tokens);
+  -- Each must have the ceiling on which the calls were judged, and none of those may be gone.
+  v_lineages := ARRAY(
+    SELECT ROW(h.token_id, h.sealed, h.ceilings, h.is_charged, h.lineage, h.exclusive, h.expires_at,
+      CASE WHEN h.refusal IS NULL AND h.ceilings <> f.ceilings THEN
+        jsonb_build_object('reason', 'altered', 'token_id', h.token_id) ELSE h.refusal END,
+      f.budgeted, f.places)::held_lineage
+    FROM unnest(v_lineages) WITH ORDINALITY AS h
+    CROSS JOIN LATERAL (
+      SELECT coalesce(array_agg(b.token_id ORDER BY b.place), '{}') AS budgeted,
+        coalesce(array_agg(b.place::integer ORDER BY b.place), '{}') AS places,
+        coalesce(jsonb_object_agg(b.token_id, b.currency || ' ' || b.max), '{}') AS ceilings
+      FROM unnest(v_budgets) WITH ORDINALITY AS b (token_id, currency, max, reserved, consumed, place)
+      WHERE b.token_id = ANY (h.lineage)
+    ) f ORDER BY h.ordinality);
+  v_exclusive := ARRAY(SELECT unnest(h.exclusive) FROM unnest(v_lineages) h
+    WHERE h.exclusive IS NOT NULL AND h.refusal IS NULL);
+  IF v_exclusive <> '{}' THEN
+    PERFORM writ_make_leases(v_exclusive);
+    PERFORM writ_hold_leases(v_exclusive);
   END IF;
 
   SELECT * INTO d FROM writ_decide(v_calls, v_lineages, v_budgets);
@@ -225,8 +228,7 @@ BEGIN
     CASE WHEN c.is_charged THEN h.budgeted ELSE '{}' END, coalesce(h.exclusive, '{}'),
     c.key IS NOT NULL, c.facts, c.instance_id, c.admitted_at, d.o_budgets[c.ordinality], c.composing
   FROM unnest(v_calls) WITH ORDINALITY AS c
-  JOIN unnest(v_lineages) WITH ORDINALITY AS h (token_id, sealed, ceilings, lineage, exclusive,
-    expires_at, refusal, budgeted, places, place) ON h.place = c.lineage
+  JOIN unnest(v_lineages) WITH ORDINALITY AS h ON h.ordinality = c.lineage
   WHERE d.o_refusals[c.ordinality] IS NULL;
   RETURN QUERY SELECT a.budgets, a.refusal
     FROM unnest(d.o_budgets, d.o_refusals) WITH ORDINALITY AS a (budgets, refusal, place)
@@ -251,20 +253,16 @@ DECLARE
   v_all settling[];
   v_defect settling;
 BEGIN
+  PERFORM FROM intents n WHERE n.operation_id = ANY (p_ids) ORDER BY n.operation_id FOR UPDATE;
   v_all := ARRAY(
-    WITH i AS MATERIALIZED (
-      SELECT n.operation_id, n.state, n.reserved, n.charged, n.leased, n.is_keyed, n.entry_id,
-        n.composing IS NOT NULL AS is_composed
-      FROM intents n WHERE n.operation_id = ANY (p_ids) ORDER BY n.operation_id FOR UPDATE
-    )
     SELECT ROW(s.operation_id, s.outcome, s.actual, s.now, s.still_runs, s.entry_id, i.state,
       i.reserved, CASE s.outcome WHEN 'no_effect' THEN 0 WHEN 'indeterminate' THEN i.reserved
-        ELSE coalesce(s.actual, i.reserved) END, i.charged, i.leased, i.is_keyed, i.is_composed,
-      CASE WHEN i.state <> 'settled' THEN 'settled' WHEN i.entry_id = s.entry_id THEN 'repeated'
-        ELSE 'superseded' END)::settling
+        ELSE coalesce(s.actual, i.reserved) END, i.charged, i.leased, i.is_keyed,
+      i.composing IS NOT NULL, CASE WHEN i.state <> 'settled' THEN 'settled'
+        WHEN i.entry_id = s.entry_id THEN 'repeated' ELSE 'superseded' END)::settling
     FROM unnest(p_ids, p_outcomes, p_actual, p_times, p_running, p_entries)
       WITH ORDINALITY AS s (operation_id, outcome, actual, now, still_runs, entry_id, place)
-    LEFT JOIN i ON i.operation_id = s.operation_id ORDER BY s.place);
+    LEFT JOIN intents i ON i.operation_id = s.operation_id ORDER BY s.place);
 
   SELECT * INTO v_defect FROM unnest(v_all) s
   WHERE s.state IS DISTINCT FROM 'settled' AND (s.state IS DISTINCT FROM 'admitted'
@@ -337,10 +335,12 @@ CREATE FUNCTION writ_settle(
   p_entries text[], p_answers bytea[], p_more jsonb, p_patience_ms integer
 ) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
+  -- How long to wait for one lock, where that is less than usual.
+  v_patience text := CASE WHEN p_patience_ms IS NOT NULL
+    THEN set_config('lock_timeout', p_patience_ms::text, true) END;
   v_all settling[];
   v_charged text[];
 BEGIN
-  PERFORM writ_be_patient(p_patience_ms);
   v_all := writ_judge_settlements(p_ids, p_outcomes, p_actual, p_times, p_running, p_entries);
   v_charged := ARRAY(SELECT DISTINCT unnest(s.charged) FROM unnest(v_all) s);
   IF v_charged <> '{}' THEN PERFORM writ_hold_budgets(v_charged); END IF;
