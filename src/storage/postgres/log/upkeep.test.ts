@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { emptyStore } from '../../../../test/empty-store.ts';
 import { closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo } from '../../../../test/postgres.ts';
+import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
 import { entry } from '../../../testing/fixtures.ts';
 import { openDatabase } from '../connection.ts';
 import { settingsOf } from '../options.ts';
@@ -19,7 +18,7 @@ for (const isBroken of [false, true]) {
   const where = isBroken ? ', also where the index cannot be made' : '';
 
   test(`upkeep deletes batches after an hour and keeps later ones${where}`, async () => {
-    const { url } = await emptyStore();
+    const { url } = await freshDatabase();
     const settings = settingsOf({});
     const [database, admin] = [closedAtEnd(openDatabase(url, settings, 1)), await connectedTo(url)];
     const store = await openPostgres(url, { poolSize: 2 });
