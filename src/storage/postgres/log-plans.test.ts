@@ -6,7 +6,7 @@ import { entry } from '../../testing/fixtures.ts';
 import { openDatabase, type Session, type Statement } from './connection.ts';
 import { BUCKETS, HEADS } from './log/blocks.ts';
 import { scanEntries, TILES } from './log/log.ts';
-import { CUT, HASHES, PLACES, RANGE, type SegmentRow, WHOLE } from './log/segments.ts';
+import { CUT, HASHES, PLACES, RANGE, type SegmentRow, SHAPES, WHOLE } from './log/segments.ts';
 import { PICK, PLACE } from './log/sequencer.ts';
 import { TAIL } from './log/sight.ts';
 import { settingsOf } from './options.ts';
@@ -49,7 +49,7 @@ function nodesIn(plan: Plan): Plan[] {
 }
 
 const READS: readonly Statement[] = [
-  ...[RANGE, WHOLE, CUT, PLACES, HASHES, TILES, HEADS, BUCKETS, TAIL, PICK, PLACE],
+  ...[RANGE, SHAPES, WHOLE, CUT, PLACES, HASHES, TILES, HEADS, BUCKETS, TAIL, PICK, PLACE],
 ];
 
 for (const { name, text } of READS) {

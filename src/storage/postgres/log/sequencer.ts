@@ -40,8 +40,11 @@ import {
  */
 const BATCH_MAX = 1_000;
 
-/** After our own write: long enough to collect more, short enough to go unnoticed. */
-const SOON_MS = 20;
+/**
+ * After our own write: long enough to collect more, because a pass costs as much as dozens of its entries; short
+ * enough to go unnoticed. A reader that needs the places does not wait for it.
+ */
+const SOON_MS = 50;
 
 export interface Sequencer extends Pick<LogStore, 'sequence' | 'backlog'> {
   /** Reports that entries of this process have become durable. */

@@ -3,7 +3,7 @@
  *
  * First they lock all shared rows, in the order that `functions.ts` describes; then they decide each call;
  * then they write the results, in one statement for each table, because the number of statements determines
- * the cost.
+ * the cost. Later steps replace most of them: `batches.ts` has those of today.
  *
  * @module
  */
