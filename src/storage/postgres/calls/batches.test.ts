@@ -17,7 +17,7 @@ import {
   usd,
 } from '../../../testing/fixtures.ts';
 import { money } from '../../../testing/store/observe.ts';
-import type { Admission } from '../../port/store.ts';
+import type { Admission } from '../../port/invocation-store.ts';
 import { openPostgres } from '../store.ts';
 
 const server = await freshDatabase();
