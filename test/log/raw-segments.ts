@@ -22,13 +22,21 @@ export function openRaw(file: string): DatabaseSyncInstance {
 
 /** Drops the triggers, which stop an honest writer, and makes them again after the deed. */
 export function attack(raw: DatabaseSyncInstance, deed: () => void): void {
+  raw.exec('BEGIN');
+  const guard = dropGuards(raw);
+  deed();
+  guard();
+  raw.exec('COMMIT');
+}
+
+/** Drops the triggers. What it returns makes them again. */
+export function dropGuards(raw: DatabaseSyncInstance): () => void {
   const found = raw.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all();
   const triggers = found as { name: string; sql: string }[];
-  raw.exec('BEGIN');
   for (const { name } of triggers) raw.exec(`DROP TRIGGER "${name}"`);
-  deed();
-  for (const { sql } of triggers) raw.exec(sql);
-  raw.exec('COMMIT');
+  return () => {
+    for (const { sql } of triggers) raw.exec(sql);
+  };
 }
 
 /** A change of the store in this file that no guard stops. */
