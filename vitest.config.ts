@@ -9,45 +9,51 @@ const nodeConditions = defaultServerConditions.filter((name) => name !== 'module
 const TMPDIR = memoryDisk() ?? tmpdir();
 
 /**
- * Files that take half a minute or more. They start first, so that the other workers have work until the
- * last of them ends. A new checkout has no durations, and vitest would order its files by size, but some
- * of these only call a long contract.
+ * Files that take half a minute or more, of each project the longest first. They start first and in this
+ * order, so that the other workers have work until the last of them ends. A new checkout has no durations,
+ * and vitest would order its files by size, but some of these only call a long contract.
  */
 export const LONGEST_FILES = [
   'test/store.test.ts',
-  'test/log/recover.test.ts',
-  'test/surfaces/scenarios.test.ts',
   'test/store-races.test.ts',
+  'test/log/recover.test.ts',
+  'test/attack/attack.test.ts',
+  'test/surfaces/scenarios.test.ts',
+  'test/attack/weaknesses.test.ts',
   'src/storage/fsck/tampering.test.ts',
   'test/invoke/hostile.test.ts',
   'test/compose/ledger.test.ts',
-  'test/attack/attack.test.ts',
-  'test/attack/weaknesses.test.ts',
-  'test/pack.process.test.ts',
-  'test/console/looks.process.test.ts',
-  'test/guides/build.process.test.ts',
+  'test/log/backup.test.ts',
   'test/guides/operate.process.test.ts',
+  'test/console/looks.process.test.ts',
   'test/guides/people.process.test.ts',
-  'test/operating.process.test.ts',
-  'test/sign-in/pages.process.test.ts',
+  'test/guides/build.process.test.ts',
   'test/simulation/mutants/mutants.process.test.ts',
+  'test/docs.process.test.ts',
+  'test/pack.process.test.ts',
+  'test/sign-in/pages.process.test.ts',
+  'test/operating.process.test.ts',
+  'test/serve-file.process.test.ts',
+  'test/guides/protocol.process.test.ts',
   'test/failed-start.process.test.ts',
   'test/demo.process.test.ts',
-  'test/docs.process.test.ts',
-  'test/spend.process.test.ts',
-  'test/guides/protocol.process.test.ts',
-  'test/serve-file.process.test.ts',
   'test/kills/limits.process.test.ts',
-  'test/console/views.process.test.ts',
   'test/console/evidence.process.test.ts',
+  'test/console/views.process.test.ts',
+  'test/spend.process.test.ts',
+  'test/guard/reference.process.test.ts',
+  'test/backup-kills.process.test.ts',
+  'test/console/approvals.process.test.ts',
+  'test/kills/kills.process.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) =>
-      LONGEST_FILES.some((path) => moduleId.endsWith(`/${path}`));
-    const sorted = await super.sort(files);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONGEST_FILES.findIndex((path) => moduleId.endsWith(`/${path}`));
+      return place === -1 ? LONGEST_FILES.length : place;
+    };
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other));
   }
 }
 
@@ -86,9 +92,10 @@ export default defineConfig({
           include: ['test/**/*.process.test.ts'],
           env: { TMPDIR },
           // These start a browser or programs, wait for them or kill them, so three files run at once. Each
-          // file has folders and databases of its own, and the system chooses its ports.
+          // file has folders and databases of its own, and the system chooses its ports. Like threads they
+          // load the sources once: to load them for each file costs a second and a half.
           pool: 'forks',
-          isolate: true,
+          isolate: false,
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
@@ -101,8 +108,9 @@ export default defineConfig({
           // These load or measure the machine, take its disk or its database server away, or take a port
           // that they found free. They run last, one file at a time, and their folders are on the disk.
           pool: 'forks',
-          isolate: true,
+          isolate: false,
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
           // They race with the machine itself. The second try of one is named in what is printed.
           retry: 1,
         },

@@ -141,7 +141,7 @@ export const PROMISES: readonly Promised[] = [
       'test/log/seal.test.ts',
       'test/log/other-copy.test.ts',
       'test/kills/failover.process.test.ts',
-      'test/seal-faults.alone.test.ts',
+      'test/seal-faults.process.test.ts',
     ],
     runs: ['kills-postgresql', ...SIMULATION],
     open: 'It needs the mark: a mark that is set back together with the store shows nothing, unless a witness is the mark. Behind a pooler, changes of up to five seconds reach another copy of the database before it is compared.',

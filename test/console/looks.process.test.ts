@@ -204,7 +204,6 @@ const people = new Map(
 /** Loads the view anew, as it looks before `wrongWith()` changes the look. */
 async function opened(key: string, path: string): Promise<Visit> {
   const { page, complaints } = people.get(key) as Visit;
-  await page.goto('about:blank');
   await page.setViewportSize({ width: 1_280, height: 720 });
   await page.emulateMedia({ colorScheme: null });
   complaints.length = 0;

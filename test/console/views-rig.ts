@@ -54,23 +54,26 @@ const CHANGED_TOOL: ToolReview = {
   ],
 };
 
-let tools: readonly ToolReview[] = [CHANGED_TOOL];
-
-const review: ReviewPort = {
-  changes: async () => tools,
-  async accept(name) {
-    tools = tools.filter((each) => each.name !== name);
-  },
-};
+/** Each desk has the changed tool once. */
+function changedTools(): ReviewPort {
+  let tools: readonly ToolReview[] = [CHANGED_TOOL];
+  return {
+    changes: async () => tools,
+    async accept(name) {
+      tools = tools.filter((each) => each.name !== name);
+    },
+  };
+}
 
 /** Sealed only when a test says so. */
-const definition = createService({
-  id: 'travel-desk',
-  trust: { level: 'anchored', anchoring: { cadence: 'P1D' } },
-  resolvers: { bookings: resolveBooking },
-  capabilities: [...flights, ...extras, ...approved, orderLunch],
-  review,
-});
+const definitionOf = () =>
+  createService({
+    id: 'travel-desk',
+    trust: { level: 'anchored', anchoring: { cadence: 'P1D' } },
+    resolvers: { bookings: resolveBooking },
+    capabilities: [...flights, ...extras, ...approved, orderLunch],
+    review: changedTools(),
+  });
 
 export interface PageDesk {
   readonly service: TestService;
@@ -81,7 +84,10 @@ export interface PageDesk {
 }
 
 export async function openDesk(settings: object = {}): Promise<PageDesk> {
-  const desk = await listeningDesk({ definition, settings: { ...PEOPLE, ...settings } });
+  const desk = await listeningDesk({
+    definition: definitionOf(),
+    settings: { ...PEOPLE, ...settings },
+  });
   return { ...desk, pages: pagesUrl(desk.url) };
 }
 
