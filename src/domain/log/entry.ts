@@ -12,6 +12,7 @@
 import type { AuditEntry, EntryState, EntryType, EventClass } from '../../protocol/audit.ts';
 import { amended } from '../values/amended.ts';
 import { parseDuration } from '../values/duration.ts';
+import { createRecent } from '../values/recent.ts';
 import { canonicalJson } from '../wire/canonical.ts';
 import { sha256Hex, toHex, utf8 } from '../wire/hash.ts';
 import { hashLeaf } from './merkle.ts';
@@ -152,15 +153,23 @@ export function personalDigest(personal: Uint8Array | string): string {
   return `sha256:${sha256Hex(personal)}`;
 }
 
+/** Retentions that were read: each call has one of the few that a service declares. */
+const lengths = createRecent<string, number>(64);
+
 /** When an entry with a retention may be erased. */
 export function retainUntil(fields: {
   timestamp: string;
   retention?: string | undefined;
 }): Date | undefined {
   if (fields.retention === undefined) return undefined;
-  const milliseconds = parseDuration(fields.retention);
+  const { retention } = fields;
+  let milliseconds = lengths.get(retention);
   if (milliseconds === undefined) {
-    throw new Error(`Cannot store an entry for "${fields.retention}": it is not a duration`);
+    milliseconds = parseDuration(retention);
+    if (milliseconds === undefined) {
+      throw new Error(`Cannot store an entry for "${retention}": it is not a duration`);
+    }
+    lengths.set(retention, milliseconds);
   }
   return new Date(Date.parse(fields.timestamp) + milliseconds);
 }

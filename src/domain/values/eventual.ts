@@ -18,8 +18,8 @@ export function* wait<Value>(value: Eventual<Value>): Steps<Value> {
 }
 
 /** The result of work, whether or not it is written as steps. */
-export function* resultOf<Result>(work: Eventual<Result> | Steps<Result>): Steps<Result> {
-  return isSteps(work) ? yield* work : yield* wait(work);
+export function resultOf<Result>(work: Eventual<Result> | Steps<Result>): Steps<Result> {
+  return isSteps(work) ? work : wait(work);
 }
 
 function isSteps<Result>(work: Eventual<Result> | Steps<Result>): work is Steps<Result> {

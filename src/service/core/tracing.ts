@@ -42,15 +42,14 @@ export const NO_SPAN: Span = {
 export const NO_TRACER: Tracer = { call: () => NO_SPAN, step: () => NO_SPAN };
 
 /** Runs one step as a span. An error is noted by its name, never by its message. */
-export function* traced<Result>(tracer: Tracer, name: string, steps: Steps<Result>): Steps<Result> {
-  if (tracer === NO_TRACER) return yield* steps;
-  return (yield spanned(tracer, name, () => run(steps))) as Result;
+export function traced<Result>(tracer: Tracer, name: string, steps: Steps<Result>): Steps<Result> {
+  if (tracer === NO_TRACER) return steps;
+  return wait(spanned(tracer, name, () => run(steps)));
 }
 
 /** Runs steps inside a span. */
-export function* within<Result>(span: Span, steps: Steps<Result>): Steps<Result> {
-  if (span === NO_SPAN) return yield* steps;
-  return yield* wait(span.within(() => run(steps)));
+export function within<Result>(span: Span, steps: Steps<Result>): Steps<Result> {
+  return span === NO_SPAN ? steps : wait(span.within(() => run(steps)));
 }
 
 async function spanned<Result>(

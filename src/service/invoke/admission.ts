@@ -79,13 +79,13 @@ export function* admitAndRun(parts: InvokeParts, call: CheckedCall): Steps<Answe
 }
 
 /** One answer, or a stream that ends with it and runs once the transport takes it. */
-function* answering(
+function answering(
   parts: InvokeParts,
   call: CheckedCall,
   perform: (stream?: Stream) => Steps<Answer>,
 ): Steps<Answer> {
-  if (!call.request.stream) return yield* parts.work.during(perform());
-  return {
+  if (!call.request.stream) return parts.work.during(perform());
+  const answer: Answer = {
     body: {},
     async stream(sink) {
       const stream = createStream(call.ids, sink, parts.store);
@@ -96,6 +96,7 @@ function* answering(
       return last;
     },
   };
+  return wait(answer);
 }
 
 async function lastAnswer(

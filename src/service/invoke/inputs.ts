@@ -77,7 +77,9 @@ export function* prepareCall(parts: ServiceParts, asked: Preparing): Steps<Prepa
   const { failure: unbound, bound } = checkBindings(capability, sent, {
     root_principal: caller.root_principal,
     at: asked.boundAt,
-    find: yield* wait(findBindings(parts, caller, capability, sent)),
+    find: capability.requires_binding?.length
+      ? yield* wait(lookupOver(parts, caller, capability, sent))
+      : NOTHING_BOUND,
   });
   refuse(unbound);
   // A price from parameters needs them first; every other price is checked before the inputs.
@@ -91,7 +93,12 @@ export function* prepareCall(parts: ServiceParts, asked: Preparing): Steps<Prepa
         asked.pinned ?? (yield* quotedPrice(parts, caller, capability, { parameters, bound })),
       )
     : known;
-  refuse(yield* wait(closedRollback(parts, caller, capability, parameters)));
+  const ties = parts.definition.rollbacks.get(capability.name);
+  const { root_principal } = caller;
+  if (ties) {
+    const call = { capability, root_principal, parameters };
+    refuse(yield* wait(closedRollback(parts.store, ties, call)));
+  }
   return { parameters, bound, charge };
 }
 
@@ -115,7 +122,7 @@ export function* resolvedParameters(
     const policy = configured.has(input.name) ? undefined : policyFor(asking, derived);
     if (policy) questions.push(policy);
   }
-  yield* all(questions);
+  if (questions.length > 0) yield* all(questions);
   const isFilledLater = capability.input_schema !== undefined;
   const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
   const resolved = resolveInputs(capability, sent, { findings, policies, isFilledLater });
@@ -230,16 +237,6 @@ type Lookup = (handle: string) => BindingFacts | undefined;
 const NOTHING_BOUND: Lookup = () => undefined;
 
 /** A lookup for every handle that the parameters carry for a required binding. */
-function findBindings(
-  parts: ServiceParts,
-  caller: TokenCaller,
-  capability: Capability,
-  parameters: JsonObject,
-): Promise<Lookup> | Lookup {
-  if (!capability.requires_binding?.length) return NOTHING_BOUND;
-  return lookupOver(parts, caller, capability, parameters);
-}
-
 async function lookupOver(
   parts: ServiceParts,
   { loaded, root_principal }: TokenCaller,
@@ -355,17 +352,7 @@ function* formOf(
 }
 
 /** The failure of a compensation that is too late for every call it could undo. */
-function closedRollback(
-  { definition, store }: ServiceParts,
-  { root_principal }: TokenCaller,
-  capability: Capability,
-  parameters: JsonObject,
-): Promise<Failure | undefined> | undefined {
-  const ties = definition.rollbacks.get(capability.name);
-  return ties && closedFor(store, ties, { capability, root_principal, parameters });
-}
-
-async function closedFor(
+async function closedRollback(
   store: Store,
   ties: readonly (readonly string[])[],
   call: { capability: Capability; root_principal: string; parameters: JsonObject },

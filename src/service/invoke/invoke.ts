@@ -152,14 +152,15 @@ export function* check(
   ask.proved?.();
   refuse(parts.rates.outpaced(token.root_principal));
   const root = { policy: 'principal', name: token.root_principal } as const;
-  yield* wait(parts.rates.take(call, root, parts.config.rate_limit));
+  if (parts.config.rate_limit) yield* wait(parts.rates.take(call, root, parts.config.rate_limit));
   if (fault || !sent) throw fault;
   const capability = knownCapability(parts, call, sent);
   const own = { policy: 'capability', name: capability.name } as const;
-  yield* wait(parts.rates.take(call, own, capability.rate_limit));
+  if (capability.rate_limit) yield* wait(parts.rates.take(call, own, capability.rate_limit));
   const steps = stepCapabilities(parts.definition.catalog, capability);
   for (const { name, rate_limit } of steps) {
     // The rest of the limit of a step is not reported: a caller follows the limits of the whole.
+    if (!rate_limit) continue;
     yield* wait(parts.rates.take({ rates: [] }, { policy: 'capability', name }, rate_limit));
   }
   const whole = [capability, ...steps] as const;
@@ -175,8 +176,9 @@ export function* check(
     : { caller: known, request: sent };
   call.caller = caller;
   if (caller !== known) nameGrant(call, caller);
-  const { key, record } = yield* wait(keyClaim(parts, caller, request));
-  const replay = yield* wait(replayOf(parts, call as CallerCall, request, record));
+  const { key, record } =
+    request.idempotency_key === undefined ? {} : yield* wait(keyClaim(parts, caller, request));
+  const replay = record && (yield* wait(replayOf(parts, call as CallerCall, request, record)));
   if (replay) return { replay };
   refuse(controlRefusal(token, whole));
   const { parameters, bound, charge } = yield* prepareCall(parts, {
