@@ -118,8 +118,10 @@ function* answer(core: Core, ask: HttpAsk): Steps<HttpAnswer> {
   });
   let made: HttpAnswer;
   try {
-    const refused = refusedEarly(core, exchange, found);
-    const given = refused ?? (yield* routed(exchange, found as Match<Route>));
+    const given =
+      refusedEarly(core, exchange, found) ??
+      (yield* received(exchange, found as Match<Route>)) ??
+      (yield* resultOf((found as Match<Route>).route.answer(exchange)));
     made = 'type' in given ? refusalOf(core.runtime, exchange, given) : given;
   } catch (error) {
     made = refusalOf(core.runtime, exchange, failureOf(core, error));
@@ -246,7 +248,8 @@ function codingOf(ask: HttpAsk): string | undefined {
 const JSON_MEDIA = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 const FORM_MEDIA = /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
-function* routed(exchange: Exchange, { route }: Match<Route>): Steps<HttpAnswer | Failure> {
+/** Reads the body, and says why it cannot be used. The work begins when it is there. */
+function* received(exchange: Exchange, { route }: Match<Route>): Steps<Failure | undefined> {
   const { ask, place } = exchange;
   if (ask.method === 'POST') {
     exchange.body = yield* wait(ask.body());
@@ -259,8 +262,7 @@ function* routed(exchange: Exchange, { route }: Match<Route>): Steps<HttpAnswer 
     }
   }
   place.begin();
-  const made = route.answer(exchange);
-  return yield* resultOf(made);
+  return undefined;
 }
 
 /** Anything but a refusal is a defect of ours. */
@@ -282,7 +284,7 @@ function addOperations(core: Core): void {
         const performance = run(performing(name, method, ask, runtime));
         turns.begin();
         const answer = yield* wait(performance);
-        yield* wait(turns.end());
+        yield turns.end();
         return answerOf(runtime, exchange, answer);
       },
     });

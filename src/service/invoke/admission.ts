@@ -57,22 +57,25 @@ import { lostAdmission, refusedAdmission } from './unadmitted.ts';
 /** Stored answers are kept at least this long. The specification requires 24 hours. */
 const ANSWER_KEPT_MS = 25 * 3_600_000;
 
-export function* admitAndRun(parts: InvokeParts, call: CheckedCall): Steps<Answer> {
+export function admitAndRun(parts: InvokeParts, call: CheckedCall): Steps<Answer> {
   const frozen = call.caller.loaded.freezes[0];
   if (frozen) throw new Refusal(frozenFailure(frozen));
-  if (!needsAdmission(call))
-    return yield* answering(parts, call, (stream) => answerRead(parts, call, stream));
+  return needsAdmission(call)
+    ? admitted(parts, call)
+    : answering(parts, call, (stream) => answerRead(parts, call, stream));
+}
 
+function* admitted(parts: InvokeParts, call: CheckedCall): Steps<Answer> {
   const admission = admissionOf(parts, call);
-  let admitted: Admitted | Refused;
+  let result: Admitted | Refused;
   try {
-    admitted = yield* wait(parts.store.admit(admission));
+    result = (yield parts.store.admit(admission)) as Admitted | Refused;
   } catch (error) {
     if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);
     throw error;
   }
-  if (!admitted.admitted) return yield* wait(refusedAdmission(parts, call, admitted));
-  const { budgets } = admitted;
+  if (!result.admitted) return yield* wait(refusedAdmission(parts, call, result));
+  const { budgets } = result;
   return yield* answering(parts, call, (stream) =>
     answerAdmitted(parts, call, { admission, budgets }, stream),
   );
@@ -128,7 +131,7 @@ function* answerRead(parts: InvokeParts, call: CheckedCall, stream?: Stream): St
     const done = yield* handled(parts, call, stream);
     const { ending, overrun } = endingOf(parts, call, done, stream);
     const entry = endingEntry(parts, call, ending);
-    yield* wait(parts.store.append([entry], done.bindings, overrun));
+    yield parts.store.append([entry], done.bindings, overrun);
     lateSettlement(parts, call, done);
     return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
   } catch (error) {

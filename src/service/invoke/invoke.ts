@@ -35,6 +35,7 @@ import { digestOf } from '../../domain/wire/canonical.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { InvokeAnswer, InvokeRequest } from '../../protocol/invocation.ts';
+import type { Loaded, LoadRequest } from '../../storage/port/invocation-store.ts';
 import type { FreezeRecord } from '../../storage/port/records.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { requestApproval } from '../approval/request.ts';
@@ -128,9 +129,7 @@ export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
   try {
     input = ask.input();
     const read = requestOf(name, { input: () => input });
-    const request =
-      'idempotency_key' in read ? read : amended(read, { idempotency_key: undefined });
-    return { ask, input, request };
+    return { ask, input, request: read as InvokeRequest };
   } catch (error) {
     if (error instanceof Refusal) return { ask, input, fault: error };
     throw error;
@@ -147,7 +146,13 @@ export function* check(
   { ask, request: sent, fault }: Reading,
 ): Steps<CheckedCall | { replay: Answer } | { asks: CheckedCall }> {
   refuseWithheld(parts);
-  const known = yield* loadCaller(parts, presented, call, sent);
+  const asked = sent && capabilityOf(parts.definition, sent.capability);
+  const found = (yield parts.store.load(neededFor(presented, asked, sent))) as Loaded;
+  // A composed call is frozen with any of its steps.
+  const frozen = asked?.composition
+    ? yield* wait(frozenSteps(parts, asked.composition, found.token?.root_principal))
+    : NONE;
+  const known = judgedCaller(parts, presented, call, { sent, found, frozen });
   const { token, loaded } = known;
   ask.proved?.();
   refuse(parts.rates.outpaced(token.root_principal));
@@ -158,11 +163,7 @@ export function* check(
   const own = { policy: 'capability', name: capability.name } as const;
   if (capability.rate_limit) yield* wait(parts.rates.take(call, own, capability.rate_limit));
   const steps = stepCapabilities(parts.definition.catalog, capability);
-  for (const { name, rate_limit } of steps) {
-    // The rest of the limit of a step is not reported: a caller follows the limits of the whole.
-    if (!rate_limit) continue;
-    yield* wait(parts.rates.take({ rates: [] }, { policy: 'capability', name }, rate_limit));
-  }
+  if (steps.length > 0) yield* takeOfSteps(parts, steps);
   const whole = [capability, ...steps] as const;
   refuse(otherResponseMode(capability, sent));
   const { lineage } = loaded;
@@ -212,16 +213,21 @@ export function* check(
   return checked;
 }
 
-/** Loads, in one trip, the token and everything that the checks need. */
-function* loadCaller(
-  parts: InvokeParts,
-  presented: PresentedToken,
-  call: Call,
+/** The rest of the limit of a step is not reported: a caller follows the limits of the whole. */
+function* takeOfSteps({ rates }: InvokeParts, steps: readonly Capability[]): Steps<void> {
+  for (const { name, rate_limit } of steps) {
+    yield* wait(rates.take({ rates: [] }, { policy: 'capability', name }, rate_limit));
+  }
+}
+
+/** The token and everything that the checks need: one trip to the store. */
+function neededFor(
+  { tokenId }: PresentedToken,
+  capability: Capability | undefined,
   request: InvokeRequest | undefined,
-): Steps<TokenCaller> {
-  const capability = request && capabilityOf(parts.definition, request.capability);
-  const loading = parts.store.load({
-    tokenId: presented.tokenId,
+): LoadRequest {
+  return {
+    tokenId,
     capability: capability?.name,
     grantId: request?.approval_grant,
     bindingIds: capability && request ? handlesOf(capability, request.parameters) : [],
@@ -229,13 +235,25 @@ function* loadCaller(
       capability && request?.idempotency_key !== undefined
         ? { capability: capability.name, key: request.idempotency_key }
         : undefined,
-  });
-  const loaded = yield* wait(loading);
-  const frozen =
-    capability?.composition &&
-    (yield* wait(frozenSteps(parts, capability.composition, loaded.token?.root_principal)));
-  const all = frozen ? amended(loaded, { freezes: [...loaded.freezes, ...frozen] }) : loaded;
-  const judged = tokenCaller(parts, presented, all);
+  };
+}
+
+interface Found {
+  readonly sent: InvokeRequest | undefined;
+  readonly found: Loaded;
+  readonly frozen: readonly FreezeRecord[];
+}
+
+/** The caller by what was loaded. Its call names it, even if it is refused. */
+function judgedCaller(
+  parts: InvokeParts,
+  presented: PresentedToken,
+  call: Call,
+  { sent: request, found, frozen }: Found,
+): TokenCaller {
+  const loaded =
+    frozen.length > 0 ? amended(found, { freezes: [...found.freezes, ...frozen] }) : found;
+  const judged = tokenCaller(parts, presented, loaded);
   // An expired or revoked token still has an owner, so its refusal has an entry too.
   call.caller = 'caller' in judged ? judged.caller : judged.known;
   call.request = request;
@@ -246,7 +264,8 @@ function* loadCaller(
   return judged.caller;
 }
 
-/** The freezes of the steps: a composed call is frozen with any of its steps. */
+const NONE: readonly FreezeRecord[] = [];
+
 function frozenSteps(
   { store }: ServiceParts,
   { steps }: NonNullable<Capability['composition']>,
