@@ -5,8 +5,8 @@
  * answered from one snapshot, between transactions. Entries get their place in the tree in the transaction
  * that makes them, so there is no sequencer.
  *
- * Several processes may share the file: each change is decided under the file's write lock, and no state is
- * cached between transactions.
+ * Several processes may share the file: each change is decided under the file's write lock, and no state of a
+ * token or a budget is kept between transactions.
  *
  * @module
  */
