@@ -170,7 +170,13 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   // The library is known to one file; commands are data.
   commander: ['src/cli/shell/program.ts'],
   // One schema gives the type, the parser and the JSON Schema of what travels or is configured.
-  zod: ['src/protocol/', 'src/config/', 'src/openapi/schemas.ts', 'src/guard/'],
+  zod: [
+    'src/protocol/',
+    'src/config/',
+    'src/openapi/schemas.ts',
+    'src/service/core/sent-fields.ts',
+    'src/guard/',
+  ],
   // SHA-256 of Node or of the browser, by the `imports` of package.json.
   '#sha256': ['src/domain/'],
 };
