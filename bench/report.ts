@@ -15,8 +15,14 @@ import type { Interleaved, Tally } from './rounds.ts';
 import { NO_ANSWER } from './silence.ts';
 import { countsTable, figuresTable, forPage, goalsTable, rowsTable } from './tables.ts';
 
+/** The rows, and the slowest answers of a longer run. */
+export interface UnderLoad extends Interleaved {
+  /** Of a read on SQLite; undefined where it was not answered. */
+  readonly steadyP99: number | undefined;
+}
+
 export interface Results {
-  readonly loaded: Interleaved;
+  readonly loaded: UnderLoad;
   readonly counted: Counted | undefined;
   readonly grown: Growth;
   /** Of one sample. */
@@ -38,7 +44,7 @@ server's; on few cores it says more than rates, since the load generator takes i
 ${roundsLine(tally)}
 
 ${forPage(rowsTable(rows))}
-${forPage(goalsTable(rows, counted))}
+${forPage(goalsTable(loaded.steadyP99, counted))}
 ## Counts
 
 For one call on SQLite at ${CONNECTIONS} connections, in programs of their own because counting slows: promises and timers by \`async_hooks\`, under

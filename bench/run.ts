@@ -25,19 +25,28 @@ import { countsOf } from './counts.ts';
 import { databaseAt } from './database.ts';
 import { type Extent, growth } from './growth.ts';
 import { machine } from './machine.ts';
-import { CONNECTIONS } from './measure.ts';
+import { CONNECTIONS, measure } from './measure.ts';
 import { ABSENT, DESK, type Program, type ProgramOptions, startProgram } from './processes.ts';
-import { pageOf, roundsLine } from './report.ts';
-import { type Interleaved, interleaved } from './rounds.ts';
+import { pageOf, roundsLine, type UnderLoad } from './report.ts';
+import { interleaved } from './rounds.ts';
 import { isAllAnswered, orNoAnswer } from './silence.ts';
-import { countsTable, figuresTable, forTerminal, goalsTable, rowsTable } from './tables.ts';
+import {
+  countsTable,
+  figuresTable,
+  forTerminal,
+  goalsTable,
+  rowsTable,
+  STEADY_SECONDS,
+} from './tables.ts';
 import {
   baselines,
   documentTargets,
   pairTargets,
+  READ_ON_SQLITE,
   refusalTargets,
   SLOW_COMMIT_MS,
   slowCommitTargets,
+  type Target,
   workTargets,
 } from './targets.ts';
 
@@ -92,7 +101,7 @@ async function main(): Promise<void> {
   const counted = options.growth ? undefined : await countsOf(quick ? 500 : 3_000);
   if (loaded) {
     console.log(`${forTerminal(rowsTable(loaded.rows))}\n${roundsLine(loaded.tally)}\n`);
-    console.log(forTerminal(goalsTable(loaded.rows, counted)));
+    console.log(forTerminal(goalsTable(loaded.steadyP99, counted)));
   }
   if (counted) console.log(forTerminal(countsTable(counted)));
   const grown = options['no-growth'] ? undefined : await growth(EXTENT);
@@ -113,7 +122,7 @@ async function main(): Promise<void> {
   writeFileSync(new URL('growth.svg', import.meta.url), chartOf(grown.curves));
 }
 
-async function underLoad(): Promise<Interleaved> {
+async function underLoad(): Promise<UnderLoad> {
   const postgres = await startPostgres();
   try {
     return await withPrograms(postgres.url);
@@ -124,7 +133,7 @@ async function underLoad(): Promise<Interleaved> {
 
 const TWO_PROCESSES = { WRIT_WORKERS: '2' };
 
-async function withPrograms(database: string): Promise<Interleaved> {
+async function withPrograms(database: string): Promise<UnderLoad> {
   const { profile: profiles } = options;
   const bare = (kind: string) => start('bench/baseline.mjs', { args: [kind] });
   const { url } = await makeDatabase(database);
@@ -157,7 +166,10 @@ async function withPrograms(database: string): Promise<Interleaved> {
       ...(await refusalTargets(sqlite)),
       ...(await documentTargets(sqlite, fastify)),
     ];
-    return await interleaved(targets, ROUNDS);
+    const rows = await interleaved(targets, ROUNDS);
+    const read = targets.find(({ name }) => name === READ_ON_SQLITE) as Target;
+    const steady = await orNoAnswer(`${read.name}, for long`, () => measure(read, STEADY_SECONDS));
+    return { ...rows, steadyP99: steady?.p99 };
   } finally {
     await Promise.all(starting.map(async (program) => (await program).stop()));
   }

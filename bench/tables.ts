@@ -63,15 +63,25 @@ function remarksOf({ rounds, silent, marked }: Measured): string {
   ].join(', ');
 }
 
+/**
+ * For how long the slowest answers are looked for. The first request of a new connection is slower, and in a short
+ * round these are more than one in a hundred.
+ */
+export const STEADY_SECONDS = 5;
+
 /** Goals of a read on SQLite that are no ratios. */
-export function goalsTable(rows: readonly Measured[], counted: Counted | undefined): Table {
-  const read = rows.find(({ name }) => name === READ_ON_SQLITE);
+export function goalsTable(steadyP99: number | undefined, counted: Counted | undefined): Table {
   const promises = counted?.lines.find(({ name }) => name === COUNTED.promises);
   const made = promises?.figures[counted?.calls.indexOf(READ_ON_SQLITE) ?? -1];
   return {
     head: ['', 'figure', 'reach', 'aim'],
     lines: [
-      [`p99 of a read at ${CONNECTIONS} connections`, told(read?.p99, ' ms'), '40 ms', '20 ms'],
+      [
+        `p99 of a read at ${CONNECTIONS} connections, over ${STEADY_SECONDS} s`,
+        told(steadyP99, ' ms'),
+        '40 ms',
+        '20 ms',
+      ],
       ['promises a read', told(made, ''), '10', '3'],
     ],
   };
