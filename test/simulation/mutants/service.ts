@@ -19,10 +19,10 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ADMISSION,
-        replace: '  const admission = admissionOf(parts, call);\n  let admitted',
+        replace: '  const admission = admissionOf(parts, call);\n  let result',
         by: `  const admission = admissionOf(parts, call);
-  if (!call.capability.composition) await handled(parts, call);
-  let admitted`,
+  if (!call.capability.composition) yield* handled(parts, call);
+  let result`,
       },
     ],
   },
@@ -37,7 +37,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
         replace:
           '    if (error instanceof OutcomeUnknown) return lostAdmission(parts, call, admission);\n    throw error;',
         by: `    if (!(error instanceof OutcomeUnknown)) throw error;
-    admitted = { admitted: true, budgets: [] };`,
+    result = { admitted: true, budgets: [] };`,
       },
     ],
   },
