@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'vitest';
+import { test, vi } from 'vitest';
 import { createRouter, hasLongValue, plainPath, routedPath } from './router.ts';
 
 function router() {
@@ -20,6 +20,18 @@ test('find() prefers an exact path, and fills one whole segment with a field', (
   assert.equal(routes.find('POST', '/items/search')?.route, 'search');
   for (const path of ['/items/a/b', '/items/close', '/Items', '/items/a/b/close', '//items']) {
     assert.equal(routes.find('POST', path), undefined, path);
+  }
+});
+
+test('find() compares no more of a long path than a route has', () => {
+  const routes = router();
+  const lookUps = vi.spyOn(Map.prototype, 'get');
+  try {
+    assert.equal(routes.find('POST', '/'.repeat(8_000)), undefined);
+    // One beginning for each letter of "/items/", and the exact paths.
+    assert.ok(lookUps.mock.calls.length <= 9, `${lookUps.mock.calls.length} look-ups`);
+  } finally {
+    lookUps.mockRestore();
   }
 });
 

@@ -39,12 +39,15 @@ export function createRouter<Route>(): Router<Route> {
   const exact = new Map<string, Map<string, Match<Route>>>();
   /** By their method and how they begin: a path has few beginnings. */
   const patterns = new Map<string, Pattern<Route>[]>();
+  /** The length of the longest beginning. A longer one of a path is not compared: a path may have 8,000 of them. */
+  let longest = 0;
 
   function find(method: string, path: string): Match<Route> | undefined {
     const known = exact.get(method)?.get(path);
     if (known) return known;
     // The field is the last segment, or stands before one or more fixed ones.
-    for (let end = path.lastIndexOf('/'); end >= 0; end = path.lastIndexOf('/', end - 1)) {
+    let end = path.lastIndexOf('/', longest - 1);
+    for (; end >= 0; end = path.lastIndexOf('/', end - 1)) {
       for (const pattern of patterns.get(`${method} ${path.slice(0, end + 1)}`) ?? NONE) {
         const value = valueIn(pattern, path);
         if (value !== undefined) return matchOf(pattern as Pattern<Route>, value);
@@ -59,6 +62,7 @@ export function createRouter<Route>(): Router<Route> {
       const [before = '', field, after = ''] = path.split(/\{(\w+)\}/);
       if (field !== undefined) {
         const key = `${method} ${before}`;
+        longest = Math.max(longest, before.length);
         const others = patterns.get(key) ?? [];
         patterns.set(key, [...others, { before, field, after, route }]);
         return;
