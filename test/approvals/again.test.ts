@@ -201,6 +201,10 @@ onEachStore((desk) => {
       body: { parameters: call, continue_approved: true },
     });
     assert.equal(tried.failure.type, 'approval_request_decided');
+    const dryRuns = await desk().entries('dry_run');
+    const dryRun = dryRuns.find(({ invocation_id }) => invocation_id === tried.invocation_id);
+    assert.equal(dryRun?.failure_type, 'approval_request_decided');
+    assert.equal(dryRun?.approval_request_id, null);
     desk().advance(61_000);
     assert.notEqual(requestOf(await again(desk(), token, 'brief', call)), asked);
   });

@@ -88,8 +88,10 @@ async function judgeCall(
     if ('replay' in checked) throw new Error('Cannot replay a dry run: it has no key');
     const needsApproval = 'asks' in checked;
     const passed = needsApproval ? checked.asks : checked;
+    // A copy: the entry of a dry run names no request of another call.
     const failure =
-      (await obstacle(parts, passed)) ?? (needsApproval && (await standingAnswer(parts, passed)));
+      (await obstacle(parts, passed)) ??
+      (needsApproval && (await standingAnswer(parts, { ...passed })));
     return { checked: passed, needsApproval, ...(failure && { failure }) };
   } catch (error) {
     const about = error instanceof Refusal && call.capability ? error.failure : undefined;
