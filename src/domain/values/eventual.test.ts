@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { runInNewContext } from 'node:vm';
 import { test } from 'vitest';
 import { all, following, run, type Steps, wait } from './eventual.ts';
 
@@ -19,6 +20,21 @@ test('steps that wait for nothing return at once, and throw at once', () => {
 
 test('steps wait for each promise in its place', async () => {
   assert.equal(await run(sum(1, Promise.resolve(2), 3, Promise.resolve(4))), 10);
+});
+
+test('a promise that is no instance of the global one is waited for', async () => {
+  // As in an app that replaces the global `Promise`: async functions keep that of the language.
+  const other = (value: number): Promise<number> => runInNewContext(`Promise.resolve(${value})`);
+
+  assert.equal(await run(sum(1, other(2))), 3);
+  assert.deepEqual(await run(all([() => 1, () => other(2)])), [1, 2]);
+  assert.equal(await following(other(2), (value) => value + 1), 3);
+});
+
+test('a value with a member "then" that is no function is here', () => {
+  const value: object = JSON.parse('{"then":"soon"}');
+
+  assert.equal(run(wait(value)), value);
 });
 
 test('a rejection is thrown where the steps wait, and they may go on', async () => {

@@ -12,9 +12,21 @@ export type Eventual<Value> = Value | Promise<Value>;
 /** Yields the promises that it waits for, and returns its result. */
 export type Steps<Result> = Generator<Promise<unknown>, Result, unknown>;
 
+/**
+ * Whether a value is not here yet. By its `then`: an app may replace the global `Promise`, and then the promise of an
+ * async function is no instance of it. A promise taken for a value would be a check that is not waited for.
+ */
+export function isPromised<Value>(value: Eventual<Value>): value is Promise<Value> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as { readonly then?: unknown }).then === 'function'
+  );
+}
+
 /** The value, after a wait if it is not here yet. */
 export function* wait<Value>(value: Eventual<Value>): Steps<Value> {
-  return value instanceof Promise ? ((yield value) as Value) : value;
+  return isPromised(value) ? ((yield value) as Value) : value;
 }
 
 /** The result of work, whether or not it is written as steps. */
@@ -56,9 +68,7 @@ export function* all<Value>(works: readonly (() => Eventual<Value>)[]): Steps<Va
       return Promise.reject(error);
     }
   });
-  return begun.some((each) => each instanceof Promise)
-    ? ((yield Promise.all(begun)) as Value[])
-    : (begun as Value[]);
+  return begun.some(isPromised) ? ((yield Promise.all(begun)) as Value[]) : (begun as Value[]);
 }
 
 /** What follows a value: at once, or when it is here. */
@@ -66,5 +76,5 @@ export function following<Value, Result>(
   value: Eventual<Value>,
   next: (value: Value) => Eventual<Result>,
 ): Eventual<Result> {
-  return value instanceof Promise ? value.then(next) : next(value);
+  return isPromised(value) ? value.then(next) : next(value);
 }

@@ -16,7 +16,7 @@ import {
 } from '../../domain/failure.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
-import { run, type Steps, wait } from '../../domain/values/eventual.ts';
+import { isPromised, run, type Steps, wait } from '../../domain/values/eventual.ts';
 import { foreignMember, foreignText, readForeignObject } from '../../domain/wire/foreign.ts';
 import { copyOf, type JsonLimits, RESULT_LIMITS } from '../../domain/wire/json.ts';
 import { redactedText } from '../../domain/wire/redaction.ts';
@@ -120,7 +120,7 @@ export function* withinDeadline(
   const notes: Notes = { bindings: [] };
   const begun = platform.monotonic();
   const ended = run(work({ deadline, notes }));
-  if (!(ended instanceof Promise)) return ended;
+  if (!isPromised(ended)) return ended;
   // A handler may have blocked this process before it waits.
   const leftMs = Math.max(0, deadlineMs - (platform.monotonic() - begun));
   const first = yield* wait(beforeLate(platform, ended, leftMs));

@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { Eventual } from '../../domain/values/eventual.ts';
+import { type Eventual, isPromised } from '../../domain/values/eventual.ts';
 import type { Platform } from '../../platform.ts';
 
 export interface Deadline {
@@ -50,7 +50,7 @@ export function beforeLate<Result>(
   ended: Eventual<Result>,
   deadlineMs: number,
 ): Eventual<Result | typeof LATE> {
-  if (!(ended instanceof Promise)) return ended;
+  if (!isPromised(ended)) return ended;
   return new Promise((resolve, reject) => {
     const timer = after(deadlineMs, () => resolve(LATE));
     // `finally` would create two more promises for each call.
