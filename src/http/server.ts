@@ -6,6 +6,7 @@
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { isPromised } from '../domain/values/eventual.ts';
 import { isReachedHereOnly } from '../domain/values/host.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { createAddresses, networkOf } from './bounds/address.ts';
@@ -84,9 +85,14 @@ export function createHttpServer(
       if (writing === undefined) end();
       else writing.then(end, broken);
     };
-    const answering = core.answer(nodeAsk(request, response));
-    if (answering instanceof Promise) answering.then(send).catch(broken);
-    else send(answering);
+    try {
+      const answering = core.answer(nodeAsk(request, response));
+      if (isPromised(answering)) answering.then(send).catch(broken);
+      else send(answering);
+    } catch (error) {
+      // Thrown here, a defect would end the process, not the connection.
+      broken(error);
+    }
   };
   const server = boundServer(listener, connectionOptions(runtime, metrics, bounds));
   let closed: Promise<void> | undefined;

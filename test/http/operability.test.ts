@@ -6,7 +6,9 @@
  */
 
 import assert from 'node:assert/strict';
+import inject from 'light-my-request';
 import { describe, test } from 'vitest';
+import { system } from '../../src/platform.ts';
 import { operations } from '../../src/protocol/operations.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { StoreUnavailable } from '../../src/storage/port/store.ts';
@@ -69,6 +71,34 @@ describe('health', () => {
 
     assert.equal(status, 503);
     assert.deepEqual(body.reasons, ['log: 7 entries wait for their place']);
+  });
+});
+
+describe('defects', () => {
+  test('a defect before the answer is made ends its connection, not the process', async () => {
+    let isBroken = false;
+    const random = (size: number) => {
+      if (isBroken) throw new Error('no bytes left');
+      return system.random(size);
+    };
+    const breaking = await testService({ platform: { ...system, random } });
+    const escaped: unknown[] = [];
+    const listener = (...[request, response]: Parameters<typeof breaking.app.listener>) => {
+      try {
+        breaking.app.listener(request, response);
+      } catch (error) {
+        escaped.push(error);
+        response.destroy();
+      }
+    };
+    isBroken = true;
+    const broken = inject(listener as never, { method: 'GET', url: '/healthz' });
+    await assert.rejects(async () => await broken);
+    isBroken = false;
+
+    assert.deepEqual(escaped, []);
+    assert.match(breaking.log.join(''), /no bytes left/);
+    assert.equal((await breaking.ask('GET', '/healthz')).status, 200);
   });
 });
 
