@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'vitest';
 import { closedAtEnd } from '../../../test/ends.ts';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
-import { run } from '../../domain/values/eventual.ts';
+import { run, wait } from '../../domain/values/eventual.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
@@ -165,6 +165,29 @@ test('runHandler() aborts at the deadline with a reason and resolves `late` at t
   assert.match(String(signal?.reason), /deadline of 5 ms/);
   assert.equal(late?.outcome, 'completed');
   assert.deepEqual(late?.result, { late: true });
+});
+
+test('withinDeadline() counts the time for which a handler blocked before it waited', async () => {
+  let now = 5_000;
+  const waits: number[] = [];
+  const blocking = (blockedMs: number) => {
+    const after: typeof system.after = (ms, then) => {
+      waits.push(ms);
+      return system.after(60_000, then);
+    };
+    const platform = { ...system, monotonic: () => now, after };
+    const handling = withinDeadline(platform, 100, function* () {
+      now += blockedMs;
+      yield* wait(Promise.resolve());
+      return { outcome: 'completed', result: {}, bindings: [] };
+    });
+    return run(handling);
+  };
+
+  for (const blockedMs of [0, 30, 250]) {
+    assert.equal((await blocking(blockedMs)).outcome, 'completed');
+  }
+  assert.deepEqual(waits, [100, 70, 0]);
 });
 
 test('runHandler() does not abort a handler that ends in time', async () => {

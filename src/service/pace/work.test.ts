@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { run, type Steps, wait } from '../../domain/values/eventual.ts';
 import { system } from '../../platform.ts';
 import { createWorkInProgress } from './work.ts';
 
@@ -31,4 +32,23 @@ test('finish() resolves when work has failed', async () => {
   work.track(Promise.reject(new Error('broken'))).catch(() => undefined);
 
   assert.equal(await work.finish(60_000), 0);
+});
+
+test('finish() waits for the steps of a call, whether they return or throw', async () => {
+  const work = createWorkInProgress(system);
+  const ends: (() => void)[] = [];
+  const ended: string[] = [];
+  function* call(name: string): Steps<void> {
+    yield* wait(new Promise<void>((resolve) => void ends.push(resolve)));
+    ended.push(name);
+    if (name === 'broken') throw new Error(name);
+  }
+  const calls = ['whole', 'broken'].map(async (name) => run(work.during(call(name))));
+  const finishing = work.finish(60_000).then((left) => ended.push(`${left} left`));
+
+  assert.equal(await work.finish(1), 2);
+  for (const end of ends) end();
+  await Promise.allSettled(calls);
+  await finishing;
+  assert.deepEqual(ended, ['whole', 'broken', '0 left']);
 });
