@@ -27,6 +27,7 @@ function noted(): BatchWork & { notes: string[] } {
     begin: () => void notes.push('begin'),
     mark: () => notes.length,
     rewind: (mark) => void notes.push(`rewind ${mark}`),
+    settle: () => void notes.push('settle'),
     committed: () => void notes.push('committed'),
     finish: () => void notes.push('finish'),
   };
@@ -51,7 +52,7 @@ test('submit() runs what was asked in one turn in one transaction, in order', as
 
   assert.deepEqual(results, names);
   assert.deepEqual(kept(), names);
-  assert.deepEqual(work.notes, ['begin', 'finish', 'committed']);
+  assert.deepEqual(work.notes, ['begin', 'settle', 'finish', 'committed']);
 });
 
 test('submit() lets each transition see what those before it did', async () => {
@@ -100,7 +101,17 @@ test('submit() undoes alone the one of many that throws', async () => {
   );
   assert.equal((results[1] as PromiseRejectedResult).reason, defect);
   assert.match(String((results[2] as PromiseRejectedResult).reason), /UNIQUE constraint/);
-  assert.deepEqual(work.notes, ['begin', 'begin', 'rewind 2', 'rewind 3', 'finish', 'committed']);
+  const notes = [
+    'begin',
+    'begin',
+    'settle',
+    'rewind 3',
+    'rewind 4',
+    'settle',
+    'finish',
+    'committed',
+  ];
+  assert.deepEqual(work.notes, notes);
 });
 
 test('submit() undoes a refusal and resolves with it', async () => {

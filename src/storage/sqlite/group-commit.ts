@@ -33,6 +33,8 @@ export interface BatchWork {
   /** A position to which `rewind` returns when the transition after it is undone. */
   mark(): number;
   rewind(mark: number): void;
+  /** Writes what the transitions since the last time left for later. Throws when one of them must not be kept. */
+  settle(): void;
   /** The last writes before COMMIT. */
   finish(): void;
   /** COMMIT has returned. */
@@ -144,7 +146,10 @@ function commitTogether(
 function allOrNone(connection: Connection, work: BatchWork, batch: readonly Waiting[]): boolean {
   begin(connection, work);
   try {
-    if (batch.every(isDone)) return true;
+    if (batch.every(isDone)) {
+      work.settle();
+      return true;
+    }
   } catch {
     // The run with savepoints repeats the failure and reports it.
   }
@@ -174,6 +179,7 @@ function attempt(connection: Connection, work: BatchWork, waiting: Waiting): voi
   connection.run('SAVEPOINT transition');
   try {
     if (!isDone(waiting)) undo(connection, work, mark);
+    work.settle();
     connection.run('RELEASE transition');
   } catch (error) {
     // On some disk failures SQLite ends the transaction, and the savepoint with it.

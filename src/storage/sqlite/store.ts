@@ -290,19 +290,14 @@ function batchWork(log: LogWriter, tokens: BatchTokens): BatchWork {
       tokens.forget();
       log.begin();
     },
-    mark() {
-      // What is undone later must not contain the changes of transitions before.
-      tokens.flush();
-      return log.mark();
-    },
+    mark: log.mark,
     rewind(mark) {
       tokens.forget();
       log.rewind(mark);
     },
-    finish() {
-      tokens.flush();
-      log.finish();
-    },
+    // A budget that cannot be changed so, because its row was edited, fails the transition and not the transaction.
+    settle: tokens.flush,
+    finish: log.finish,
     committed: log.committed,
   };
 }

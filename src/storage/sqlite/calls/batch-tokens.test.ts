@@ -19,12 +19,15 @@ import {
 import { money } from '../../../testing/store/observe.ts';
 import type { Admitted, Refused } from '../../port/invocation-store.ts';
 import type { Store } from '../../port/store.ts';
-import { openSqlite } from '../store.ts';
+import { type Connection, IN_MEMORY, openConnection } from '../connection.ts';
+import { createSqliteStore } from '../store.ts';
 
+let connection: Connection;
 let store: Store;
 
-beforeEach(async () => {
-  store = closedAtEnd(await openSqlite(':memory:'));
+beforeEach(() => {
+  connection = openConnection(IN_MEMORY);
+  store = closedAtEnd(createSqliteStore(connection));
 });
 
 /** What each admission was answered: its last reserved amount, or the reason of its refusal. */
@@ -118,4 +121,51 @@ test('a child of the same transaction reads the budget that calls before it left
   assert.equal(said(admitted), 60n);
   assert.equal(inserted, 'inserted');
   assert.equal(said(next), 'budget');
+});
+
+test.each([false, true])(
+  'an edited budget fails only the calls that it does not fit; after a failure: %s',
+  async (isCareful) => {
+    const [edited, other] = [
+      await insert(store, rootToken({ budget: cents(100) })),
+      await insert(store, rootToken({ budget: cents(100) })),
+    ];
+    const [broken, fine] = [
+      await admitCall(store, edited, { charge: usd(10n) }),
+      await admitCall(store, other, { charge: usd(10n) }),
+    ];
+    connection.run('UPDATE budgets SET reserved = 0 WHERE token_id = ?', edited.token_id);
+    if (isCareful) await store.admit(admission(other, { charge: usd(1_000n) }));
+
+    const outcomes = await Promise.allSettled([
+      store.admit(admission(other, { charge: usd(1n) })),
+      store.settle(settlement(broken, { actual: 3n })),
+      store.settle(settlement(fine, { actual: 3n })),
+      store.append([entry()]),
+    ]);
+
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+    );
+    assert.deepEqual(await money(store, [edited, other]), [
+      [0n, 0n],
+      [1n, 3n],
+    ]);
+  },
+);
+
+test('no call of the transaction hides a change that an edited budget does not allow', async () => {
+  const root = await insert(store, rootToken({ budget: cents(100) }));
+  const call = await admitCall(store, root, { charge: usd(60n) });
+  connection.run('UPDATE budgets SET reserved = 0 WHERE token_id = ?', root.token_id);
+
+  const [settled, admitted] = await Promise.allSettled([
+    store.settle(settlement(call, { outcome: 'no_effect' })),
+    store.admit(admission(root, { charge: usd(100n) })),
+  ]);
+
+  assert.equal(settled.status, 'rejected');
+  assert.equal(admitted.status === 'fulfilled' && said(admitted.value), 100n);
+  assert.deepEqual(await money(store, [root]), [[100n, 0n]]);
 });

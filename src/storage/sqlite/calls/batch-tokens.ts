@@ -74,7 +74,11 @@ export function createBatchTokens(connection: Connection): BatchTokens {
       if (change?.currency !== budget.currency) return budget;
       const { token_id, currency, max } = budget;
       const reserved = budget.reserved + change.reserved;
-      return { token_id, currency, max, reserved, consumed: budget.consumed + change.consumed };
+      const consumed = budget.consumed + change.consumed;
+      // The table refuses such a budget, and no later change of the transaction may make it fit.
+      if (reserved < 0n || consumed < 0n)
+        throw new Error(`Cannot change the budget of token "${token_id}": it would be negative`);
+      return { token_id, currency, max, reserved, consumed };
     },
     move(tokenId, currency, { reserved, consumed }) {
       let change = pending.get(tokenId);

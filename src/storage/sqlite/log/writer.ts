@@ -22,7 +22,7 @@ import { findEntry } from './reader.ts';
 import { closeBlock, indexNew, keepCommitted, type LogSight } from './sight.ts';
 import { readHead, writeHead } from './tree.ts';
 
-export interface LogWriter extends BatchWork {
+export interface LogWriter extends Omit<BatchWork, 'settle'> {
   /** Appends one entry at the next place. Only inside a transition. */
   append(entry: EntryRecord): void;
   /** The entry of this id, with those that this transaction appends. */
