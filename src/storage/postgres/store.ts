@@ -61,7 +61,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const { track, finish, pending } = createLifetime();
   const copies = createCopies(pending);
   const requests = openDatabase(url, settings, poolSize, { copies, changesWait: true });
-  // Its changes depend on nothing that was read from an earlier copy.
+  // Its changes depend on nothing that was read from an earlier copy, or compare it.
   const background = openDatabase(url, settings, BACKGROUND_POOL_SIZE, {
     copies,
     changesWait: false,

@@ -117,6 +117,55 @@ test('a retention that an entry states is kept with its place', SLOW, async () =
   assert.deepEqual(rows, [{ place: 1, retain_until: stated.retain_until }]);
 });
 
+/** Lets the sequencer read the head and the queue, then changes what it read before it places anything. */
+async function changedMeanwhile(store: Store, change: () => Promise<unknown>): Promise<void> {
+  const observer = await connectedTo(server.url);
+  await admin.query('BEGIN');
+  await admin.query('SELECT FROM head FOR UPDATE');
+  const sequenced = store.sequence().catch(() => undefined);
+  const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
+    AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO segments%'`;
+  while ((await observer.query(waiting)).rowCount === 0) await turn();
+  await change();
+  await admin.query('COMMIT');
+  await sequenced;
+}
+
+test(
+  'another copy of the database gets no tree over entries that it does not have',
+  SLOW,
+  async () => {
+    const store = await open({ sequenceIntervalMs: 60_000 });
+    const [before, lost, other] = entries(3) as [EntryRecord, EntryRecord, EntryRecord];
+    await store.append([before]);
+    await store.sequence();
+    await store.append([lost]);
+
+    await changedMeanwhile(store, () => {
+      const text = 'UPDATE queue SET count = $1, hashes = $2, leaves = $3, personal = $4';
+      return admin.query(text, rowValues([other]).slice(0, 4));
+    });
+
+    assert.deepEqual(await wholeLog(store), [before.entry_id, other.entry_id]);
+  },
+);
+
+test('another copy of the database keeps its own tree', SLOW, async () => {
+  const store = await open({ sequenceIntervalMs: 60_000 });
+  const [before, added, other] = entries(3) as [EntryRecord, EntryRecord, EntryRecord];
+  await store.append([before]);
+  await store.sequence();
+  await store.append([added]);
+
+  await changedMeanwhile(store, () => {
+    return admin.query('UPDATE head SET peaks = ARRAY[$1::bytea]', [other.leaf_hash]);
+  });
+
+  const { size, peaks } = await store.sequence();
+  assert.equal(size, 2);
+  assert.deepEqual(foldPeaks(peaks), rootOf([other.leaf_hash, added.leaf_hash]));
+});
+
 test(
   'a sequencer that is killed before its commit leaves the batch in the queue',
   SLOW,

@@ -11,6 +11,7 @@
  */
 
 import { nextPlaceAfter } from '../../../domain/log/origin.ts';
+import { sha256 } from '../../../domain/wire/hash.ts';
 import type { Platform, Timer } from '../../../platform.ts';
 import { BLOCK_ENTRIES } from '../../log/blocks.ts';
 import { tileNumber } from '../../log/numbers.ts';
@@ -203,6 +204,8 @@ async function grow(
     [...peaks],
     next,
     count,
+    [...head.peaks],
+    sha256(queued.hashes),
   ]);
   return placed.length > 0 ? grown.head : undefined;
 }
@@ -296,12 +299,13 @@ export const PICK: Statement = {
 const inOrder = (column: string) => `string_agg(${column}, ''::bytea ORDER BY id)`;
 
 /**
- * Places the rows if the head is still the one that was read. Then they are all in the queue; where one is gone,
- * the size is null, which the table refuses.
+ * Places the rows if the head is still the one that was read. Then they are all in the queue, as they were. The
+ * address may lead to another copy of the database meanwhile, which can have other rows under the same ids: where one
+ * is gone or has other entries, the size is null, which the table refuses.
  */
 function placeText(wait: string): string {
   return `WITH held AS MATERIALIZED (
-      SELECT size FROM head WHERE size = $9 ${wait}
+      SELECT size FROM head WHERE size = $9 AND peaks = $11::bytea[] ${wait}
     ), moved AS (
       DELETE FROM queue USING held, unnest($1::bigint[], $2::bigint[]) AS picked (picked_id, first)
       WHERE id = picked_id RETURNING first, id, count, hashes, leaves, personal
@@ -315,8 +319,8 @@ function placeText(wait: string): string {
       INSERT INTO retentions (retain_until, place)
       SELECT stated.* FROM held, unnest($5::timestamptz[], $6::bigint[]) AS stated
     )
-    UPDATE head SET size = CASE (SELECT sum(count) FROM moved) WHEN $10::bigint THEN $7::bigint END,
-      peaks = $8
+    UPDATE head SET peaks = $8, size = (SELECT $7::bigint FROM moved
+      HAVING sum(count) = $10::bigint AND sha256(${inOrder('hashes')}) = $12::bytea)
     FROM held RETURNING 1`;
 }
 
