@@ -114,6 +114,32 @@ test('admit() refuses the frozen calls of a batch and no other', async () => {
   assert.deepEqual(reasons, ['frozen', 'admitted', 'admitted']);
 });
 
+test('writ_admit() raises no freeze, which the server would write into its own log', async () => {
+  const token = await insert(store, rootToken());
+  await admin.query(
+    `INSERT INTO freezes (what, target, reason, frozen_by, frozen_at) VALUES ('capability', 'frozen_keyed', '', '', $1)`,
+    [at(0)],
+  );
+  const { intent, now } = admission(token, { intent: { capability: 'frozen_keyed' } });
+  const key = {
+    chain: 'chain',
+    capability: intent.capability,
+    key: 'key',
+    fingerprint: '00',
+    keepUntil: at(HOUR),
+  };
+  const call = { ...intent, lineage: 1, now, is_charged: false, key };
+  const lineage = { token_id: token.token_id, is_charged: false };
+
+  const { rows } = await admin.query('SELECT o_refusal FROM writ_admit($1, $2, NULL)', [
+    JSON.stringify([call]),
+    JSON.stringify([lineage]),
+  ]);
+
+  assert.equal(rows[0].o_refusal.reason, 'frozen');
+  assert.equal((await admin.query("SELECT FROM idempotency WHERE key = 'key'")).rowCount, 0);
+});
+
 test('settle() decides each settlement of a batch', async () => {
   const [token, shared] = [
     await insert(store, rootToken({ budget: cents(100) })),

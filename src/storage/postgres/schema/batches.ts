@@ -98,7 +98,8 @@ END $$;
 
 -- One call after another, on what is held for all: reserves on every budget of its lineage, root
 -- first, or says why not and takes nothing. The refusal of a call that comes with a key or a grant
--- raises, which gives back what it has claimed; it is the only one then.
+-- raises, which gives back what it has claimed; it is the only one then. A call that was refused before
+-- has claimed nothing, and does not raise: the server would write its freeze into its own log.
 CREATE FUNCTION writ_decide(
   p_calls admitting[], p_lineages held_lineage[], p_budgets budgets[],
   OUT o_reserved bigint[], OUT o_budgets jsonb[], OUT o_refusals jsonb[]
@@ -117,8 +118,8 @@ BEGIN
   o_refusals := o_budgets;
   FOR c IN
     SELECT a.lineage, a.operation_id, a.now, a.currency, a.amount, a.is_charged, a.key, a.use,
-      a.lease_until, coalesce(a.refusal, h.refusal) AS refusal, h.exclusive, h.places,
-      h.is_charged AS is_held
+      a.lease_until, coalesce(a.refusal, h.refusal) AS refusal, a.refusal IS NULL AS has_claimed,
+      h.exclusive, h.places, h.is_charged AS is_held
     FROM unnest(p_calls) WITH ORDINALITY AS a
     JOIN unnest(p_lineages) WITH ORDINALITY AS h ON h.ordinality = a.lineage
     ORDER BY a.ordinality
@@ -159,7 +160,9 @@ BEGIN
       v_refusal := writ_take_leases(c.exclusive, c.operation_id, c.now, c.lease_until);
     END IF;
     IF v_refusal IS NOT NULL THEN
-      IF c.key IS NOT NULL OR c.use IS NOT NULL THEN PERFORM writ_refuse(v_refusal); END IF;
+      IF c.has_claimed AND (c.key IS NOT NULL OR c.use IS NOT NULL) THEN
+        PERFORM writ_refuse(v_refusal);
+      END IF;
       FOREACH k IN ARRAY v_taken LOOP o_reserved[k] := o_reserved[k] - c.amount; END LOOP;
     END IF;
     o_budgets[v_place] := v_after;
