@@ -4,7 +4,11 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'vitest';
+import { rotateKey } from '../../src/keyring/key-folder.ts';
+import { temporaryFolder } from '../ends.ts';
 import { ALICE, onEachStore, testService } from '../world.ts';
 import {
   assertShown,
@@ -264,3 +268,34 @@ onEachStore(
     });
   },
 );
+
+test('a code is not lost when the key that signs tokens is withdrawn while it is redeemed', async () => {
+  const keys = temporaryFolder();
+  let onRenewal: (() => void) | undefined;
+  const service = await testService({
+    keys,
+    wrap: (store) => ({
+      ...store,
+      renewConsent: (...renewal) => {
+        onRenewal?.();
+        return store.renewConsent(...renewal);
+      },
+    }),
+  });
+  const coded = await codeFor(await signedIn(service));
+  onRenewal = () => {
+    onRenewal = undefined;
+    rotateKey(keys, 'token', { now: service.store.now(), leadMs: 0 });
+    const path = join(keys, 'token-0001.json');
+    const content = JSON.parse(readFileSync(path, 'utf8'));
+    writeFileSync(path, JSON.stringify({ ...content, compromised: true }));
+    service.refreshKeys();
+  };
+
+  const { status, body } = await redeem(service, coded);
+
+  assert.equal(status, 200);
+  assert.equal(await isAlive(service, body.access_token), false);
+  const refreshed = await refresh(service, body.refresh_token);
+  assert.equal(await isAlive(service, refreshed.body.access_token), true);
+});

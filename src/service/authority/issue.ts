@@ -216,9 +216,9 @@ function notTheirs(parentId: string) {
 export interface UnsignedToken {
   readonly record: TokenRecord;
   /**
-   * Signs the token. Called when the row is durable, so no signed text precedes its row, and the signatures of one
-   * commit are made together (decision 0069). Refuses when the key of the row was withdrawn meanwhile. Then, and
-   * after a crash in between, the row has no text that could be presented.
+   * Signs the token. Issuance calls it when the row is durable, so that the signatures of one commit are made together
+   * (decision 0069). Refuses when the key of the row was withdrawn meanwhile. Then, and after a crash in between, the
+   * row has no text that could be presented.
    */
   signed(): Promise<IssueAnswer>;
 }

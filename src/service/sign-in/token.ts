@@ -195,6 +195,8 @@ async function renew(
   );
   if ('failure' in narrowed) throw new OAuthError('invalid_grant', narrowed.failure.detail);
   const { record, signed } = tokenOf(parts, narrowed.authority, parent);
+  // Before the code is used up: a client that got no token asks again, and a used code that comes again ends the consent.
+  const { token: access_token } = await signed();
   const entry = issuanceEntry(parts, { principal: seen.subject }, record);
   const bounds = { now, childrenMax: RENEWALS_MAX, judged: parent.lineage };
   const inserted = await parts.store.renewConsent(next, seen, record, entry, bounds);
@@ -206,7 +208,7 @@ async function renew(
   if (inserted !== 'inserted') throw unusable('refresh token');
   const { consent_id: consentId, generation } = next;
   return {
-    access_token: (await signed()).token,
+    access_token,
     token_type: 'Bearer',
     expires_in: Math.floor((record.expires_at.getTime() - now.getTime()) / 1_000),
     scope: record.scope.join(' '),
