@@ -300,12 +300,12 @@ const inOrder = (column: string) => `string_agg(${column}, ''::bytea ORDER BY id
 
 /**
  * Places the rows if the head is still the one that was read. Then they are all in the queue, as they were. The
- * address may lead to another copy of the database meanwhile, which can have other rows under the same ids: where one
- * is gone or has other entries, the size is null, which the table refuses.
+ * address may lead to another copy of the database meanwhile, which can have another tree of this size, and other rows
+ * under the same ids: where a row is gone or anything differs, the size is null, which the table refuses.
  */
 function placeText(wait: string): string {
   return `WITH held AS MATERIALIZED (
-      SELECT size FROM head WHERE size = $9 AND peaks = $11::bytea[] ${wait}
+      SELECT size, peaks FROM head WHERE size = $9 ${wait}
     ), moved AS (
       DELETE FROM queue USING held, unnest($1::bigint[], $2::bigint[]) AS picked (picked_id, first)
       WHERE id = picked_id RETURNING first, id, count, hashes, leaves, personal
@@ -320,7 +320,8 @@ function placeText(wait: string): string {
       SELECT stated.* FROM held, unnest($5::timestamptz[], $6::bigint[]) AS stated
     )
     UPDATE head SET peaks = $8, size = (SELECT $7::bigint FROM moved
-      HAVING sum(count) = $10::bigint AND sha256(${inOrder('hashes')}) = $12::bytea)
+      HAVING sum(count) = $10::bigint AND sha256(${inOrder('hashes')}) = $12::bytea
+        AND held.peaks = $11::bytea[])
     FROM held RETURNING 1`;
 }
 
