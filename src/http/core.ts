@@ -40,7 +40,7 @@ import { createRouter, hasLongValue, type Match, type Router, routedPath } from 
 import { askSurface, type Surface, startLater } from './surface.ts';
 
 export interface HttpCore {
-  /** Answers one request. Never throws and never rejects. */
+  /** Answers one request. Throws or rejects only for a defect. */
   answer(ask: HttpAsk): Eventual<HttpAnswer>;
   /** Called when clients can reach the service: begins what was postponed until then. */
   started(): void;

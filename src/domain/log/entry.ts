@@ -190,12 +190,12 @@ function personalTextOf(fields: EntryFields, salt: string): string {
 
 /** The other fields in canonical JSON, with the digest of the personal ones. */
 function leafTextOf(fields: EntryFields, personal: string, salt: string): string {
-  const grant =
+  const first =
     member('"approval_grant_id":', fields.approval_grant_id, ',') +
     member('"approval_request_id":', fields.approval_request_id, ',') +
     member('"capability":', fields.capability, ',') +
     member('"cost_actual":', fields.cost_actual, ',');
-  return `{${grant}"entry_id":${canonicalJson(fields.entry_id)},"entry_type":"${
+  return `{${first}"entry_id":${canonicalJson(fields.entry_id)},"entry_type":"${
     fields.entry_type
   }","event_class":"${fields.event_class}"${
     member(',"failure_type":', fields.failure_type) +

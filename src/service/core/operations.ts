@@ -99,8 +99,7 @@ export function* performing(
   { log, platform }: { readonly log: Logger; readonly platform: Platform },
 ): Steps<Answer | Document> {
   try {
-    const made = method(ask);
-    return yield* resultOf(made);
+    return yield* resultOf(method(ask));
   } catch (error) {
     const found = failureOf(name, error, log);
     const isInvocation = name === 'invoke' || name === 'test';

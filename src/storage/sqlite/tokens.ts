@@ -13,7 +13,7 @@ import { isAltered, newBudget } from '../port/row-forms.ts';
 import type { ChildState, TokenDescription, TokenState, TokenStore } from '../port/store.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log/writer.ts';
-import { BUDGETS, insert, optionalTime, type Stored, TOKENS, timeOf } from './rows.ts';
+import { BUDGETS, insert, listOf, optionalTime, type Stored, TOKENS, timeOf } from './rows.ts';
 import { type HeldToken, readHeld, type TokensSeen } from './token-rows.ts';
 
 /** A token and its ancestors, root first. */
@@ -28,6 +28,15 @@ export function readLineage(
   if (lineage.length === 1) return [own];
   // A missing ancestor leaves a gap, which the comparison with the lineage detects.
   return lineage.flatMap((id) => (id === tokenId ? own : readHeld(connection, id, seen)) ?? []);
+}
+
+/** The ids of the lineage as the row of the token lists them, root first. Needs nothing else of the row to be readable. */
+export function readLineageIds(connection: Connection, tokenId: string): string[] {
+  const row = connection.get<{ lineage: string }>(
+    'SELECT lineage FROM tokens WHERE token_id = ?',
+    tokenId,
+  );
+  return listOf(row?.lineage ?? '[]').filter((id) => typeof id === 'string');
 }
 
 /** Why these tokens give no authority at `now`. A revocation anywhere takes precedence over any expiry. */

@@ -302,7 +302,8 @@ BEGIN
 END $$;
 
 -- What hardly any call leaves behind. 'p_more' has by the operation id the bindings and the window for
--- undoing. The answer to a key waits for nobody: the key of an open call is given to no other.
+-- undoing. Storing the answer under a key takes no lock that another call holds: admission gives the key of an
+-- open call to no other call.
 -- Settlements of different calls can share a window.
 CREATE FUNCTION writ_keep_more(p_all settling[], p_answers bytea[], p_more jsonb)
 RETURNS void LANGUAGE plpgsql AS $$

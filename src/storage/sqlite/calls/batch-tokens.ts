@@ -10,9 +10,8 @@
 
 import type { BudgetState } from '../../port/records.ts';
 import type { Connection } from '../connection.ts';
-import { listOf } from '../rows.ts';
 import type { HeldToken, TokensSeen } from '../token-rows.ts';
-import { readLineage } from '../tokens.ts';
+import { readLineage, readLineageIds } from '../tokens.ts';
 
 export interface BatchTokens {
   /** The tokens from the root down, without those that do not exist. */
@@ -64,8 +63,7 @@ export function createBatchTokens(connection: Connection): BatchTokens {
     idsOf(tokenId) {
       const before = ids.get(tokenId);
       if (before) return before;
-      const row = connection.get<{ lineage: string }>(LINEAGE, tokenId);
-      const list = listOf(row?.lineage ?? '[]').filter((id) => typeof id === 'string');
+      const list = readLineageIds(connection, tokenId);
       ids.set(tokenId, list);
       return list;
     },
@@ -98,6 +96,5 @@ export function createBatchTokens(connection: Connection): BatchTokens {
   };
 }
 
-const LINEAGE = 'SELECT lineage FROM tokens WHERE token_id = ?';
 const MOVE = `UPDATE budgets SET reserved = reserved + ?, consumed = consumed + ?
   WHERE token_id = ? AND currency = ?`;

@@ -10,7 +10,8 @@ import type { Charge } from '../../port/records.ts';
 import type { Connection } from '../connection.ts';
 import { freeze } from '../freezes.ts';
 import type { LogWriter } from '../log/writer.ts';
-import { DEBTS, listOf } from '../rows.ts';
+import { DEBTS } from '../rows.ts';
+import { readLineageIds } from '../tokens.ts';
 
 export function insertOverrun(connection: Connection, log: LogWriter, overrun: Overrun): void {
   if (overrun.debt) addDebt(connection, overrun.token_id, overrun.debt);
@@ -19,13 +20,8 @@ export function insertOverrun(connection: Connection, log: LogWriter, overrun: O
 
 /** A sum stops at the largest amount of its currency, so that settling does not fail because of it. */
 function addDebt(connection: Connection, token_id: string, { currency, amount }: Charge): void {
-  const row = connection.get<{ lineage: string }>(
-    'SELECT lineage FROM tokens WHERE token_id = ?',
-    token_id,
-  );
   const most = minorMax(currency);
-  for (const tokenId of listOf(row?.lineage ?? '[]')) {
-    if (typeof tokenId !== 'string') continue;
+  for (const tokenId of readLineageIds(connection, token_id)) {
     connection.run(
       `${DEBTS.insert}
        ON CONFLICT (token_id, currency) DO UPDATE
