@@ -245,24 +245,30 @@ function codingOf(ask: HttpAsk): string | undefined {
 }
 
 /** Only plain JSON is read, and as bytes: the strict reader decodes them after the caller is known. */
-const JSON_MEDIA = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
-const FORM_MEDIA = /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
+const MEDIA = {
+  json: /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
+  'x-www-form-urlencoded': /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
+};
 
 /** Reads the body, and says why it cannot be used. The work begins when it is there. */
 function* received(exchange: Exchange, { route }: Match<Route>): Steps<Failure | undefined> {
   const { ask, place } = exchange;
   if (ask.method === 'POST') {
     exchange.body = yield* wait(ask.body());
+    const expected = route.takesForm ? 'x-www-form-urlencoded' : 'json';
     // A request without fields may have an empty body of any media type.
-    const media = route.takesForm ? FORM_MEDIA : JSON_MEDIA;
-    if (exchange.body.length > 0 && !media.test(headerOf(ask, 'content-type') ?? '')) {
-      const expected = route.takesForm ? 'x-www-form-urlencoded' : 'json';
+    if (exchange.body.length > 0 && !isOfMedia(ask, expected)) {
       const detail = `Cannot read the body: expected application/${expected}`;
       return failure('unsupported_media_type', detail);
     }
   }
   place.begin();
   return undefined;
+}
+
+function isOfMedia(ask: HttpAsk, expected: keyof typeof MEDIA): boolean {
+  const sent = headerOf(ask, 'content-type') ?? '';
+  return sent === `application/${expected}` || MEDIA[expected].test(sent);
 }
 
 /** Anything but a refusal is a defect of ours. */

@@ -15,6 +15,7 @@ import type { Ask } from '../service/core/operations.ts';
 import type { TraceParent } from '../service/core/tracing.ts';
 import type { Visits } from './bounds/visits.ts';
 import { closedOf, type Exchange, type HttpAsk } from './exchange.ts';
+import { upTo } from './router.ts';
 
 export function askOf(operation: Operation, exchange: Exchange, visits: Visits | undefined): Ask {
   const { ask } = exchange;
@@ -29,6 +30,9 @@ export function askOf(operation: Operation, exchange: Exchange, visits: Visits |
   };
 }
 
+const SCHEME = 'bearer ';
+const VISIBLE = /^[\x21-\x7e]+$/;
+
 /** The credential, when exactly one was presented in the one place for it. */
 export function bearerOf(ask: Pick<HttpAsk, 'lines'>): string | undefined {
   const presented = ask.lines('authorization');
@@ -37,8 +41,9 @@ export function bearerOf(ask: Pick<HttpAsk, 'lines'>): string | undefined {
     const detail = `Cannot identify the caller: ${presented.length} Authorization headers`;
     throw new Refusal(failure('authentication_required', detail));
   }
-  const bearer = /^Bearer ([\x21-\x7e]+)$/i.exec(presented[0] as string)?.[1];
-  if (bearer !== undefined) return bearer;
+  const line = presented[0] as string;
+  const bearer = line.slice(SCHEME.length);
+  if (line.slice(0, SCHEME.length).toLowerCase() === SCHEME && VISIBLE.test(bearer)) return bearer;
   const detail =
     'Cannot read the Authorization header: expected "Bearer", one space and a credential';
   throw new Refusal(failure('authentication_required', detail));
@@ -59,8 +64,7 @@ function fieldsOf(operation: Operation, { ask, params, body }: Exchange): object
 
 /** An address without its query. */
 export function pathOf(address: string): string {
-  const end = address.indexOf('?');
-  return end < 0 ? address : address.slice(0, end);
+  return upTo('?', address);
 }
 
 /** Refuses what an address can encode and JSON cannot: bytes that are not UTF-8, and U+0000. */

@@ -37,22 +37,15 @@ const METHODS = ['GET', 'HEAD', 'POST'];
 
 export function createRouter<Route>(): Router<Route> {
   const exact = new Map<string, Map<string, Match<Route>>>();
-  /** By their method and how they begin: a path has few beginnings. */
+  /** By their method; the longest beginning first, so that the most exact pattern is found. */
   const patterns = new Map<string, Pattern<Route>[]>();
-  /** The length of the longest beginning. A longer one of a path is not compared: a path may have 8,000 of them. */
-  let longest = 0;
 
   function find(method: string, path: string): Match<Route> | undefined {
     const known = exact.get(method)?.get(path);
     if (known) return known;
-    // The field is the last segment, or stands before one or more fixed ones.
-    let end = path.lastIndexOf('/', longest - 1);
-    for (; end >= 0; end = path.lastIndexOf('/', end - 1)) {
-      for (const pattern of patterns.get(`${method} ${path.slice(0, end + 1)}`) ?? NONE) {
-        const value = valueIn(pattern, path);
-        if (value !== undefined) return matchOf(pattern as Pattern<Route>, value);
-      }
-      if (end === 0) break;
+    for (const pattern of patterns.get(method) ?? []) {
+      const value = valueIn(pattern, path);
+      if (value !== undefined) return matchOf(pattern, value);
     }
     return undefined;
   }
@@ -61,10 +54,9 @@ export function createRouter<Route>(): Router<Route> {
     add(method, path, route) {
       const [before = '', field, after = ''] = path.split(/\{(\w+)\}/);
       if (field !== undefined) {
-        const key = `${method} ${before}`;
-        longest = Math.max(longest, before.length);
-        const others = patterns.get(key) ?? [];
-        patterns.set(key, [...others, { before, field, after, route }]);
+        const all = [...(patterns.get(method) ?? []), { before, field, after, route }];
+        const longestFirst = all.sort((one, other) => other.before.length - one.before.length);
+        patterns.set(method, longestFirst);
         return;
       }
       const paths = exact.get(method) ?? new Map<string, Match<Route>>();
@@ -78,8 +70,6 @@ export function createRouter<Route>(): Router<Route> {
     ],
   };
 }
-
-const NONE: readonly Pattern<never>[] = [];
 
 function matchOf<Route>({ route, field }: Pattern<Route>, value: string): Match<Route> {
   const params: Record<string, string> = {};
@@ -119,9 +109,13 @@ export function routedPath(target: string): string | undefined {
  * UTF-8 stays.
  */
 export function plainPath(target: string): string {
-  const end = target.search(/[?#]/);
-  const sent = end < 0 ? target : target.slice(0, end);
+  const sent = upTo('#', upTo('?', target));
   const path = sent.startsWith('/') ? sent : sent.replace(/^https?:\/\/[^/?#]+/i, '') || '/';
   // An escaped "%" stays: what follows it would be decoded a second time with the value of a field.
   return path.includes('%') ? path.replace(/%(?!25)[0-7][0-9a-f]/gi, decodeURI) : path;
+}
+
+export function upTo(mark: '?' | '#', address: string): string {
+  const end = address.indexOf(mark);
+  return end < 0 ? address : address.slice(0, end);
 }
