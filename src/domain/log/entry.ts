@@ -128,6 +128,7 @@ export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
   if (bytes > LEAF_BYTES_MAX) {
     throw new Error(`Cannot store entry "${fields.entry_id}": its leaf has ${bytes} bytes`);
   }
+  const timestamp = new Date(fields.timestamp);
   return {
     entry_id: fields.entry_id,
     entry_type: fields.entry_type,
@@ -140,8 +141,8 @@ export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
     parent_invocation_id: fields.parent_invocation_id,
     event_class: fields.event_class,
     state: fields.state,
-    timestamp: new Date(fields.timestamp),
-    retain_until: retainUntil(fields),
+    timestamp,
+    retain_until: retainUntil(timestamp, fields.retention),
     leaf,
     personal,
     leaf_hash: hashLeaf(text),
@@ -157,12 +158,8 @@ export function personalDigest(personal: Uint8Array | string): string {
 const lengths = createRecent<string, number>(64);
 
 /** When an entry with a retention may be erased. */
-export function retainUntil(fields: {
-  timestamp: string;
-  retention?: string | undefined;
-}): Date | undefined {
-  if (fields.retention === undefined) return undefined;
-  const { retention } = fields;
+export function retainUntil(timestamp: Date, retention: string | undefined): Date | undefined {
+  if (retention === undefined) return undefined;
   let milliseconds = lengths.get(retention);
   if (milliseconds === undefined) {
     milliseconds = parseDuration(retention);
@@ -171,7 +168,7 @@ export function retainUntil(fields: {
     }
     lengths.set(retention, milliseconds);
   }
-  return new Date(Date.parse(fields.timestamp) + milliseconds);
+  return new Date(timestamp.getTime() + milliseconds);
 }
 
 /**

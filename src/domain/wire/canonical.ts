@@ -10,7 +10,7 @@
  */
 
 import { sha256Hex } from './hash.ts';
-import { isWellFormed } from './json.ts';
+import { isPlainText, isWellFormed } from './json.ts';
 
 /**
  * Levels of nesting. A request body has at most 32, and a record that wraps one still fits. The writer
@@ -83,11 +83,8 @@ function record(value: Readonly<Record<string, unknown>>, depth: number): string
   return `{${text}}`;
 }
 
-/** Text in which JSON escapes nothing. */
-const PLAIN = /^[ !#-[\]-~]*$/;
-
 function quoted(text: string, what: string): string {
-  if (PLAIN.test(text)) return `"${text}"`;
+  if (isPlainText(text)) return `"${text}"`;
   if (isWellFormed(text)) return JSON.stringify(text);
   throw unfit(`${what} has a lone surrogate`);
 }

@@ -10,7 +10,7 @@
  */
 
 import type { JsonObject } from '../../protocol/primitives.ts';
-import { isObject, isWellFormed, type JsonLimits } from './json.ts';
+import { isObject, isPlainText, isWellFormed, type JsonLimits } from './json.ts';
 
 export type ForeignReading<Value = unknown> =
   | { readonly value: Value }
@@ -192,15 +192,12 @@ function copiedObject(
   return copy;
 }
 
-/** Text that JSON does not escape, with one byte for each character. */
-const PLAIN = /^[ !#-[\]-~]*$/;
-
 const encoder = new TextEncoder();
 
 /** Bytes of a text in JSON. */
 function textBytes(copying: Copying, text: string): number {
   if (text.length > copying.limits.bytes) tooLong(copying);
-  if (PLAIN.test(text)) return text.length + 2;
+  if (isPlainText(text)) return text.length + 2;
   if (text.includes('\0')) stop(copying, 'it has the character U+0000');
   if (!isWellFormed(text)) stop(copying, 'it has a lone surrogate');
   return encoder.encode(JSON.stringify(text)).length;

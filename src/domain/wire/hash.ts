@@ -7,14 +7,7 @@
  * @module
  */
 
-export { sha256, sha256Hex, utf8 } from '#sha256';
-
-export function toHex(bytes: Uint8Array): string {
-  let hex = '';
-  // Every id, digest and salt of a request passes here, so it uses a table and no iterator.
-  for (let i = 0; i < bytes.length; i++) hex += HEX_OF_BYTE[bytes[i] as number];
-  return hex;
-}
+export { sha256, sha256Hex, toHex, utf8 } from '#sha256';
 
 /** The bytes, or `undefined` unless `hex` is lowercase hexadecimal of whole bytes. */
 export function fromHex(hex: string): Uint8Array | undefined {
@@ -31,7 +24,5 @@ export function fromHex(hex: string): Uint8Array | undefined {
 export function equalBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((byte, i) => byte === right[i]);
 }
-
-const HEX_OF_BYTE = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 const LOWERCASE_HEX = /^[0-9a-f]*$/;

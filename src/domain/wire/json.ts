@@ -50,6 +50,22 @@ export function copyOf<Value>(value: Value): Value {
   return copy as Value;
 }
 
+/** Text in which JSON escapes nothing, with one byte for each character. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+/** In UTF-16 units. A shorter text is compared unit by unit: to begin a regular expression takes longer. */
+const SHORT_TEXT_MAX = 80;
+
+/** Whether a text in JSON is the text itself between quotes, with one byte for each character. */
+export function isPlainText(text: string): boolean {
+  if (text.length > SHORT_TEXT_MAX) return PLAIN.test(text);
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return false;
+  }
+  return true;
+}
+
 /** Whether every surrogate has its other half: only such a text survives UTF-8. */
 export function isWellFormed(text: string): boolean {
   return (text as WellFormedText).isWellFormed();

@@ -16,7 +16,11 @@ export function sha256(data: Uint8Array | string): Uint8Array {
 }
 
 export function sha256Hex(data: Uint8Array | string): string {
-  return Array.from(sha256(data), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return toHex(sha256(data));
+}
+
+export function toHex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 export function utf8(text: string): Uint8Array {

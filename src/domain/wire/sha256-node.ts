@@ -1,5 +1,5 @@
 /**
- * SHA-256 and UTF-8 on Node: the platform's own functions, in one call each.
+ * SHA-256, UTF-8 and hex on Node: the platform's own functions, in one call each.
  *
  * The package's `#sha256` import picks this file, or `sha256-browser.ts` under the `browser` condition.
  * Both return the same bytes as a plain `Uint8Array`. A string is hashed as its UTF-8 bytes.
@@ -20,6 +20,11 @@ export function sha256(data: Uint8Array | string): Uint8Array {
 /** In lowercase hex: faster than making the bytes first. */
 export function sha256Hex(data: Uint8Array | string): string {
   return hash('sha256', data, 'hex');
+}
+
+/** Every id, digest and salt of a request passes here. Adding two digits at a time takes twice as long. */
+export function toHex({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('hex');
 }
 
 /** Takes a sixth of the time of a `TextEncoder`, which allocates for each text. */

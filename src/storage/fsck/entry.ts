@@ -91,12 +91,12 @@ function columnFaults(
 
 function timeFaults(stored: StoredEntry, fields: Record<string, unknown>): string[] {
   const faults: string[] = [];
-  const time = Date.parse(String(fields.timestamp));
-  if (stored.timestamp.getTime() !== time) {
+  const time = new Date(String(fields.timestamp));
+  if (stored.timestamp.getTime() !== time.getTime()) {
     const column = Number.isNaN(stored.timestamp.getTime()) ? 'no time' : stored.timestamp.toJSON();
     faults.push(`column timestamp is ${column}, the leaf says ${shown(fields.timestamp)}`);
   }
-  const until = retainUntil(fields as { timestamp: string; retention?: string });
+  const until = retainUntil(time, fields.retention as string | undefined);
   if (stored.retain_until?.getTime() !== until?.getTime()) {
     faults.push(`column retain_until does not follow from "${fields.retention}" in the leaf`);
   }

@@ -277,7 +277,7 @@ function entryAt(
 
 function retentionOf({ timestamp, retention, retain_until }: Partial<Fields>): Date | undefined {
   if (retain_until !== undefined) return new Date(retain_until);
-  return timestamp === undefined ? undefined : retainUntil({ timestamp, retention });
+  return timestamp === undefined ? undefined : retainUntil(new Date(timestamp), retention);
 }
 
 /** The fields of a leaf, of a stub or of the personal fields, as far as columns repeat them. */
