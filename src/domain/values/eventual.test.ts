@@ -27,7 +27,7 @@ test('a promise that is no instance of the global one is waited for', async () =
   const other = (value: number): Promise<number> => runInNewContext(`Promise.resolve(${value})`);
 
   assert.equal(await run(sum(1, other(2))), 3);
-  assert.deepEqual(await run(all([() => 1, () => other(2)])), [1, 2]);
+  assert.deepEqual(await all([() => 1, () => other(2)]), [1, 2]);
   assert.equal(await following(other(2), (value) => value + 1), 3);
 });
 
@@ -73,9 +73,9 @@ test('all() begins every work, also after one that fails at once, and handles ea
     throw new Error('second');
   };
 
-  await assert.rejects(async () => run(all([later, failing, later])), /first|second/);
+  await assert.rejects(async () => all([later, failing, later]), /first|second/);
   assert.deepEqual(begun, ['later', 'failing', 'later']);
-  assert.deepEqual(run(all([() => 1, () => 2])), [1, 2]);
+  assert.deepEqual(all([() => 1, () => 2]), [1, 2]);
 });
 
 test('following() continues at once with what is here', async () => {

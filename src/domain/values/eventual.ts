@@ -60,7 +60,7 @@ async function resumed<Result>(steps: Steps<Result>, first: Promise<unknown>): P
 }
 
 /** Begins all works at once. Throws when the first of them fails. */
-export function* all<Value>(works: readonly (() => Eventual<Value>)[]): Steps<Value[]> {
+export function all<Value>(works: readonly (() => Eventual<Value>)[]): Eventual<Value[]> {
   const begun = works.map((work) => {
     try {
       return work();
@@ -68,7 +68,7 @@ export function* all<Value>(works: readonly (() => Eventual<Value>)[]): Steps<Va
       return Promise.reject(error);
     }
   });
-  return begun.some(isPromised) ? ((yield Promise.all(begun)) as Value[]) : (begun as Value[]);
+  return begun.some(isPromised) ? Promise.all(begun) : (begun as Value[]);
 }
 
 /** What follows a value: at once, or when it is here. */

@@ -9,7 +9,6 @@
  */
 
 import { compensationParameters, dueCompensations } from '../../domain/composition/compensation.ts';
-import { run } from '../../domain/values/eventual.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { BegunStep, EndedStep, StepRecord } from '../../storage/port/composition-store.ts';
 import { capabilityOf } from '../author/definition.ts';
@@ -77,7 +76,7 @@ async function performed(
   const { handler, deadlineMs } = parts.definition.code.get(capability.name) ?? {};
   if (!handler || !deadlineMs) throw new Error(`Cannot run "${capability.name}": no handler`);
   try {
-    const parameters = await run(resolvedParameters(parts, caller, capability, sent));
+    const parameters = await resolvedParameters(parts, caller, capability, sent);
     const work: Work = {
       handler,
       capability: capability.name,
@@ -87,10 +86,9 @@ async function performed(
       failureTypes: capability.failure_types,
       progress: async () => undefined,
     };
-    const handling = withinDeadline(parts.platform, deadlineMs, (running) =>
+    return await withinDeadline(parts.platform, deadlineMs, (running) =>
       runHandler(parts, { ids, caller }, work, running),
     );
-    return await run(handling);
   } catch (error) {
     const failure = failureOf('invoke', error, parts.log);
     return { outcome: 'no_effect', failure, bindings: [] };

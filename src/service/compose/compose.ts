@@ -18,7 +18,6 @@ import {
 import { composedFailure } from '../../domain/composition/composition-failure.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
-import { run } from '../../domain/values/eventual.ts';
 import type { CompositionStep } from '../../protocol/composition.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
@@ -68,7 +67,7 @@ export async function composedDone(
   const steps = composition.audit_policy.record_child_invocations ? undefined : listed(whole);
   if ('result' in reached) {
     const notes = { reported: reportedBy(whole), bindings: [] };
-    const done = await run(completed(parts, call.capability.name, reached.result, notes));
+    const done = await completed(parts, call.capability.name, reached.result, notes);
     return { ...done, steps };
   }
   if (composition.failure_policy === 'compensate') await compensate(parts, whole);

@@ -70,7 +70,7 @@ export async function runStep(
   const { caller } = whole.call;
   const call = { ids, caller };
   const work = workOf(parts, whole, capability, ready);
-  const done = await run(runHandler(parts, call, work, { deadline }));
+  const done = await runHandler(parts, call, work, { deadline });
   // A step that reports more than was left is charged what was left.
   const settled = costAndOverrun(parts, call, done, { capability, checked: ready.charge });
   const step = endedStep(claimed, done, settled.cost);
@@ -138,13 +138,13 @@ async function boundBy(
   sent: JsonObject,
 ): Promise<Pick<Preparing, 'caller' | 'boundAt'>> {
   const now = store.now();
-  if (!capability.requires_binding?.length) return { caller, boundAt: now };
+  if (!capability.requires_binding?.length) return { caller, boundAt: () => now };
   const bindingIds = handlesOf(capability, sent);
   const { bindings } = await store.load({ tokenId: caller.token.token_id, bindingIds });
   const loaded = { ...caller.loaded, bindings };
   // Bindings that were fresh when the approval was requested stay valid for the approved call.
   const asked = grant && (await store.loadApproval(grant.approval_request_id));
-  return { caller: { ...caller, loaded }, boundAt: asked?.created_at ?? now };
+  return { caller: { ...caller, loaded }, boundAt: () => asked?.created_at ?? now };
 }
 
 function workOf(

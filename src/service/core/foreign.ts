@@ -10,7 +10,7 @@
  */
 
 import { isPromise } from 'node:util/types';
-import { type Eventual, run, type Steps, wait } from '../../domain/values/eventual.ts';
+import type { Eventual } from '../../domain/values/eventual.ts';
 import { foreignMember } from '../../domain/wire/foreign.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
@@ -24,23 +24,61 @@ export type Heard = { readonly returned: unknown } | { readonly thrown: unknown 
  */
 const THENABLES_MAX = 8;
 
-/** Calls the code and waits for its promise. Never throws. */
-export function* ask(code: () => unknown): Steps<Heard> {
+/**
+ * Calls the code, waits for its promise if it returns one, and continues with what was heard. Only `next` can
+ * throw.
+ */
+export function ask<Result>(
+  code: () => unknown,
+  next: (heard: Heard) => Eventual<Result>,
+): Eventual<Result> {
+  let heard: Heard;
   try {
-    let answer: unknown = code();
-    for (let promised = 0; promised <= THENABLES_MAX; promised++) {
-      if (isPlainPromise(answer)) return { returned: yield answer };
-      const then = thenOf(answer);
-      if (!then) return { returned: answer };
-      answer = (yield* wait(outcomeOf(answer, then))).value;
-    }
-    return {
-      thrown: new Error('Cannot wait: the promise resolves to a chain of promises without an end'),
-    };
+    const returned = code();
+    if (isPlainPromise(returned)) return afterPromise(returned, next);
+    const then = thenOf(returned);
+    if (then) return afterThenable(returned, then, next);
+    heard = { returned };
   } catch (error) {
-    return { thrown: error };
+    heard = { thrown: error };
   }
+  return next(heard);
 }
+
+async function afterPromise<Result>(
+  promise: Promise<unknown>,
+  next: (heard: Heard) => Eventual<Result>,
+): Promise<Result> {
+  let heard: Heard;
+  try {
+    heard = { returned: await promise };
+  } catch (error) {
+    heard = { thrown: error };
+  }
+  return next(heard);
+}
+
+async function afterThenable<Result>(
+  first: unknown,
+  firstThen: Then,
+  next: (heard: Heard) => Eventual<Result>,
+): Promise<Result> {
+  let answer = first;
+  let then: Then | undefined = firstThen;
+  try {
+    for (let thenables = 0; then; thenables += 1) {
+      if (thenables === THENABLES_MAX) throw new Error(ENDLESS);
+      answer = (await outcomeOf(answer, then)).value;
+      if (isPlainPromise(answer)) return afterPromise(answer, next);
+      then = thenOf(answer);
+    }
+  } catch (error) {
+    return next({ thrown: error });
+  }
+  return next({ returned: answer });
+}
+
+const ENDLESS = 'Cannot wait: the promise resolves to a chain of promises without an end';
 
 /**
  * Like `ask`, with a deadline. The answer is `LATE` when the time is up, and a later result is ignored.
@@ -50,7 +88,11 @@ export function askWithin(
   deadlineMs: number,
   code: () => unknown,
 ): Eventual<Heard | typeof LATE> {
-  return beforeLate(platform, run(ask(code)), deadlineMs);
+  return beforeLate(platform, ask(code, asHeard), deadlineMs);
+}
+
+function asHeard(heard: Heard): Heard {
+  return heard;
 }
 
 /** Calls code that must return at once. A promise is a defect, and its rejection is ignored. */

@@ -47,6 +47,15 @@ export function traced<Result>(tracer: Tracer, name: string, steps: Steps<Result
   return wait(spanned(tracer, name, () => run(steps)));
 }
 
+/** Does one piece of work as a span. */
+export function tracedWork<Result>(
+  tracer: Tracer,
+  name: string,
+  work: () => Eventual<Result>,
+): Eventual<Result> {
+  return tracer === NO_TRACER ? work() : spanned(tracer, name, work);
+}
+
 /** Runs steps inside a span. */
 export function within<Result>(span: Span, steps: Steps<Result>): Steps<Result> {
   return span === NO_SPAN ? steps : wait(span.within(() => run(steps)));

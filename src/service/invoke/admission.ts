@@ -30,7 +30,7 @@ import { type Answer, failureOf } from '../core/operations.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { newOperationId } from '../core/random.ts';
 import { createStream, type Stream } from '../core/stream.ts';
-import { traced } from '../core/tracing.ts';
+import { tracedWork } from '../core/tracing.ts';
 import { grantUseOf } from './approve-call.ts';
 import type { Work } from './context.ts';
 import {
@@ -214,11 +214,10 @@ function* handled(
 ): Steps<Done> {
   const progress = async (event: JsonObject) => stream?.progress(event);
   const perform = call.capability.composition
-    ? ({ deadline }: Running) =>
-        wait(parts.compose(parts, call, { operationId, deadline, progress }))
+    ? ({ deadline }: Running) => parts.compose(parts, call, { operationId, deadline, progress })
     : (running: Running) => runHandler(parts, call, workOf(parts, call, progress), running);
-  const running = withinDeadline(parts.platform, deadlineOf(parts, call), perform);
-  const done = yield* traced(parts.tracer, 'handler', running);
+  const work = () => withinDeadline(parts.platform, deadlineOf(parts, call), perform);
+  const done = yield* wait(tracedWork(parts.tracer, 'handler', work));
   if (!done.needsApproval) return done;
   try {
     return { ...done, failure: yield* wait(requestApproval(parts, call)) };

@@ -247,7 +247,7 @@ export function* continued(
   // must be fresh. A refusal of the parameters is still reported at its place in the list.
   let parameters: JsonObject;
   try {
-    parameters = yield* resolvedParameters(parts, caller, capability, request.parameters);
+    parameters = yield* wait(resolvedParameters(parts, caller, capability, request.parameters));
   } catch (error) {
     const known = () => {
       throw error;

@@ -10,7 +10,7 @@
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
 import { type Charge, outsideRange } from '../../domain/invocation/budget.ts';
-import { type Steps, wait } from '../../domain/values/eventual.ts';
+import { type Eventual, following } from '../../domain/values/eventual.ts';
 import {
   type ForeignReading,
   foreignMember,
@@ -38,18 +38,24 @@ export type SchemaReading = { readonly value: JsonObject } | { readonly issues: 
  * The parameters as the schema of the inputs returns them. Refuses parameters that do not match. Waits no longer
  * than the deadline of the capability, or `waitMs` if that is less.
  */
-export function* validatedParameters(
+export function validatedParameters(
   { definition, platform }: ServiceParts,
   { name, inputs }: Capability,
   parameters: JsonObject,
   waitMs = Number.POSITIVE_INFINITY,
-): Steps<JsonObject> {
+): Eventual<JsonObject> {
   const { readInputs, deadlineMs: ownMs = 0 } = definition.code.get(name) ?? {};
   if (!readInputs) return parameters;
   const deadlineMs = Math.min(ownMs, waitMs);
+  const asked = askWithin(platform, deadlineMs, () => readInputs(copyOf(parameters)));
+  return following(asked, (heard) => {
+    if (heard === LATE) throw noAnswer(`Cannot validate the parameters of "${name}"`, deadlineMs);
+    return acceptedParameters(name, inputs, heard);
+  });
+}
+
+function acceptedParameters(name: string, inputs: Capability['inputs'], heard: Heard): JsonObject {
   const what = `what the schema of the inputs of "${name}" returned`;
-  const heard = yield* wait(askWithin(platform, deadlineMs, () => readInputs(copyOf(parameters))));
-  if (heard === LATE) throw noAnswer(`Cannot validate the parameters of "${name}"`, deadlineMs);
   const reading = readingOf(heard, what, BODY_LIMITS);
   if ('issues' in reading) {
     const detail = `Cannot invoke "${name}": ${reading.issues.join('; ')}`;
@@ -63,19 +69,23 @@ export function* validatedParameters(
 }
 
 /** The result of a handler as the schema of the output returns it. */
-export function* validatedResult(
+export function validatedResult(
   read: SchemaReader,
   returned: unknown,
   limits: JsonLimits,
-): Steps<SchemaReading | { readonly fault: string }> {
+): Eventual<SchemaReading | { readonly fault: string }> {
   const given = readForeignObject(returned, limits);
   if ('fault' in given) return given;
-  const heard = yield* ask(() => read(given.value));
-  try {
-    return readingOf(heard, 'what the schema of the output returned', limits);
-  } catch (error) {
-    return { fault: (error as Error).message };
-  }
+  return ask<SchemaReading | { readonly fault: string }>(
+    () => read(given.value),
+    (heard) => {
+      try {
+        return readingOf(heard, 'what the schema of the output returned', limits);
+      } catch (error) {
+        return { fault: (error as Error).message };
+      }
+    },
+  );
 }
 
 function readingOf(heard: Heard, what: string, limits: JsonLimits): SchemaReading {
@@ -114,12 +124,12 @@ function issueText(issue: unknown): string {
 }
 
 /** What the author asks for exactly this call. A price outside the declared range is a defect. */
-export function* quotedPrice(
+export function quotedPrice(
   parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   { parameters, bound }: { parameters: JsonObject; bound: ReadonlyMap<string, BindingFacts> },
-): Steps<Charge> {
+): Eventual<Charge> {
   const { name, cost } = capability;
   const { price, deadlineMs = 0 } = parts.definition.code.get(name) ?? {};
   if (!price || !cost?.financial) throw new Error(`Cannot price "${name}": it has no price`);
@@ -130,15 +140,16 @@ export function* quotedPrice(
     caller_class,
     bindings: boundViews(bound),
   });
-  const heard = yield* wait(
-    askWithin(parts.platform, deadlineMs, () => price(copyOf(parameters), context)),
-  );
-  if (heard === LATE) throw noAnswer(`Cannot price "${name}"`, deadlineMs);
-  const charge = foreignCharge(returnedBy(heard, `the price of "${name}"`));
-  const outside = outsideRange(cost.financial, charge);
-  if (outside === undefined) return charge;
-  parts.alarms.raise('price_outside_range', { capability: name }, outside);
-  throw new Error(`Cannot use the price of "${name}": ${outside}`);
+  const { financial } = cost;
+  const asked = askWithin(parts.platform, deadlineMs, () => price(copyOf(parameters), context));
+  return following(asked, (heard) => {
+    if (heard === LATE) throw noAnswer(`Cannot price "${name}"`, deadlineMs);
+    const charge = foreignCharge(returnedBy(heard, `the price of "${name}"`));
+    const outside = outsideRange(financial, charge);
+    if (outside === undefined) return charge;
+    parts.alarms.raise('price_outside_range', { capability: name }, outside);
+    throw new Error(`Cannot use the price of "${name}": ${outside}`);
+  });
 }
 
 /** Refuses a call because author code did not answer. `what` begins the sentence. */

@@ -89,7 +89,8 @@ export function contextOf(
   { deadline, notes, lent }: Given,
 ): HandlerContext {
   const { token } = caller;
-  return Object.freeze({
+  const context = {
+    [DEADLINE]: deadline,
     principal: caller.principal,
     root_principal: caller.root_principal,
     caller_class: caller.caller_class,
@@ -107,13 +108,28 @@ export function contextOf(
     cost: costOf(notes),
     requireApproval: () => requireApproval(work),
     account: (name) => tokenFor(parts, caller, lent, name),
-    // Created on first use: most handlers never read it.
-    get signal() {
-      return deadline.signal;
-    },
-    ...ids,
-  } satisfies HandlerContext);
+  } satisfies Omit<HandlerContext, 'signal' | keyof Call['ids']> & OfDeadline;
+  Object.assign(context, ids);
+  Object.defineProperty(context, 'signal', SIGNAL);
+  return Object.freeze(context as typeof context & Call['ids'] & Pick<HandlerContext, 'signal'>);
 }
+
+const DEADLINE = Symbol('deadline');
+
+interface OfDeadline {
+  readonly [DEADLINE]: Deadline;
+}
+
+/**
+ * Created on first use: most handlers never read it. All contexts share one getter: with one of its own, each context
+ * would get a hidden class of its own.
+ */
+const SIGNAL = {
+  get(this: OfDeadline): AbortSignal {
+    return this[DEADLINE].signal;
+  },
+  enumerable: true,
+};
 
 /**
  * Sends progress events. A handler may await them in a loop, and promises alone never let timers

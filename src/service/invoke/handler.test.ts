@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'vitest';
 import { closedAtEnd } from '../../../test/ends.ts';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
-import { run, wait } from '../../domain/values/eventual.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
 import { rootToken, usd } from '../../testing/fixtures.ts';
-import { type Handler, NoEffect } from '../author/handler.ts';
+import { type Handler, type HandlerContext, NoEffect } from '../author/handler.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { runHandler, withinDeadline } from './handler.ts';
@@ -53,10 +52,7 @@ function running(handler: Handler, given: Given = {}) {
     approval: 'undeclared',
     progress,
   } as const;
-  const handling = withinDeadline(system, deadlineMs, (signal) =>
-    runHandler(parts, call, work, signal),
-  );
-  return run(handling);
+  return withinDeadline(system, deadlineMs, (signal) => runHandler(parts, call, work, signal));
 }
 
 test('runHandler() passes copies, so that a handler cannot change the call', async () => {
@@ -167,6 +163,23 @@ test('runHandler() aborts at the deadline with a reason and resolves `late` at t
   assert.deepEqual(late?.result, { late: true });
 });
 
+test('a copy of the context has everything, and its signal aborts at the deadline', async () => {
+  const seen: HandlerContext[] = [];
+  const done = await running(
+    (_, context) => {
+      seen.push({ ...context }, Object.create(context) as HandlerContext);
+      return new Promise(() => undefined);
+    },
+    { deadlineMs: 5 },
+  );
+
+  assert.equal(done.outcome, 'indeterminate');
+  for (const { signal, invocation_id } of seen) {
+    assert.ok(signal.aborted);
+    assert.ok(invocation_id.startsWith('inv-'));
+  }
+});
+
 test('withinDeadline() counts the time for which a handler blocked before it waited', async () => {
   let now = 5_000;
   const waits: number[] = [];
@@ -176,12 +189,11 @@ test('withinDeadline() counts the time for which a handler blocked before it wai
       return system.after(60_000, then);
     };
     const platform = { ...system, monotonic: () => now, after };
-    const handling = withinDeadline(platform, 100, function* () {
+    return withinDeadline(platform, 100, async () => {
       now += blockedMs;
-      yield* wait(Promise.resolve());
+      await Promise.resolve();
       return { outcome: 'completed', result: {}, bindings: [] };
     });
-    return run(handling);
   };
 
   for (const blockedMs of [0, 30, 250]) {

@@ -15,8 +15,7 @@ import {
   RECOVERY,
 } from '../../domain/failure.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
-import { amended } from '../../domain/values/amended.ts';
-import { isPromised, run, type Steps, wait } from '../../domain/values/eventual.ts';
+import { type Eventual, following, isPromised } from '../../domain/values/eventual.ts';
 import { foreignMember, foreignText, readForeignObject } from '../../domain/wire/foreign.ts';
 import { copyOf, type JsonLimits, RESULT_LIMITS } from '../../domain/wire/json.ts';
 import { redactedText } from '../../domain/wire/redaction.ts';
@@ -26,11 +25,11 @@ import { type JsonObject, Principal } from '../../protocol/primitives.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
 import { ApprovalNeeded, HandlerFailure, NoEffect } from '../author/handler.ts';
 import type { CheckedCall } from '../core/call.ts';
-import { ask, report } from '../core/foreign.ts';
+import { ask, type Heard, report } from '../core/foreign.ts';
 import type { ServiceParts } from '../core/parts.ts';
-import { beforeLate, createDeadline, type Deadline, LATE } from '../pace/deadline.ts';
+import { createDeadline, type Deadline, inTime } from '../pace/deadline.ts';
 import { validatedResult } from './author-schema.ts';
-import { contextOf, type HandledCall, type Notes, type Work } from './context.ts';
+import { contextOf, type Given, type HandledCall, type Notes, type Work } from './context.ts';
 import { containsLent, withoutLent } from './lent.ts';
 
 /** What a handler did, as far as it is known. */
@@ -60,22 +59,33 @@ export interface Running {
 }
 
 /** Runs a handler to its end, however long it takes. Never throws. */
-export function* runHandler(
+export function runHandler(
   parts: ServiceParts,
   call: HandledCall,
   work: Work,
   { deadline, notes = { bindings: [] } }: Running,
-): Steps<Done> {
-  const lent: string[] = [];
-  const heard = yield* ask(() => {
-    const context = contextOf(parts, call, work, { deadline, notes, lent });
-    return work.handler(copyOf(work.parameters), context);
-  });
+): Eventual<Done> {
+  const given = { deadline, notes, lent: [] };
+  return ask(
+    () => work.handler(copyOf(work.parameters), contextOf(parts, call, work, given)),
+    (heard) => ended(parts, work, heard, given),
+  );
+}
+
+function ended(
+  parts: ServiceParts,
+  work: Work,
+  heard: Heard,
+  { notes, lent }: Pick<Given, 'notes' | 'lent'>,
+): Eventual<Done> {
   const finalNotes = copyOfNotes(notes);
   if ('thrown' in heard) return broken(parts, work, withoutLent(lent, heard.thrown), finalNotes);
   if (lent.length > 0 && isLentIn(lent, heard.returned)) return disclosing(parts, work, finalNotes);
-  const done = yield* completed(parts, work.capability, heard.returned, finalNotes);
-  return containsLent(lent, done.result) ? disclosing(parts, work, finalNotes) : done;
+  const ending = completed(parts, work.capability, heard.returned, finalNotes);
+  if (lent.length === 0) return ending;
+  return following(ending, (done) =>
+    containsLent(lent, done.result) ? disclosing(parts, work, finalNotes) : done,
+  );
 }
 
 /** A schema may read a value that is not JSON. Its result is compared again. */
@@ -111,53 +121,58 @@ function unmatched(
  * Runs until the deadline; `late` resolves when the run ends after it. A cost reported before the
  * deadline is returned at once, because the run may never end.
  */
-export function* withinDeadline(
+export function withinDeadline(
   platform: Platform,
   deadlineMs: number,
-  work: (running: Running) => Steps<Done>,
-): Steps<Done> {
+  work: (running: Running) => Eventual<Done>,
+): Eventual<Done> {
   const deadline = createDeadline();
   const notes: Notes = { bindings: [] };
   const begun = platform.monotonic();
-  const ended = run(work({ deadline, notes }));
+  const ended = work({ deadline, notes });
   if (!isPromised(ended)) return ended;
   // A handler may have blocked this process before it waits.
   const leftMs = Math.max(0, deadlineMs - (platform.monotonic() - begun));
-  const first = yield* wait(beforeLate(platform, ended, leftMs));
-  if (first !== LATE) return first;
-
-  deadline.pass(new Error(`Cannot continue: the deadline of ${deadlineMs} ms has passed`));
-  const detail = `Cannot report the outcome of the call: the handler took longer than ${deadlineMs} ms`;
-  return {
-    outcome: 'indeterminate',
-    failure: failure('outcome_unknown', detail),
-    reported: notes.reported,
-    bindings: [],
-    late: ended,
-  };
+  return inTime<Done, Done>(platform, ended, leftMs, () => {
+    deadline.pass(new Error(`Cannot continue: the deadline of ${deadlineMs} ms has passed`));
+    const detail = `Cannot report the outcome of the call: the handler took longer than ${deadlineMs} ms`;
+    return {
+      outcome: 'indeterminate',
+      failure: failure('outcome_unknown', detail),
+      reported: notes.reported,
+      bindings: [],
+      late: ended,
+    };
+  });
 }
 
 /** Copies the notes when the handler ends, so that later calls of its context change nothing. */
-function copyOfNotes({ bindings, ...rest }: Notes): Notes {
-  return amended(rest, { bindings: [...bindings] });
+function copyOfNotes({ reported, bindings }: Notes): Notes {
+  return { reported, bindings: [...bindings] };
 }
 
 /** Reads the result, by the schema of the output if there is one. A result that cannot be answered becomes a failure. */
-export function* completed(
+export function completed(
   parts: ServiceParts,
   capability: string,
   returned: unknown,
   notes: Notes,
-): Steps<Done> {
+): Eventual<Done> {
   const schema = parts.definition.code.get(capability)?.readOutput;
-  const read = schema
-    ? yield* validatedResult(schema, returned, RESULT_LIMITS)
-    : readForeignObject(returned, RESULT_LIMITS);
-  if ('value' in read) return { outcome: 'completed', result: read.value, ...notes };
-  if ('issues' in read) return unmatched(parts, capability, read.issues, notes);
-  if (schema) return unmatched(parts, capability, [read.fault], notes);
+  if (schema) {
+    return following(validatedResult(schema, returned, RESULT_LIMITS), (read) => {
+      if ('value' in read) return completedWith(read.value, notes);
+      return unmatched(parts, capability, 'issues' in read ? read.issues : [read.fault], notes);
+    });
+  }
+  const read = readForeignObject(returned, RESULT_LIMITS);
+  if ('value' in read) return completedWith(read.value, notes);
   report(parts.log, { fault: read.fault }, 'a handler returned a result that cannot be sent');
   return { outcome: 'failed', failure: broke(), ...notes };
+}
+
+function completedWith(result: JsonObject, { reported, bindings }: Notes): Done {
+  return { outcome: 'completed', result, reported, bindings };
 }
 
 function broken(parts: ServiceParts, work: Work, thrown: unknown, notes: Notes): Done {

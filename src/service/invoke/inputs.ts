@@ -32,7 +32,14 @@ import {
   unknownParameters,
   valueToResolve,
 } from '../../domain/invocation/inputs.ts';
-import { all, type Eventual, following, type Steps, wait } from '../../domain/values/eventual.ts';
+import {
+  all,
+  type Eventual,
+  following,
+  isPromised,
+  type Steps,
+  wait,
+} from '../../domain/values/eventual.ts';
 import { foreignMember, foreignTime, readForeignObject } from '../../domain/wire/foreign.ts';
 import { BODY_LIMITS, copyOf } from '../../domain/wire/json.ts';
 import type { Capability, Input } from '../../protocol/capability.ts';
@@ -54,9 +61,9 @@ export interface Preparing {
   readonly capability: Capability;
   readonly sent: JsonObject;
   /** The time at which bindings must be fresh. */
-  readonly boundAt: Date;
+  readonly boundAt: () => Eventual<Date>;
   /** The price that an approval pinned. */
-  readonly pinned?: Charge | undefined;
+  readonly pinned?: (() => Eventual<Charge | undefined>) | undefined;
   /** Returns the parameters, or throws, if an earlier rule has resolved them. */
   readonly known?: (() => JsonObject) | undefined;
   /** Returns the amount to reserve. Refuses a price that the budget does not cover. */
@@ -74,23 +81,17 @@ export interface Prepared {
 /** The rules about the inputs of a call, in the order in which a caller gets their failures. */
 export function* prepareCall(parts: ServiceParts, asked: Preparing): Steps<Prepared> {
   const { caller, capability, sent } = asked;
-  const { failure: unbound, bound } = checkBindings(capability, sent, {
-    root_principal: caller.root_principal,
-    at: asked.boundAt,
-    find: capability.requires_binding?.length
-      ? yield* wait(lookupOver(parts, caller, capability, sent))
-      : NOTHING_BOUND,
-  });
-  refuse(unbound);
+  const bound = capability.requires_binding?.length ? yield* boundBy(parts, asked) : NOTHING_BOUND;
   // A price from parameters needs them first; every other price is checked before the inputs.
   const isQuoted = parts.definition.code.get(capability.name)?.price !== undefined;
   const known = isQuoted ? undefined : asked.charge(boundPrice(bound));
-  const parameters =
-    asked.known?.() ?? (yield* resolvedParameters(parts, caller, capability, sent));
+  const resolving = asked.known?.() ?? resolvedParameters(parts, caller, capability, sent);
+  const parameters = isPromised(resolving) ? ((yield resolving) as JsonObject) : resolving;
   asked.resolved?.(parameters);
   const charge = isQuoted
     ? asked.charge(
-        asked.pinned ?? (yield* quotedPrice(parts, caller, capability, { parameters, bound })),
+        (yield* wait(asked.pinned?.())) ??
+          (yield* wait(quotedPrice(parts, caller, capability, { parameters, bound }))),
       )
     : known;
   const ties = parts.definition.rollbacks.get(capability.name);
@@ -103,12 +104,12 @@ export function* prepareCall(parts: ServiceParts, asked: Preparing): Steps<Prepa
 }
 
 /** The resolved parameters, or a refusal. */
-export function* resolvedParameters(
+export function resolvedParameters(
   parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   sent: JsonObject,
-): Steps<JsonObject> {
+): Eventual<JsonObject> {
   refuse(unknownParameters(capability, sent));
   const configured = policiesFor(parts.config.actor_policies, caller);
   const findings = new Map<string, Finding>();
@@ -122,12 +123,13 @@ export function* resolvedParameters(
     const policy = configured.has(input.name) ? undefined : policyFor(asking, derived);
     if (policy) questions.push(policy);
   }
-  if (questions.length > 0) yield* all(questions);
-  const isFilledLater = capability.input_schema !== undefined;
-  const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
-  const resolved = resolveInputs(capability, sent, { findings, policies, isFilledLater });
-  if ('failure' in resolved) throw new Refusal(resolved.failure);
-  return yield* validatedParameters(parts, capability, resolved.parameters);
+  return following(all(questions), () => {
+    const isFilledLater = capability.input_schema !== undefined;
+    const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
+    const resolved = resolveInputs(capability, sent, { findings, policies, isFilledLater });
+    if ('failure' in resolved) throw new Refusal(resolved.failure);
+    return validatedParameters(parts, capability, resolved.parameters);
+  });
 }
 
 interface Asking {
@@ -234,7 +236,21 @@ function policiesFor(
 
 type Lookup = (handle: string) => BindingFacts | undefined;
 
-const NOTHING_BOUND: Lookup = () => undefined;
+const NOTHING_BOUND: ReadonlyMap<string, BindingFacts> = new Map();
+
+/** The bindings that the parameters carry, or a refusal. */
+function* boundBy(
+  parts: ServiceParts,
+  { caller, capability, sent, boundAt }: Preparing,
+): Steps<ReadonlyMap<string, BindingFacts>> {
+  const { failure: unbound, bound } = checkBindings(capability, sent, {
+    root_principal: caller.root_principal,
+    at: yield* wait(boundAt()),
+    find: yield* wait(lookupOver(parts, caller, capability, sent)),
+  });
+  refuse(unbound);
+  return bound;
+}
 
 /** A lookup for every handle that the parameters carry for a required binding. */
 async function lookupOver(
@@ -338,12 +354,12 @@ function* formOf(
   const validated = (some: JsonObject) =>
     validatedParameters(parts, compensation, some, FORM_WAIT_MS);
   try {
-    if (!isWhole) return yield* validated(fewest);
+    if (!isWhole) return yield* wait(validated(fewest));
   } catch {
     // The schema may ask for one of the others.
   }
   try {
-    return yield* validated(sent);
+    return yield* wait(validated(sent));
   } catch (error) {
     const what = 'the rollback window holds only for parameters exactly as the call left them';
     parts.log.warn({ err: error, compensation: name }, what);

@@ -186,8 +186,8 @@ export function* check(
     caller,
     capability,
     sent: request.parameters,
-    boundAt: yield* wait(bindingsJudgedAt(parts, caller, capability)),
-    pinned: yield* wait(pinnedPrice(parts, caller, capability)),
+    boundAt: () => bindingsJudgedAt(parts, caller, capability),
+    pinned: () => pinnedPrice(parts, caller, capability),
     known: resolved,
     charge(price) {
       const budget = checkBudget(token, capability, budgetsOf(loaded), price);

@@ -44,15 +44,25 @@ export function createDeadline(): Deadline & { pass(reason: Error): void } {
 
 export const LATE = Symbol('late');
 
-/** The result of `ended`, or `LATE` when the time is up first. What has ended needs no timer. */
+/** The result of `ended`, or `LATE` when the time is up first. */
 export function beforeLate<Result>(
-  { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
+  platform: Pick<Platform, 'after' | 'cancel'>,
   ended: Eventual<Result>,
   deadlineMs: number,
 ): Eventual<Result | typeof LATE> {
+  return inTime(platform, ended, deadlineMs, () => LATE);
+}
+
+/** The result of `ended`, or what `late` returns when the time is up first. What has ended needs no timer. */
+export function inTime<Result, Late>(
+  { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
+  ended: Eventual<Result>,
+  deadlineMs: number,
+  late: () => Late,
+): Eventual<Result | Late> {
   if (!isPromised(ended)) return ended;
   return new Promise((resolve, reject) => {
-    const timer = after(deadlineMs, () => resolve(LATE));
+    const timer = after(deadlineMs, () => resolve(late()));
     // `finally` would create two more promises for each call.
     ended.then(
       (result) => {

@@ -64,8 +64,8 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
       {
         file: 'src/service/invoke/handler.ts',
         replace:
-          "    outcome: 'indeterminate',\n    failure: failure('outcome_unknown', detail),\n    reported",
-        by: "    outcome: 'no_effect',\n    failure: failure('outcome_unknown', detail),\n    reported",
+          "      outcome: 'indeterminate',\n      failure: failure('outcome_unknown', detail),\n      reported",
+        by: "      outcome: 'no_effect',\n      failure: failure('outcome_unknown', detail),\n      reported",
       },
     ],
   },
