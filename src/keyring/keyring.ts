@@ -39,8 +39,8 @@ import {
   type Timeline,
   timelineOf,
 } from './timeline.ts';
-import { createVerifiedTexts } from './verified-texts.ts';
-import { KEY_USES, type KeyUse, payloadOf } from './wire.ts';
+import { createVerifiedTexts, VerifiedText } from './verified-texts.ts';
+import { KEY_USES, type KeyUse } from './wire.ts';
 
 export interface Keyring {
   /**
@@ -62,12 +62,12 @@ export interface Keyring {
   sign(use: KeyUse, typ: ArtefactTyp, payload: Uint8Array): string;
   /** `header..signature` over a payload of any length that is sent separately. */
   signDetached(use: KeyUse, typ: ArtefactTyp, payload: Uint8Array): string;
-  /** The payload is a copy. */
+  /** The payload is a copy. A text that was verified not long ago has the same result again, as long as it verifies. */
   verify(
     use: KeyUse,
     typ: ArtefactTyp,
     text: string,
-  ): { payload: Uint8Array; kid: string } | undefined;
+  ): { readonly payload: Uint8Array; readonly kid: string } | undefined;
   verifyDetached(
     use: KeyUse,
     typ: ArtefactTyp,
@@ -271,14 +271,14 @@ function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'rows' | 'r
       if (before !== undefined) {
         // The header names one artefact, so the full check would refuse any other too.
         const isSame = before.use === use && before.typ === typ;
-        const isKept = isSame && keyFor(use, before.kid) !== undefined;
-        return isKept ? new RememberedText(text, before.kid) : undefined;
+        return isSame && keyFor(use, before.kid) !== undefined ? before : undefined;
       }
       const read = readCompact(text, typ);
       const key = read && keyFor(use, read.kid);
       if (!key || !isSignature(key.publicKey, read.signed, read.signature)) return undefined;
-      verified.set(text, { kid: key.kid, use, typ });
-      return { payload: read.payload, kid: key.kid };
+      const found = new VerifiedText(text, { kid: key.kid, use, typ });
+      verified.set(text, found);
+      return found;
     },
     verifyDetached: (use, typ, text, payload) => {
       const read = readDetached(text, typ, payload);
@@ -292,21 +292,6 @@ function keyringOf(held: () => Held, now: () => Date): Omit<Keyring, 'rows' | 'r
       return logKeys.flatMap((key) => noteKeysOf(key, name));
     },
   };
-}
-
-/** Decoded on demand: a caller that verified a text before has usually read its payload before. */
-class RememberedText {
-  readonly kid: string;
-  readonly #text: string;
-
-  constructor(text: string, kid: string) {
-    this.kid = kid;
-    this.#text = text;
-  }
-
-  get payload(): Uint8Array {
-    return payloadOf(this.#text);
-  }
 }
 
 function signerOf(key: PublishedKey, isInUse: () => boolean): Signer {

@@ -12,7 +12,6 @@ import { claimsOf } from '../../domain/authority/claims.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { covers, entitles } from '../../domain/authority/scope-pattern.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
-import { createRecent } from '../../domain/values/recent.ts';
 import { canonicalJson, textDigest } from '../../domain/wire/canonical.ts';
 import { jwtKind, readClaims, TYPS } from '../../domain/wire/jws.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
@@ -190,18 +189,15 @@ function endedToken(token: TokenRecord, { lineage }: Loaded, now: Date): Failure
   return failure('token_expired', detail, { grantable_by: token.root_principal });
 }
 
-/** Tokens whose claims are remembered. A forgotten one is parsed again. */
-const READ_TOKENS_MAX = 10_000;
-
-/** Reads tokens and remembers their claims, because the claims of a text never change. */
+/** Reads tokens and remembers their claims as long as the keyring remembers their texts. */
 export function createTokenReader(keyring: Keyring, serviceId: string): TokenReader {
   const { use, typ } = ARTEFACTS.delegation;
-  const known = createRecent<string, PresentedToken>(READ_TOKENS_MAX);
+  const known = new WeakMap<object, PresentedToken>();
   return (bearer) => {
     // Verified every time: a key may have been withdrawn since the text was first read.
     const verified = keyring.verify(use, typ, bearer);
     if (!verified) return undefined;
-    const before = known.get(bearer);
+    const before = known.get(verified);
     if (before) return before;
 
     const { payload } = verified;
@@ -211,7 +207,7 @@ export function createTokenReader(keyring: Keyring, serviceId: string): TokenRea
     if (iss !== serviceId || aud !== serviceId) return undefined;
     const text = canonicalJson(claims.data);
     const presented = { tokenId: jti, claims: text, digest: textDigest(text) };
-    known.set(bearer, presented);
+    known.set(verified, presented);
     return presented;
   };
 }
