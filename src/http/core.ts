@@ -245,30 +245,33 @@ function codingOf(ask: HttpAsk): string | undefined {
 }
 
 /** Only plain JSON is read, and as bytes: the strict reader decodes them after the caller is known. */
-const MEDIA = {
-  json: /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
-  'x-www-form-urlencoded': /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
-};
+const JSON_MEDIA = mediaType('application/json');
+const FORM_MEDIA = mediaType('application/x-www-form-urlencoded');
+
+interface MediaType {
+  readonly name: string;
+  readonly pattern: RegExp;
+}
+
+function mediaType(name: string): MediaType {
+  return { name, pattern: new RegExp(`^${name}(?:\\s*;\\s*charset="?utf-8"?)?\\s*$`, 'i') };
+}
 
 /** Reads the body, and says why it cannot be used. The work begins when it is there. */
 function* received(exchange: Exchange, { route }: Match<Route>): Steps<Failure | undefined> {
   const { ask, place } = exchange;
   if (ask.method === 'POST') {
     exchange.body = yield* wait(ask.body());
-    const expected = route.takesForm ? 'x-www-form-urlencoded' : 'json';
+    const { name, pattern } = route.takesForm ? FORM_MEDIA : JSON_MEDIA;
+    const sent = headerOf(ask, 'content-type') ?? '';
     // A request without fields may have an empty body of any media type.
-    if (exchange.body.length > 0 && !isOfMedia(ask, expected)) {
-      const detail = `Cannot read the body: expected application/${expected}`;
+    if (exchange.body.length > 0 && sent !== name && !pattern.test(sent)) {
+      const detail = `Cannot read the body: expected ${name}`;
       return failure('unsupported_media_type', detail);
     }
   }
   place.begin();
   return undefined;
-}
-
-function isOfMedia(ask: HttpAsk, expected: keyof typeof MEDIA): boolean {
-  const sent = headerOf(ask, 'content-type') ?? '';
-  return sent === `application/${expected}` || MEDIA[expected].test(sent);
 }
 
 /** Anything but a refusal is a defect of ours. */

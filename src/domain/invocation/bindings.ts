@@ -39,10 +39,12 @@ export interface BindingContext {
 
 /** The handles that a call carries, in the order of the requirements. */
 export function handlesOf(capability: Capability, parameters: JsonObject): string[] {
-  return (capability.requires_binding ?? []).flatMap(({ field }) => {
+  const handles: string[] = [];
+  for (const { field } of capability.requires_binding ?? []) {
     const handle = Object.hasOwn(parameters, field) ? parameters[field] : undefined;
-    return typeof handle === 'string' ? [handle] : [];
-  });
+    if (typeof handle === 'string') handles.push(handle);
+  }
+  return handles;
 }
 
 export function checkBindings(

@@ -116,8 +116,15 @@ export interface StoredEntry extends Omit<EntryRecord, 'leaf' | 'personal'> {
   readonly personal?: Uint8Array | undefined;
 }
 
-/** Makes the leaf. `salt` is `SALT_BYTES` random bytes, used for nothing else. */
-export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
+/**
+ * Makes the leaf. `salt` is `SALT_BYTES` random bytes, used for nothing else. A caller that has the timestamp as a time
+ * may pass it.
+ */
+export function entryOf(
+  fields: EntryFields,
+  salt: Uint8Array,
+  timestamp: Date = new Date(fields.timestamp),
+): EntryRecord {
   if (salt.length !== SALT_BYTES) throw new Error(`Cannot salt a leaf: ${salt.length} bytes`);
   const salts = toHex(salt);
   const personalText = personalTextOf(fields, salts.slice(SALT_BYTES));
@@ -128,7 +135,6 @@ export function entryOf(fields: EntryFields, salt: Uint8Array): EntryRecord {
   if (bytes > LEAF_BYTES_MAX) {
     throw new Error(`Cannot store entry "${fields.entry_id}": its leaf has ${bytes} bytes`);
   }
-  const timestamp = new Date(fields.timestamp);
   return {
     entry_id: fields.entry_id,
     entry_type: fields.entry_type,

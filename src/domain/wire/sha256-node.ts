@@ -22,9 +22,14 @@ export function sha256Hex(data: Uint8Array | string): string {
   return hash('sha256', data, 'hex');
 }
 
-/** Every id, digest and salt of a request passes here. Adding two digits at a time takes twice as long. */
-export function toHex({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('hex');
+/** A method of every Buffer, for bytes of any kind. The types of Node leave it out. */
+const { hexSlice } = Buffer.prototype as unknown as {
+  hexSlice(this: Uint8Array, start: number, end: number): string;
+};
+
+/** Every id, digest and salt of a request passes here. A Buffer over the same bytes takes three times as long. */
+export function toHex(bytes: Uint8Array): string {
+  return hexSlice.call(bytes, 0, bytes.length);
 }
 
 /** Takes a sixth of the time of a `TextEncoder`, which allocates for each text. */

@@ -18,6 +18,7 @@ const VALUES: readonly unknown[] = [
   ...[null, true, false, 0, 1, 50, -1, 1.5, '', 'x', 'true', 'USD', 'travel.read', 'agent:planner'],
   ...[`tok_${'0a'.repeat(16)}`, 'inv-0123456789ab', '2030-01-01T00:00:00Z', 'P1D', 'x'.repeat(300)],
   ...[[], ['travel.read'], {}, { currency: 'USD', max_amount: 5 }, { task_id: 't' }],
+  ...[JSON.parse('{"__proto__":{"a":1},"b":2}'), Object.create({ a: 1 }), new Date(0), new Map()],
 ];
 
 describe('a request read by its sent fields is what its schema makes of it', () => {
@@ -30,8 +31,8 @@ describe('a request read by its sent fields is what its schema makes of it', () 
 
     fc.assert(
       fc.property(inputs, (input) => {
-        const read = readSent(schema, structuredClone(input));
-        const parsed = schema.safeParse(structuredClone(input));
+        const read = readSent(schema, input);
+        const parsed = schema.safeParse(input);
         assert.deepEqual(read ?? parsed.data, parsed.data);
         if (PLAIN.has(schema)) assert.equal(read !== undefined, parsed.success);
       }),

@@ -13,43 +13,89 @@ import { isObject } from '../../domain/wire/json.ts';
 interface Field {
   readonly name: string;
   readonly schema: z.ZodType;
+  /** The schema takes every object as it is. */
+  readonly isAnyObject: boolean;
   /** What the field becomes when it was not sent; `undefined` where it is required. */
   readonly absent: { readonly value: unknown } | undefined;
 }
 
-const plans = new WeakMap<z.ZodType, readonly Field[]>();
+interface Plan {
+  readonly byName: ReadonlyMap<string, Field>;
+  /** Fields that are required, or become something when they were not sent. */
+  readonly needed: readonly Field[];
+}
+
+/** `null` for a schema that has to read the whole input. */
+const plans = new WeakMap<z.ZodType, Plan | null>();
 
 /**
  * What the schema makes of the input. `undefined` where it refuses the input, or is not a plain object: then the
  * schema itself says what is wrong.
  */
 export function readSent(schema: z.ZodType, input: unknown): object | undefined {
-  const fields = plans.get(schema) ?? planOf(schema);
-  if (fields.length === 0 || !isObject(input)) return undefined;
+  const plan = plans.get(schema) ?? planOf(schema);
+  if (!plan || !isObject(input)) return undefined;
   const read: Record<string, unknown> = {};
-  for (const { name, schema: own, absent } of fields) {
-    const sent = input[name];
-    if (sent === undefined) {
-      if (!absent) return undefined;
-      if (absent.value !== undefined) read[name] = absent.value;
-      continue;
-    }
-    const parsed = own.safeParse(sent);
-    if (!parsed.success) return undefined;
-    read[name] = parsed.data;
+  for (const name of Object.keys(input)) {
+    const field = plan.byName.get(name);
+    if (field && input[name] !== undefined && !readField(field, input[name], read))
+      return undefined;
+  }
+  for (const { name, absent } of plan.needed) {
+    if (Object.hasOwn(read, name)) continue;
+    if (!absent) return undefined;
+    read[name] = absent.value;
   }
   return read;
 }
 
-function planOf(schema: z.ZodType): readonly Field[] {
-  const fields = isPlainObject(schema)
-    ? Object.entries<z.ZodType>(schema.shape).map(([name, own]) => {
-        const parsed = own.safeParse(undefined);
-        return { name, schema: own, absent: parsed.success ? { value: parsed.data } : undefined };
-      })
-    : [];
-  plans.set(schema, fields);
-  return fields;
+/** False for a value that the schema of the field refuses. */
+function readField(
+  { name, schema, isAnyObject }: Field,
+  sent: unknown,
+  read: Record<string, unknown>,
+): boolean {
+  if (isAnyObject && isPlain(sent)) {
+    read[name] = sent;
+    return true;
+  }
+  const parsed = schema.safeParse(sent);
+  if (parsed.success) read[name] = parsed.data;
+  return parsed.success;
+}
+
+function planOf(schema: z.ZodType): Plan | null {
+  const plan = isPlainObject(schema) ? planFor(schema.shape) : null;
+  plans.set(schema, plan);
+  return plan;
+}
+
+function planFor(shape: Readonly<Record<string, z.ZodType>>): Plan {
+  const fields = Object.entries(shape).map(([name, schema]): Field => {
+    const parsed = schema.safeParse(undefined);
+    const absent = parsed.success ? { value: parsed.data } : undefined;
+    return { name, schema, isAnyObject: isRecord(schema), absent };
+  });
+  return {
+    byName: new Map(fields.map((field) => [field.name, field])),
+    needed: fields.filter(({ absent }) => absent?.value !== undefined || !absent),
+  };
+}
+
+function isRecord(schema: z.ZodType): boolean {
+  if (!(schema instanceof z.ZodRecord) || (schema.def.checks?.length ?? 0) > 0) return false;
+  const { keyType, valueType } = schema.def;
+  const isAnyKey = keyType instanceof z.ZodString && (keyType.def.checks?.length ?? 0) === 0;
+  return isAnyKey && valueType instanceof z.ZodUnknown;
+}
+
+/** An object as JSON makes it. The schema itself drops a member named `__proto__`. */
+function isPlain(value: unknown): boolean {
+  return (
+    isObject(value) &&
+    Object.getPrototypeOf(value) === Object.prototype &&
+    !Object.hasOwn(value, '__proto__')
+  );
 }
 
 /** A rule about the whole object, or about fields that it does not name, needs the whole. */
