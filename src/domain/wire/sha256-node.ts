@@ -12,9 +12,15 @@ import crypto from 'node:crypto';
 // A named import would stop an older Node from loading the module that reports that Node is too old.
 const { hash } = crypto;
 
+const DIGEST_BYTES = 32;
+
 export function sha256(data: Uint8Array | string): Uint8Array {
-  // One call takes half the time of createHash, update, digest on the short inputs of a tree.
-  return plain(hash('sha256', data, 'buffer'));
+  // One call takes half the time of createHash, update, digest on the short inputs of a tree. A digest that comes as a
+  // Buffer has memory outside the heap, which takes three times as long as this text, one character a byte.
+  const text = hash('sha256', data, 'binary');
+  const digest = new Uint8Array(DIGEST_BYTES);
+  for (let i = 0; i < DIGEST_BYTES; i++) digest[i] = text.charCodeAt(i);
+  return digest;
 }
 
 /** In lowercase hex: faster than making the bytes first. */

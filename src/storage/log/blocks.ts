@@ -119,19 +119,29 @@ export function addTo({ times, keys }: Columns, entry: Indexed): void {
   // A damaged entry has no time.
   times.push(entry.timestamp.getTime() || 0);
   for (let field = 0; field < FIELDS.length; field++) {
-    (keys[field] as number[]).push(fieldKey(entry, FIELDS[field] as Field));
+    (keys[field] as number[]).push(fieldKey(entry, field));
   }
 }
 
 /** The keys of an entry, in the order of `FIELDS`. */
 export function keysOf(entry: Indexed): number[] {
-  return FIELDS.map((field) => fieldKey(entry, field));
+  return FIELDS.map((_, field) => fieldKey(entry, field));
 }
 
-function fieldKey(entry: Indexed, field: Field): number {
-  const value = entry[field];
+/** The first fields have few values, so the key of the last one often serves again. */
+const lastKeys = FIELDS.slice(0, 3).map(() => ({ value: '', key: NO_KEY }));
+
+function fieldKey(entry: Indexed, field: number): number {
+  const value = entry[FIELDS[field] as Field];
   // Erased fields are empty.
-  return value === undefined || value.length === 0 ? NO_KEY : keyOf(value);
+  if (value === undefined || value.length === 0) return NO_KEY;
+  const last = lastKeys[field];
+  if (last === undefined || typeof value !== 'string') return keyOf(value);
+  if (value !== last.value) {
+    last.key = keyOf(value);
+    last.value = value;
+  }
+  return last.key;
 }
 
 /**

@@ -73,9 +73,14 @@ export function refuseUnfit(entries: readonly StoredEntry[], from: number): void
   for (const [index, { sequence, leaf, personal }] of entries.entries()) {
     const place = from + index;
     if (sequence !== place) throw new Error(`Cannot write the log: entry ${place} is missing`);
-    if (!leaf?.includes(LINE_END) && !personal?.includes(LINE_END)) continue;
+    if (!hasLineEnd(leaf) && !hasLineEnd(personal)) continue;
     throw new Error(`Cannot write the log: the bytes of entry ${place} are not those of an entry`);
   }
+}
+
+/** By the search of Buffer: that of `Uint8Array` takes ten times as long. */
+function hasLineEnd(bytes: Uint8Array | undefined): boolean {
+  return bytes !== undefined && Buffer.prototype.indexOf.call(bytes, LINE_END) >= 0;
 }
 
 /** What retention takes from an entry. */
@@ -87,7 +92,7 @@ export type Storable = EntryRecord | Omit<StoredEntry, 'sequence'>;
 /** Throws for an entry that cannot be stored, which would fail every entry of its commit. */
 export function refuseUnstorable(entry: EntryRecord): void {
   const { entry_id, leaf, personal, leaf_hash, retain_until } = entry;
-  const isLine = !leaf.includes(LINE_END) && !personal.includes(LINE_END) && leaf.length > 0;
+  const isLine = !hasLineEnd(leaf) && !hasLineEnd(personal) && leaf.length > 0;
   if (!isLine || leaf_hash.length !== HASH_BYTES) {
     throw new Error(`Cannot store entry "${entry_id}": its bytes are not those of an entry`);
   }
