@@ -34,7 +34,7 @@ const searchFlights = defineCapability({
       const { flight_number } = flight;
       const pinned = { price: usd(flight.price), data: { flight_number, date } };
       const quote = context.issueBinding({ type: 'quote', capability: 'book_flight', ...pinned });
-      offers.push({ ...flight, date, ...USD, quote });
+      offers.push({ date, quote, ...flight, ...USD });
       await context.progress({ flight_number, found: offers.length });
     }
     const flights = offers.slice(0, max_results);

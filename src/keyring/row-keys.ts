@@ -18,6 +18,7 @@ import {
   createHash,
   createHmac,
   createSecretKey,
+  type Hmac,
   type KeyObject,
   randomBytes,
   timingSafeEqual,
@@ -102,7 +103,7 @@ function rowKeysOf(
     openText: (sealed, about) => openText(keys(), sealed, about),
     macOf: (text) => {
       const { kid, secret } = current();
-      return `${kid}.${hmac(secret, text).toString('base64url')}`;
+      return `${kid}.${hmac(secret, text).digest('base64url')}`;
     },
     isMacOf: (text, mac) => isMacBy(keys(), text, mac),
     wasMacOf: (text, mac) => isMacBy([...keys(), ...compromised()], text, mac),
@@ -115,7 +116,7 @@ function isMacBy(keys: readonly RowKey[], text: string, mac: string): boolean {
   if (key === undefined) return false;
   // Compared as text: base64url has several spellings of the same bytes, and the service writes one.
   const given = Buffer.from(mac);
-  const expected = Buffer.from(`${kid}.${hmac(key.secret, text).toString('base64url')}`);
+  const expected = Buffer.from(`${kid}.${hmac(key.secret, text).digest('base64url')}`);
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
@@ -129,8 +130,8 @@ function revisionOf(keys: readonly RowKey[]): string {
   return revision;
 }
 
-function hmac(secret: KeyObject, text: string): Buffer {
-  return createHmac('sha256', secret).update(text).digest();
+function hmac(secret: KeyObject, text: string): Hmac {
+  return createHmac('sha256', secret).update(text);
 }
 
 /** Keys of the environment. Throws with every fault, naming the position of the key. */

@@ -7,6 +7,7 @@
 
 import { toHex } from '../../domain/wire/hash.ts';
 import {
+  type BindingId,
   type EntryId,
   ID_BYTES,
   type IdKinds,
@@ -27,6 +28,14 @@ const TIME_BYTES = 6;
  */
 export function newEntryId({ random }: Random, now: Date): EntryId {
   return idOf('ent_', timed(random(ID_BYTES.ent_), TIME_BYTES, now.getTime()));
+}
+
+/**
+ * The id of a binding. Like that of an entry, it begins with the time, which its caller knows, and has 80 random bits.
+ * It gives no authority: a call must be of the same root principal to use it.
+ */
+export function newBindingId({ random }: Random, now: Date): BindingId {
+  return idOf('bnd_', timed(random(ID_BYTES.bnd_), TIME_BYTES, now.getTime()));
 }
 
 /** The id of an admitted call in the store. Callers never see it. */

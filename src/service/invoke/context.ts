@@ -28,7 +28,7 @@ import { ApprovalNeeded, type Handler, type HandlerContext } from '../author/han
 import type { Call } from '../core/call.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import type { ServiceParts } from '../core/parts.ts';
-import { newId } from '../core/random.ts';
+import { newBindingId } from '../core/random.ts';
 import type { Deadline } from '../pace/deadline.ts';
 import { containsLent, isErrorWithLent } from './lent.ts';
 
@@ -216,14 +216,15 @@ function issueBinding(
     throw new TypeError(`Cannot issue a binding: "${field}": ${reading.fault}`);
   };
   const price = foreignMember(wanted, 'price') ?? undefined;
+  const now = parts.store.now();
   const binding: BindingRecord = {
-    binding_id: newId(parts.platform, 'bnd_'),
+    binding_id: newBindingId(parts.platform, now),
     type: name('type'),
     capability: name('capability'),
     root_principal,
     price: price === undefined ? undefined : foreignCharge(price),
     data: bindingData(foreignMember(wanted, 'data')),
-    issued_at: parts.store.now(),
+    issued_at: now,
   };
   const { type, capability, data } = binding;
   if (containsLent(lent, [type, capability, data])) {
