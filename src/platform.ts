@@ -97,8 +97,10 @@ function pooledBytes(size: number): Uint8Array {
     randomFillSync(pool);
     used = 0;
   }
-  const bytes = pool.slice(used, used + size);
-  pool.fill(0, used, used + size);
-  used += size;
+  const bytes = new Uint8Array(size);
+  for (let i = 0; i < size; i++, used++) {
+    bytes[i] = pool[used] as number;
+    pool[used] = 0;
+  }
   return bytes;
 }

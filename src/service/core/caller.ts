@@ -184,7 +184,7 @@ function endedToken(token: TokenRecord, { lineage }: Loaded, now: Date): Failure
   if (lineage.some(({ revoked_at }) => revoked_at !== undefined)) {
     return failure('invalid_token', UNUSABLE);
   }
-  if (token.expires_at > now) return undefined;
+  if (token.expires_at.getTime() > now.getTime()) return undefined;
   const detail = `Cannot use the token: it expired at ${token.expires_at.toISOString()}`;
   return failure('token_expired', detail, { grantable_by: token.root_principal });
 }
