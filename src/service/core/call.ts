@@ -32,7 +32,10 @@ import type { GrantRecord, IntentRecord } from '../../storage/port/records.ts';
 import { disclosedTo } from './audited.ts';
 import type { TokenCaller } from './caller.ts';
 import { type EntryContent, entryBy } from './entries.ts';
+import type { Ask } from './operations.ts';
 import type { ServiceParts } from './parts.ts';
+import { newInvocationId } from './random.ts';
+import type { Span } from './tracing.ts';
 
 /** Each check fills in fields. The object stays the same: every call passes here, and copies cost more than the checks. */
 export interface Call {
@@ -251,5 +254,30 @@ export function readFacts({ facts }: IntentRecord): IntentFacts {
     approvalRequestId: text('approval_request_id'),
     approvalGrantId: text('approval_grant_id'),
     detail: (facts.detail as JsonObject | null) ?? undefined,
+  };
+}
+
+/** A call that is observed: its span, and what the metrics count when it ends. */
+export interface Watch {
+  readonly span: Span;
+  readonly call: Call;
+  end(answer: InvokeAnswer): void;
+}
+
+export function watchCall({ platform, tracer, ended }: ServiceParts, ask: Ask): Watch {
+  const begun = platform.monotonic();
+  const span = tracer.call('invoke', ask.trace);
+  const call = beginCall([], newInvocationId(platform));
+  return {
+    span,
+    call,
+    end(answer) {
+      const capability = call.capability?.name;
+      const outcome = answer.success ? 'success' : answer.failure.type;
+      span.note({ 'writ.invocation_id': answer.invocation_id, 'writ.outcome': outcome });
+      if (capability !== undefined) span.note({ 'writ.capability': capability });
+      span.end();
+      ended({ capability, outcome, seconds: (platform.monotonic() - begun) / 1_000 });
+    },
   };
 }

@@ -29,11 +29,11 @@ import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { handlesOf } from '../../domain/invocation/bindings.ts';
 import { checkBudget } from '../../domain/invocation/budget.ts';
 import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
+import { otherResponseMode } from '../../domain/invocation/response-mode.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { type Steps, wait } from '../../domain/values/eventual.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import type { Capability } from '../../protocol/capability.ts';
-import type { Failure } from '../../protocol/failure.ts';
 import type { InvokeAnswer, InvokeRequest } from '../../protocol/invocation.ts';
 import type { Loaded, LoadRequest } from '../../storage/port/invocation-store.ts';
 import type { FreezeRecord } from '../../storage/port/records.ts';
@@ -42,18 +42,17 @@ import { requestApproval } from '../approval/request.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { absenceOf } from '../author/off.ts';
 import {
-  beginCall,
   budgetsOf,
   type Call,
   type CallerCall,
   type CheckedCall,
   echo,
+  watchCall,
 } from '../core/call.ts';
 import { presentedToken, type TokenCaller, tokenCaller } from '../core/caller.ts';
 import { type Answer, type Ask, failureOf, requestOf } from '../core/operations.ts';
 import type { PresentedToken, ServiceParts } from '../core/parts.ts';
-import { newInvocationId } from '../core/random.ts';
-import { type Span, traced, within } from '../core/tracing.ts';
+import { traced, within } from '../core/tracing.ts';
 import { refuseWithheld } from '../core/withheld.ts';
 import { admitAndRun } from './admission.ts';
 import {
@@ -293,19 +292,6 @@ function knownCapability(parts: InvokeParts, call: Call, request: InvokeRequest)
   throw new Refusal(failure('unknown_capability', detail));
 }
 
-function otherResponseMode(
-  { name, response_modes: modes }: Capability,
-  { stream }: InvokeRequest,
-): Failure | undefined {
-  if (modes.includes(stream ? 'streaming' : 'unary')) return undefined;
-  return stream
-    ? failure('streaming_not_supported', `Cannot stream "${name}": it answers in one piece`)
-    : failure(
-        'streaming_required',
-        `Cannot answer "${name}" in one piece: ask with "stream": true`,
-      );
-}
-
 /**
  * Stores the approval request. If that fails, the call is refused with that failure and still has
  * an entry.
@@ -315,28 +301,4 @@ async function askApproval(parts: InvokeParts, call: CheckedCall): Promise<Answe
     failureOf('invoke', error, parts.log),
   );
   return refusedCall(parts, call, found);
-}
-
-interface Watch {
-  readonly span: Span;
-  readonly call: Call;
-  end(answer: InvokeAnswer): void;
-}
-
-function watchCall({ platform, tracer, ended }: ServiceParts, ask: Ask): Watch {
-  const begun = platform.monotonic();
-  const span = tracer.call('invoke', ask.trace);
-  const call = beginCall([], newInvocationId(platform));
-  return {
-    span,
-    call,
-    end(answer) {
-      const capability = call.capability?.name;
-      const outcome = answer.success ? 'success' : answer.failure.type;
-      span.note({ 'writ.invocation_id': answer.invocation_id, 'writ.outcome': outcome });
-      if (capability !== undefined) span.note({ 'writ.capability': capability });
-      span.end();
-      ended({ capability, outcome, seconds: (platform.monotonic() - begun) / 1_000 });
-    },
-  };
 }
