@@ -20,6 +20,7 @@ import { libraryOf } from './schema-library.ts';
 import { faultAt, type Place, readSchemas, SCHEMA_LIMITS } from './schema-reading.ts';
 import { isMade } from './settled.ts';
 import type { AnySchema, DeclaredInputs, DeclaredOutput, InputDetails } from './typed.ts';
+import { answersAtOnce } from './zod-timing.ts';
 
 /** Reads a value by a schema. A promise only if the schema is asynchronous. Author code. */
 export type SchemaReader = (value: JsonObject) => unknown;
@@ -49,6 +50,7 @@ export function declaredInputs(
   const returned = propertiesOf(read);
   const { defaults, made } = defaultsOf(inputs, properties, returned);
   const nullables = properties.filter((each) => each.isRequired && each.isNullable);
+  const validate = validatorOf(inputs);
   return {
     declared: {
       inputs: properties.map((each) => declaredInput(each, defaults, details)),
@@ -60,7 +62,7 @@ export function declaredInputs(
       ...strayDetails(name, properties, details),
     ],
     // Null counts as absent in every request, so a schema that takes null gets it back here.
-    read: (value) => validated(inputs, withNulls(value, nullables)),
+    read: (value) => validate(withNulls(value, nullables)),
     made: [...reading.made, ...made],
   };
 }
@@ -83,7 +85,7 @@ export function declaredOutput(name: string, output: DeclaredOutput): Derived {
       output_schema: read,
     },
     faults: [],
-    read: (value) => validated(output, value),
+    read: validatorOf(output),
   };
 }
 
@@ -93,20 +95,28 @@ function isSchema(value: unknown): value is AnySchema {
 }
 
 /**
- * Asks the schema. A check of zod that is asynchronous is asked asynchronously only: the standard function of
- * zod tries it synchronously first, and drops a promise that may reject.
+ * Asks the schema. One of zod that may wait is asked asynchronously only: the standard function of zod tries it
+ * synchronously first, and drops a promise that may reject.
  */
-function validated(schema: AnySchema, value: unknown): unknown {
-  if (!isZod(schema)) return schema['~standard'].validate(value);
-  return schema
-    .safeParseAsync(value)
-    .then(({ data, error }) => (error ? { issues: error.issues } : { value: data }));
+function validatorOf(schema: AnySchema): (value: unknown) => unknown {
+  if (!isZod(schema)) return (value) => schema['~standard'].validate(value);
+  return answersAtOnce(schema)
+    ? (value) => resultOf(schema.safeParse(value))
+    : (value) => schema.safeParseAsync(value).then(resultOf);
+}
+
+interface ZodResult {
+  readonly data?: unknown;
+  readonly error?: { readonly issues: unknown };
+}
+
+function resultOf({ data, error }: ZodResult): object {
+  return error ? { issues: error.issues } : { value: data };
 }
 
 interface ZodSchema {
-  safeParseAsync(
-    value: unknown,
-  ): Promise<{ readonly data?: unknown; readonly error?: { readonly issues: unknown } }>;
+  safeParse(value: unknown): ZodResult;
+  safeParseAsync(value: unknown): Promise<ZodResult>;
 }
 
 function isZod(schema: AnySchema): schema is AnySchema & ZodSchema {
