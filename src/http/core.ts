@@ -9,13 +9,19 @@
  */
 
 import { failure, Refusal } from '../domain/failure.ts';
-import { type Eventual, resultOf, run, type Steps, wait } from '../domain/values/eventual.ts';
+import { type Eventual, isPromised, resultOf, run, type Steps } from '../domain/values/eventual.ts';
 import { toHex } from '../domain/wire/hash.ts';
 import type { Platform } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import type { Document } from '../service/core/documents.ts';
-import { isDocument, type Method, perform, performing } from '../service/core/operations.ts';
+import {
+  type Answer,
+  isDocument,
+  type Method,
+  perform,
+  performing,
+} from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
 import { answerOf, JSON_TYPE, refusalOf } from './answer.ts';
@@ -118,10 +124,13 @@ function* answer(core: Core, ask: HttpAsk): Steps<HttpAnswer> {
   });
   let made: HttpAnswer;
   try {
-    const given =
-      refusedEarly(core, exchange, found) ??
-      (yield* received(exchange, found as Match<Route>)) ??
-      (yield* resultOf((found as Match<Route>).route.answer(exchange)));
+    let given = refusedEarly(core, exchange, found);
+    if (!given) {
+      const { route } = found as Match<Route>;
+      const body = ask.method === 'POST' ? ask.body() : NOTHING;
+      exchange.body = isPromised(body) ? ((yield body) as Uint8Array) : body;
+      given = unreadBody(exchange, route) ?? (yield* resultOf(route.answer(exchange)));
+    }
     made = 'type' in given ? refusalOf(core.runtime, exchange, given) : given;
   } catch (error) {
     made = refusalOf(core.runtime, exchange, failureOf(core, error));
@@ -257,11 +266,10 @@ function mediaType(name: string): MediaType {
   return { name, pattern: new RegExp(`^${name}(?:\\s*;\\s*charset="?utf-8"?)?\\s*$`, 'i') };
 }
 
-/** Reads the body, and says why it cannot be used. The work begins when it is there. */
-function* received(exchange: Exchange, { route }: Match<Route>): Steps<Failure | undefined> {
+/** Says why a body that is there cannot be used. If it can, the work begins. */
+function unreadBody(exchange: Exchange, route: Route): Failure | undefined {
   const { ask, place } = exchange;
   if (ask.method === 'POST') {
-    exchange.body = yield* wait(ask.body());
     const { name, pattern } = route.takesForm ? FORM_MEDIA : JSON_MEDIA;
     const sent = headerOf(ask, 'content-type') ?? '';
     // A request without fields may have an empty body of any media type.
@@ -292,9 +300,9 @@ function addOperations(core: Core): void {
         const ask = askOf(operation, exchange, visits);
         const performance = run(performing(name, method, ask, runtime));
         turns.begin();
-        const answer = yield* wait(performance);
+        const answer = isPromised(performance) ? yield performance : performance;
         yield turns.end();
-        return answerOf(runtime, exchange, answer);
+        return answerOf(runtime, exchange, answer as Answer | Document);
       },
     });
   }

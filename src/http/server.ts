@@ -80,17 +80,21 @@ export function createHttpServer(
       response.destroy();
       end();
     };
+    // Thrown here, a defect would end the process, not the connection.
     const send = (answer: HttpAnswer) => {
-      const writing = sendAnswer(answer, request, response, isStopping);
-      if (writing === undefined) end();
-      else writing.then(end, broken);
+      try {
+        const writing = sendAnswer(answer, request, response, isStopping);
+        if (writing === undefined) end();
+        else writing.then(end, broken);
+      } catch (error) {
+        broken(error);
+      }
     };
     try {
       const answering = core.answer(nodeAsk(request, response));
-      if (isPromised(answering)) answering.then(send).catch(broken);
+      if (isPromised(answering)) answering.then(send, broken);
       else send(answering);
     } catch (error) {
-      // Thrown here, a defect would end the process, not the connection.
       broken(error);
     }
   };
