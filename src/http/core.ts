@@ -9,19 +9,20 @@
  */
 
 import { failure, Refusal } from '../domain/failure.ts';
-import { type Eventual, isPromised, resultOf, run, type Steps } from '../domain/values/eventual.ts';
+import {
+  begunWith,
+  type Eventual,
+  isPromised,
+  resultOf,
+  run,
+  type Steps,
+} from '../domain/values/eventual.ts';
 import { toHex } from '../domain/wire/hash.ts';
 import type { Platform } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import type { Document } from '../service/core/documents.ts';
-import {
-  type Answer,
-  isDocument,
-  type Method,
-  perform,
-  performing,
-} from '../service/core/operations.ts';
+import { isDocument, type Method, perform, performing } from '../service/core/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
 import { answerOf, JSON_TYPE, refusalOf } from './answer.ts';
@@ -298,11 +299,9 @@ function addOperations(core: Core): void {
       name,
       *answer(exchange) {
         const ask = askOf(operation, exchange, visits);
-        const performance = run(performing(name, method, ask, runtime));
-        turns.begin();
-        const answer = isPromised(performance) ? yield performance : performance;
+        const answer = yield* begunWith(performing(name, method, ask, runtime), turns.begin);
         yield turns.end();
-        return answerOf(runtime, exchange, answer as Answer | Document);
+        return answerOf(runtime, exchange, answer);
       },
     });
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { runInNewContext } from 'node:vm';
 import { test } from 'vitest';
-import { all, following, run, type Steps, wait } from './eventual.ts';
+import { all, begunWith, following, run, type Steps, wait } from './eventual.ts';
 
 function* sum(...values: (number | Promise<number>)[]): Steps<number> {
   let total = 0;
@@ -84,4 +84,35 @@ test('following() continues at once with what is here', async () => {
     2,
   );
   assert.equal(await following(Promise.resolve(1), (value) => value + 1), 2);
+});
+
+test('begunWith() calls when the steps first wait, or when they end without waiting', async () => {
+  const order: string[] = [];
+  function* work(...values: readonly (number | Promise<number>)[]) {
+    order.push('work');
+    const total = yield* sum(...values);
+    order.push('end');
+    return total;
+  }
+  const begun = () => void order.push('begun');
+
+  assert.equal(run(begunWith(work(1, 2), begun)), 3);
+  assert.deepEqual(order.splice(0), ['work', 'end', 'begun']);
+  assert.equal(await run(begunWith(work(1, Promise.resolve(2), Promise.resolve(3)), begun)), 6);
+  assert.deepEqual(order.splice(0), ['work', 'begun', 'end']);
+});
+
+test('begunWith() passes a rejection to its steps, and what they throw to its caller', async () => {
+  function* caught() {
+    try {
+      return yield* wait(Promise.reject(new Error('late')));
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+  const ignore = () => undefined;
+
+  assert.equal(await run(begunWith(caught(), ignore)), 'late');
+  const failing = begunWith(sum(1, Promise.reject(new Error('lost'))), ignore);
+  await assert.rejects(async () => run(failing), /lost/);
 });

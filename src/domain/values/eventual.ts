@@ -44,6 +44,21 @@ export function run<Result>(steps: Steps<Result>): Eventual<Result> {
   return first.done ? first.value : resumed(steps, first.value);
 }
 
+/** The same steps. Calls `begun` when they wait for the first time, or end without waiting. */
+export function* begunWith<Result>(steps: Steps<Result>, begun: () => void): Steps<Result> {
+  let next = steps.next();
+  begun();
+  while (!next.done) {
+    try {
+      next = steps.next(yield next.value);
+    } catch (error) {
+      // Steps that threw have ended, and throw the same error again.
+      next = steps.throw(error);
+    }
+  }
+  return next.value;
+}
+
 async function resumed<Result>(steps: Steps<Result>, first: Promise<unknown>): Promise<Result> {
   let pending = first;
   for (;;) {
