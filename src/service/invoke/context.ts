@@ -90,7 +90,7 @@ export function contextOf(
 ): HandlerContext {
   const { token } = caller;
   const context = {
-    [DEADLINE]: deadline,
+    [SIGNAL_OF]: () => deadline.signal,
     principal: caller.principal,
     root_principal: caller.root_principal,
     caller_class: caller.caller_class,
@@ -108,16 +108,17 @@ export function contextOf(
     cost: costOf(notes),
     requireApproval: () => requireApproval(work),
     account: (name) => tokenFor(parts, caller, lent, name),
-  } satisfies Omit<HandlerContext, 'signal' | keyof Call['ids']> & OfDeadline;
+  } satisfies Omit<HandlerContext, 'signal' | keyof Call['ids']> & Aborted;
   Object.assign(context, ids);
   Object.defineProperty(context, 'signal', SIGNAL);
   return Object.freeze(context as typeof context & Call['ids'] & Pick<HandlerContext, 'signal'>);
 }
 
-const DEADLINE = Symbol('deadline');
+const SIGNAL_OF = Symbol('signal');
 
-interface OfDeadline {
-  readonly [DEADLINE]: Deadline;
+/** A function, because a handler can read every member: the deadline itself could be ended by it. */
+interface Aborted {
+  readonly [SIGNAL_OF]: () => AbortSignal;
 }
 
 /**
@@ -125,8 +126,8 @@ interface OfDeadline {
  * would get a hidden class of its own.
  */
 const SIGNAL = {
-  get(this: OfDeadline): AbortSignal {
-    return this[DEADLINE].signal;
+  get(this: Aborted): AbortSignal {
+    return this[SIGNAL_OF]();
   },
   enumerable: true,
 };

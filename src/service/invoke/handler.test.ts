@@ -9,6 +9,7 @@ import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
 import { rootToken, usd } from '../../testing/fixtures.ts';
 import { type Handler, type HandlerContext, NoEffect } from '../author/handler.ts';
+import type { SchemaReader } from '../author/schema.ts';
 import type { TokenCaller } from '../core/caller.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { runHandler, withinDeadline } from './handler.ts';
@@ -33,14 +34,21 @@ interface Given {
   readonly parameters?: JsonObject;
   readonly bound?: ReadonlyMap<string, BindingFacts>;
   readonly deadlineMs?: number;
+  readonly platform?: typeof system;
+  readonly readOutput?: SchemaReader;
 }
+
+const LENT = 'the-token-of-a-person';
 
 function running(handler: Handler, given: Given = {}) {
   const { caller = callerOf(), parameters = {}, bound = new Map(), deadlineMs = 10_000 } = given;
+  const { platform = system } = given;
   const log = createLog('debug', { write: (line) => void lines.push(line) });
   // Running a handler uses no other part.
-  const definition = { code: new Map() } as unknown as ServiceParts['definition'];
-  const parts = { store, log, platform: system, definition } as ServiceParts;
+  const code = new Map([['tested', { readOutput: given.readOutput }]]);
+  const definition = { code } as unknown as ServiceParts['definition'];
+  const accounts = { tokenOf: async () => LENT } as unknown as ServiceParts['accounts'];
+  const parts = { store, log, platform, definition, accounts } as ServiceParts;
   const call = { ids: { invocation_id: 'inv-000000000000' }, caller };
   const progress = async () => undefined;
   const capability = 'tested';
@@ -52,7 +60,7 @@ function running(handler: Handler, given: Given = {}) {
     approval: 'undeclared',
     progress,
   } as const;
-  return withinDeadline(system, deadlineMs, (signal) => runHandler(parts, call, work, signal));
+  return withinDeadline(platform, deadlineMs, (signal) => runHandler(parts, call, work, signal));
 }
 
 test('runHandler() passes copies, so that a handler cannot change the call', async () => {
@@ -178,6 +186,65 @@ test('a copy of the context has everything, and its signal aborts at the deadlin
     assert.ok(signal.aborted);
     assert.ok(invocation_id.startsWith('inv-'));
   }
+});
+
+test('a handler that spoils its signal does not stop the deadline, and no error reaches the timer', async () => {
+  const spoiled: ((signal: AbortSignal) => void)[] = [
+    (signal) => Object.freeze(signal),
+    (signal) => Object.setPrototypeOf(signal, null),
+    (signal) => {
+      signal.dispatchEvent = () => {
+        throw new Error('no');
+      };
+    },
+  ];
+  for (const spoil of spoiled) {
+    const errors: unknown[] = [];
+    const after: typeof system.after = (delayMs, then) =>
+      system.after(delayMs, () => {
+        try {
+          then();
+        } catch (error) {
+          errors.push(error);
+        }
+      });
+    const done = await Promise.race([
+      running(
+        (_, { signal }) => {
+          spoil(signal);
+          return new Promise(() => undefined);
+        },
+        { deadlineMs: 5, platform: { ...system, after } },
+      ),
+      new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 1_000)),
+    ]);
+
+    assert.deepEqual(errors, []);
+    assert.equal(done?.outcome, 'indeterminate');
+  }
+});
+
+test('a token that arrives while the schema of the output waits is found in what the schema returns', async () => {
+  let token: Promise<string> | undefined;
+  const done = await running(
+    (_, context) => {
+      token = context.account('tracker');
+      return {};
+    },
+    { readOutput: async () => ({ value: { token: await token } }) },
+  );
+
+  assert.equal(done.outcome, 'failed');
+  assert.doesNotMatch(JSON.stringify(done), new RegExp(LENT));
+});
+
+test('no member of the context reaches the deadline', async () => {
+  const done = await running(async (_, context) => {
+    const members = Reflect.ownKeys(context).map((key) => Reflect.get(context, key) as object);
+    return { reached: members.filter((member) => 'pass' in Object(member)).length };
+  });
+
+  assert.deepEqual(done.result, { reached: 0 });
 });
 
 test('withinDeadline() counts the time for which a handler blocked before it waited', async () => {

@@ -82,7 +82,8 @@ function ended(
   if ('thrown' in heard) return broken(parts, work, withoutLent(lent, heard.thrown), finalNotes);
   if (lent.length > 0 && isLentIn(lent, heard.returned)) return disclosing(parts, work, finalNotes);
   const ending = completed(parts, work.capability, heard.returned, finalNotes);
-  if (lent.length === 0) return ending;
+  // While a schema waits, the handler may still get a token that it asked for.
+  if (lent.length === 0 && !isPromised(ending)) return ending;
   return following(ending, (done) =>
     containsLent(lent, done.result) ? disclosing(parts, work, finalNotes) : done,
   );

@@ -32,9 +32,14 @@ class PassableDeadline implements Deadline {
     return this.#controller.signal;
   }
 
+  /** Never throws: a timer calls it, and an error there stops the service. */
   pass(reason: Error): void {
     this.#passed = reason;
-    this.#controller?.abort(reason);
+    try {
+      this.#controller?.abort(reason);
+    } catch {
+      // A handler may have frozen its signal or replaced a method of it. The deadline has passed all the same.
+    }
   }
 }
 
@@ -53,7 +58,10 @@ export function beforeLate<Result>(
   return inTime(platform, ended, deadlineMs, () => LATE);
 }
 
-/** The result of `ended`, or what `late` returns when the time is up first. What has ended needs no timer. */
+/**
+ * The result of `ended`, or what `late` returns when the time is up first. What has ended needs no timer. `late` must
+ * not throw.
+ */
 export function inTime<Result, Late>(
   { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
   ended: Eventual<Result>,
