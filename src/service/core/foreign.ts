@@ -1,10 +1,10 @@
 /**
  * Calls author code: every function that a service author wrote is called through this file.
  *
- * What such a function throws, returns or promises comes back as a value that is read once. The
- * call never rejects, and every promise of author code has a rejection handler. The returned value
- * is still untrusted: `domain/wire/foreign.ts` reads it. A function that never returns blocks the
- * process, and this file cannot prevent that.
+ * What such a function throws, returns or promises comes back as a value that is read once, and
+ * every promise of author code that is reached has a rejection handler. The returned value is still untrusted:
+ * `domain/wire/foreign.ts` reads it. A function that never returns blocks the process, and this file cannot
+ * prevent that.
  *
  * @module
  */
@@ -67,7 +67,11 @@ async function afterThenable<Result>(
   let then: Then | undefined = firstThen;
   try {
     for (let thenables = 0; then; thenables += 1) {
-      if (thenables === THENABLES_MAX) throw new Error(ENDLESS);
+      if (thenables === THENABLES_MAX) {
+        // It may be a promise that rejects.
+        then.call(answer, ignore, ignore);
+        throw new Error(ENDLESS);
+      }
       answer = (await outcomeOf(answer, then)).value;
       if (isPlainPromise(answer)) return afterPromise(answer, next);
       then = thenOf(answer);
