@@ -33,7 +33,8 @@ const plans = new WeakMap<z.ZodType, Plan | null>();
  * schema itself says what is wrong.
  */
 export function readSent(schema: z.ZodType, input: unknown): object | undefined {
-  const plan = plans.get(schema) ?? planOf(schema);
+  const known = plans.get(schema);
+  const plan = known === undefined ? planOf(schema) : known;
   if (!plan || !isObject(input)) return undefined;
   const read: Record<string, unknown> = {};
   for (const name of Object.keys(input)) {
