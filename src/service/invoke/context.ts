@@ -116,7 +116,7 @@ export function contextOf(
 
 const SIGNAL_OF = Symbol('signal');
 
-/** A function, because a handler can read every member: the deadline itself could be ended by it. */
+/** A function: a handler can read every member of its context, and could end a deadline that it reaches. */
 interface Aborted {
   readonly [SIGNAL_OF]: () => AbortSignal;
 }
