@@ -1,9 +1,9 @@
 /**
  * Ids: their forms, and a type for each so that one cannot be passed for another.
  *
- * The caller supplies the random bytes. All ids but two carry 128 random bits and cannot be guessed. An
- * invocation id has the specified 48 bits, and invocation ids and entry ids begin with their time: they are
- * names, never secrets and never authority.
+ * The caller supplies the random bytes. All ids but two carry 128 random bits and cannot be guessed; that of a
+ * binding has its time in front of them. An invocation id has the specified 48 bits, and invocation ids and entry
+ * ids begin with their time in place of random bits: they are names, never secrets and never authority.
  *
  * @module
  */
@@ -45,21 +45,21 @@ export const ID_PATTERNS = {
   gnt_: /^gnt_[0-9a-f]{32}$/,
   'ckpt-': /^ckpt-[0-9a-f]{32}$/,
   'inv-': /^inv-[0-9a-f]{12}$/,
-  bnd_: /^bnd_[0-9a-f]{32}$/,
+  bnd_: /^bnd_[0-9a-f]{44}$/,
   ent_: /^ent_[0-9a-f]{32}$/,
   ses_: /^ses_[0-9a-f]{32}$/,
   con_: /^con_[0-9a-f]{32}$/,
   idn_: /^idn_[0-9a-f]{32}$/,
 } as const satisfies Record<IdPrefix, RegExp>;
 
-/** Random bytes each id takes. */
+/** Bytes each id takes. A time, where an id has one, replaces the first of them. */
 export const ID_BYTES = {
   tok_: 16,
   apr_: 16,
   gnt_: 16,
   'ckpt-': 16,
   'inv-': 6,
-  bnd_: 16,
+  bnd_: 22,
   ent_: 16,
   ses_: 16,
   con_: 16,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, test, vi } from 'vitest';
 import { ID_PATTERNS } from '../../domain/wire/ids.ts';
 import { system } from '../../platform.ts';
-import { newEntryId, newId, newInvocationId, newOperationId } from './random.ts';
+import { newBindingId, newEntryId, newId, newInvocationId, newOperationId } from './random.ts';
 
 afterEach(() => vi.useRealTimers());
 
@@ -21,6 +21,17 @@ test('newEntryId() begins with the time, sorts by it and is unique', () => {
     new Set(Array.from({ length: 1_000 }, () => newEntryId(system, new Date(5)))).size,
     1_000,
   );
+});
+
+test('newBindingId() begins with the time and has 128 random bits after it', () => {
+  const filled = (byte: number) => ({ random: (size: number) => new Uint8Array(size).fill(byte) });
+  const now = new Date(0x0123456789ab);
+
+  for (const byte of [0x00, 0xff]) {
+    const random = byte.toString(16).padStart(2, '0').repeat(16);
+    assert.equal(newBindingId(filled(byte), now), `bnd_0123456789ab${random}`);
+  }
+  assert.match(newBindingId(system, now), ID_PATTERNS.bnd_);
 });
 
 test('newOperationId() begins with the time and is unique', () => {

@@ -31,8 +31,8 @@ export function newEntryId({ random }: Random, now: Date): EntryId {
 }
 
 /**
- * The id of a binding. Like that of an entry, it begins with the time, which its caller knows, and has 80 random bits.
- * It gives no authority: a call must be of the same root principal to use it.
+ * The id of a binding: the time, which its caller knows, and 128 random bits after it, because agents of one root
+ * principal could use the binding of another one if they could guess its id.
  */
 export function newBindingId({ random }: Random, now: Date): BindingId {
   return idOf('bnd_', timed(random(ID_BYTES.bnd_), TIME_BYTES, now.getTime()));
