@@ -33,6 +33,21 @@ export function dueIn(
   return { passed, due };
 }
 
+/**
+ * Divides entries by the time until which they say themselves that they are kept: a row of `retentions` only says
+ * where to look, and may have been edited. An entry that is kept longer needs a row with its own time.
+ */
+export function dueByOwnWord(
+  entries: readonly StoredEntry[],
+  until: Date,
+): { due: StoredEntry[]; later: StoredEntry[] } {
+  const stating = entries.filter(({ retain_until }) => retain_until !== undefined);
+  return {
+    due: stating.filter(({ retain_until }) => (retain_until as Date) <= until),
+    later: stating.filter(({ retain_until }) => (retain_until as Date) > until),
+  };
+}
+
 /** A segment that loses bytes, and the first place that loses some. */
 export interface Rewrite {
   readonly before: Segment;

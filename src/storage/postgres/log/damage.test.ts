@@ -74,3 +74,23 @@ test('queries by time find a block that the clock dated too late, while others a
 
   assert.deepEqual(await store.inspect(), []);
 });
+
+test('erase() takes no entry before the time that it states where its row was edited, and mends the row', {
+  timeout: SLOW,
+}, async () => {
+  const { admin, store } = await openFresh();
+  const timestamp = at(0).toISOString();
+  await store.append([entry({ timestamp, retention: 'PT1S' }), entry({ timestamp })]);
+  await store.sequence();
+  await admin.query(`UPDATE retentions SET retain_until = 'epoch'`);
+  await admin.query(`INSERT INTO retentions VALUES ('epoch', 1)`);
+  const erase = (milliseconds: number) =>
+    store.erase({ what: 'stated', until: at(milliseconds), limit: 10 });
+  const leaves = async () => (await store.scanEntries(0, 10)).map(({ leaf }) => leaf !== undefined);
+
+  await erase(999);
+  assert.deepEqual(await leaves(), [true, true]);
+
+  await erase(1_000);
+  assert.deepEqual(await leaves(), [false, true]);
+});

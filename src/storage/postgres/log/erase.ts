@@ -5,7 +5,13 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
-import { dueIn, type ErasureBelow, policyName, rewritesOf } from '../../log/retention.ts';
+import {
+  dueByOwnWord,
+  dueIn,
+  type ErasureBelow,
+  policyName,
+  rewritesOf,
+} from '../../log/retention.ts';
 import { type Erased, entryIn, hasPlace, type Segment } from '../../log/segment.ts';
 import type { Erasure } from '../../port/store.ts';
 import type { Database, Session, Statement } from '../connection.ts';
@@ -33,8 +39,13 @@ async function eraseStated(session: Session, { until, limit }: Erasure): Promise
   const rows = await session.run<{ place: bigint }>(STATED, [until, limit]);
   const places = rows.map(({ place }) => Number(place)).sort((one, other) => one - other);
   const segments = await wholeSegments(session, places);
-  const due = places.map((place) => entryIn(segmentOfPlace(segments, place), place));
+  const entries = places.map((place) => entryIn(segmentOfPlace(segments, place), place));
+  const { due, later } = dueByOwnWord(entries, until);
   await eraseEntries(session, segments, due, 'contents');
+  if (later.length > 0) {
+    const times = later.map(({ retain_until }) => retain_until);
+    await session.run(KEEP, [times, later.map(({ sequence }) => sequence)]);
+  }
   return places.length;
 }
 
@@ -105,6 +116,12 @@ const STATED: Statement = {
       SELECT retain_until, place FROM retentions WHERE retain_until <= $1
       ORDER BY retain_until, place LIMIT $2)
     RETURNING place`,
+};
+
+const KEEP: Statement = {
+  name: 'keep_stated',
+  text: `INSERT INTO retentions (retain_until, place)
+    SELECT * FROM unnest($1::timestamptz[], $2::bigint[]) ON CONFLICT DO NOTHING`,
 };
 
 const ERASURES: Statement = { name: 'erasures', text: 'SELECT policy, below FROM erasures' };

@@ -124,3 +124,20 @@ test('an entry whose retention has no end is refused alone', async () => {
     ['fulfilled', 'rejected', 'fulfilled'],
   );
 });
+
+test('erase() takes no entry before the time that it states where its row was edited, and mends the row', async () => {
+  const connection = openConnection(':memory:');
+  const store = closedAtEnd(createSqliteStore(connection));
+  const timestamp = at(0).toISOString();
+  await store.append([entry({ timestamp, retention: 'PT1S' }), entry({ timestamp })]);
+  connection.script('UPDATE retentions SET retain_until = 0; INSERT INTO retentions VALUES (0, 1)');
+  const erase = (milliseconds: number) =>
+    store.erase({ what: 'stated', until: at(milliseconds), limit: 10 });
+  const leaves = async () => (await store.scanEntries(0, 10)).map(({ leaf }) => leaf !== undefined);
+
+  await erase(999);
+  assert.deepEqual(await leaves(), [true, true]);
+
+  await erase(1_000);
+  assert.deepEqual(await leaves(), [false, true]);
+});

@@ -5,7 +5,13 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
-import { dueIn, type ErasureBelow, policyName, rewritesOf } from '../../log/retention.ts';
+import {
+  dueByOwnWord,
+  dueIn,
+  type ErasureBelow,
+  policyName,
+  rewritesOf,
+} from '../../log/retention.ts';
 import { type Erased, entryIn, padded, type Segment } from '../../log/segment.ts';
 import type { Erasure } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
@@ -43,10 +49,14 @@ function eraseStated(connection: Connection, { until, limit }: Erasure): number 
   );
   const places = rows.map(({ place }) => Number(place)).sort((one, other) => one - other);
   const segments = readSegments(connection, places);
-  const due = places.map((place, index) => entryIn(segments[index] as Segment, place));
+  const entries = places.map((place, index) => entryIn(segments[index] as Segment, place));
+  const { due, later } = dueByOwnWord(entries, until);
   eraseEntries(connection, due, 'contents');
+  for (const { retain_until, sequence } of later) connection.run(KEEP, retain_until, sequence);
   return places.length;
 }
+
+const KEEP = 'INSERT OR IGNORE INTO retentions (retain_until, place) VALUES (?, ?)';
 
 /** Erases entries, given in order of their places, and what the blocks and the intents repeat of them. */
 function eraseEntries(connection: Connection, due: readonly StoredEntry[], what: Erased): void {
