@@ -1,7 +1,7 @@
 /**
- * Compares what is derived from the segments with the segments: tiles and index blocks.
+ * Compares what is derived from the segments with the segments: tiles, index blocks and the times of erasure.
  *
- * A store shows every segment once, in order, and the stored tiles and buckets where they are asked for.
+ * A store shows every segment once, in order, and the stored tiles, buckets and times where they are asked for.
  *
  * @module
  */
@@ -62,6 +62,53 @@ export function createTileCheck() {
       return [
         ...(due.size > 0 ? [`tiles of the tree are missing: ${due.size}`] : []),
         ...(wrong > 0 ? [`tiles of the tree do not agree with the entries: ${wrong}`] : []),
+      ];
+    },
+  };
+}
+
+/** Until when an entry says that it is kept. */
+export interface Stated {
+  readonly place: number;
+  readonly retain_until: Date;
+}
+
+/** Reads again when each entry is to be erased. Asks for one row of `retentions` after the other, and keeps none. */
+export function createRetentionCheck() {
+  let due = 0;
+  let missing = 0;
+  let first: number | undefined;
+  let isWhole = true;
+  return {
+    /** The rows that the entries of a segment must have. */
+    see(segment: Segment): Stated[] {
+      try {
+        return entriesOf(segment).flatMap(({ sequence: place, leaf, retain_until }) => {
+          if (!leaf || !retain_until) return [];
+          if (Number.isNaN(retain_until.getTime())) throw new Error(`Cannot date entry ${place}`);
+          return [{ place, retain_until }];
+        });
+      } catch {
+        // The reader of the entries reports damage; which rows belong to the segment cannot be said.
+        isWhole = false;
+        return [];
+      }
+    },
+    /** `found` are the places of those rows that the store has. */
+    compare(stated: readonly Stated[], found: ReadonlySet<number>): void {
+      const lacking = stated.filter(({ place }) => !found.has(place));
+      due += stated.length;
+      missing += lacking.length;
+      first ??= lacking[0]?.place;
+    },
+    /** One sentence for each fault. `stored` is the number of all rows. */
+    faults(stored: number): string[] {
+      const surplus = stored - (due - missing);
+      return [
+        ...(missing > 0
+          ? [`entries whose time of erasure is missing or wrong: ${missing}, the first is ${first}`]
+          : []),
+        ...(surplus > 0 && isWhole ? [`times of erasure that no entry states: ${surplus}`] : []),
       ];
     },
   };

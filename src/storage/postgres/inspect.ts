@@ -7,7 +7,12 @@
  * @module
  */
 
-import { createBlockCheck, createTileCheck } from '../log/derived.ts';
+import {
+  createBlockCheck,
+  createRetentionCheck,
+  createTileCheck,
+  type Stated,
+} from '../log/derived.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { allHeads, bucketsOfBlock } from './log/blocks.ts';
 import { segmentsFrom } from './log/segments.ts';
@@ -32,8 +37,11 @@ async function derivedFaults(session: Session): Promise<string[]> {
   const tiles = createTileCheck();
   // Upkeep makes the last blocks after the entries: those that are missing are no damage.
   const blocks = createBlockCheck(await allHeads(session), Number.POSITIVE_INFINITY);
+  const retentions = createRetentionCheck();
   for await (const segment of segmentsFrom(session, 0)) {
     tiles.see(segment);
+    const stated = retentions.see(segment);
+    retentions.compare(stated, await statedIn(session, stated));
     for (const due of blocks.see(segment)) {
       blocks.compare(due, await bucketsOfBlock(session, due.head));
     }
@@ -41,7 +49,20 @@ async function derivedFaults(session: Session): Promise<string[]> {
   const stored = await session.run<{ id: bigint; hashes: Uint8Array }>(TILES);
   const faults = tiles.faults(stored.map(({ id, hashes }) => ({ id: Number(id), hashes })));
   const [buckets] = await session.run<{ count: bigint }>(BUCKETS);
-  return [...faults, ...blocks.faults(Number(buckets?.count))];
+  const [times] = await session.run<{ count: bigint }>(TIMES);
+  return [
+    ...faults,
+    ...blocks.faults(Number(buckets?.count)),
+    ...retentions.faults(Number(times?.count)),
+  ];
+}
+
+async function statedIn(session: Session, stated: readonly Stated[]): Promise<Set<number>> {
+  if (stated.length === 0) return new Set();
+  const times = stated.map(({ retain_until }) => retain_until);
+  const places = stated.map(({ place }) => place);
+  const rows = await session.run<{ place: bigint }>(STATED, [times, places]);
+  return new Set(rows.map(({ place }) => Number(place)));
 }
 
 async function missingGuards(session: Session): Promise<string[]> {
@@ -101,6 +122,17 @@ export const PATIENCE: Statement = {
 const BUCKETS: Statement = {
   name: 'inspect_buckets',
   text: 'SELECT count(*) AS count FROM buckets',
+};
+
+const TIMES: Statement = {
+  name: 'inspect_times',
+  text: 'SELECT count(*) AS count FROM retentions',
+};
+
+const STATED: Statement = {
+  name: 'inspect_stated',
+  text: `SELECT r.place FROM unnest($1::timestamptz[], $2::bigint[]) AS s (retain_until, place)
+    JOIN retentions r USING (retain_until, place)`,
 };
 
 const TILES: Statement = { name: 'inspect_tiles', text: 'SELECT id, hashes FROM tiles' };
