@@ -143,6 +143,13 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
     `DROP INDEX ${OWN_INDEX}; CREATE INDEX ${OWN_INDEX} ON tokens (token_id) WHERE depth > 3`,
     `store: the index "${OWN_INDEX}" was changed`,
   ],
+  [
+    'a row whose JSON is cut off',
+    `PRAGMA ignore_check_constraints = 1;
+     INSERT INTO bindings (binding_id, type, capability, root_principal, data, issued_at)
+     VALUES ('b', 't', 'c', 'r', '{', 0)`,
+    'store: a row of the table "bindings" has a text that is no JSON',
+  ],
   ['a table that is gone', 'DROP TABLE permits', 'store: the table "permits" is missing'],
   [
     'a table with a column more',
