@@ -4,14 +4,10 @@
  * @module
  */
 
-import {
-  LEAF_VERSION,
-  personalDigest,
-  retainUntil,
-  type StoredEntry,
-} from '../../domain/log/entry.ts';
+import { LEAF_VERSION, personalDigest, type StoredEntry } from '../../domain/log/entry.ts';
 import { hashLeaf } from '../../domain/log/merkle.ts';
 import { equalBytes, toHex } from '../../domain/wire/hash.ts';
+import { retentionOf } from '../log/segment.ts';
 
 type Column = keyof StoredEntry & string;
 
@@ -91,14 +87,15 @@ function columnFaults(
 
 function timeFaults(stored: StoredEntry, fields: Record<string, unknown>): string[] {
   const faults: string[] = [];
-  const time = new Date(String(fields.timestamp));
+  const timestamp = typeof fields.timestamp === 'string' ? fields.timestamp : 'no time';
+  const time = new Date(timestamp);
   if (stored.timestamp.getTime() !== time.getTime()) {
     const column = Number.isNaN(stored.timestamp.getTime()) ? 'no time' : stored.timestamp.toJSON();
     faults.push(`column timestamp is ${column}, the leaf says ${shown(fields.timestamp)}`);
   }
-  const until = retainUntil(time, fields.retention as string | undefined);
+  const until = retentionOf({ timestamp, retention: fields.retention as string | undefined });
   if (stored.retain_until?.getTime() !== until?.getTime()) {
-    faults.push(`column retain_until does not follow from "${fields.retention}" in the leaf`);
+    faults.push(`column retain_until does not follow from ${shown(fields.retention)} in the leaf`);
   }
   return faults;
 }

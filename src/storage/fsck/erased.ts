@@ -27,7 +27,8 @@ export function erasureFault(stored: StoredEntry, erased: Erased): string | unde
     return `its contents are gone, and retention of ${event_class} has not reached this entry`;
   }
   if (retain_until <= erased.now) return undefined;
-  return `its contents are gone, and it is kept until ${retain_until.toISOString()}`;
+  const isTime = !Number.isNaN(retain_until.getTime());
+  return `its contents are gone, and it is kept until ${isTime ? retain_until.toISOString() : 'no time'}`;
 }
 
 function isBelow({ sequence }: StoredEntry, policy: string, { below }: Erased): boolean {

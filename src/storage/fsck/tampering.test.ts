@@ -63,11 +63,35 @@ const CHANGES: readonly [line: 'leaf' | 'personal', field: string, value: unknow
   ['personal', 'task_id', ''],
 ];
 
+/** Values of another form. */
+const ODD_VALUES: readonly [field: string, value: unknown][] = [
+  ['retention', 'for ever'],
+  ['retention', 5],
+  ['retention', null],
+  ['timestamp', 'now'],
+  ['timestamp', null],
+  ['timestamp', { toString: 1 }],
+  ['capability', null],
+  ['entry_id', ['ent_']],
+  ['event_class', {}],
+];
+
 const LINES: readonly [name: string, change: (entry: RawEntry) => Partial<RawEntry>][] = [
   ...CHANGES.map(([line, field, value]): (typeof LINES)[number] => [
     `${field} of an entry changed to ${JSON.stringify(value)}`,
     (entry) => ({ [line]: withField(entry[line], field, value) }),
   ]),
+  ...ODD_VALUES.map(([field, value]): (typeof LINES)[number] => [
+    `${field} of an entry changed to ${JSON.stringify(value)}, and its hash`,
+    (entry) => {
+      const leaf = withField(entry.leaf, field, value);
+      return { leaf, hash: hashLeaf(leaf) };
+    },
+  ]),
+  [
+    'a stub that is kept until no time',
+    ({ leaf }) => ({ leaf: withField(stubOf(leaf), 'retain_until', 'later'), personal: '' }),
+  ],
   ['a leaf that is no JSON', () => ({ leaf: '\0' })],
   ['a leaf that is JSON but no object', () => ({ leaf: '7' })],
   ['an empty leaf', () => ({ leaf: '' })],

@@ -26,9 +26,11 @@ export function dueIn(
 ): { passed: StoredEntry[]; due: StoredEntry[] } {
   const recent = entries.findIndex(({ timestamp }) => timestamp > policy.until);
   const passed = recent === -1 ? [...entries] : entries.slice(0, recent);
-  const due = passed.filter(({ personal, leaf, retain_until, event_class }) => {
+  const due = passed.filter(({ personal, leaf, timestamp, retain_until, event_class }) => {
     if (policy.what === 'personal') return personal !== undefined;
-    return leaf !== undefined && retain_until === undefined && event_class === policy.eventClass;
+    // An entry without a time is damaged, and its stub would have none.
+    const isWhole = leaf !== undefined && !Number.isNaN(timestamp.getTime());
+    return isWhole && retain_until === undefined && event_class === policy.eventClass;
   });
   return { passed, due };
 }

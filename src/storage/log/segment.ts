@@ -280,9 +280,21 @@ function entryAt(
   };
 }
 
-function retentionOf({ timestamp, retention, retain_until }: Partial<Fields>): Date | undefined {
+/** Until when an entry is kept by its own words. No time where these are no duration: then it is damaged. */
+export function retentionOf({
+  timestamp,
+  retention,
+  retain_until,
+}: {
+  readonly [Name in 'timestamp' | 'retention' | 'retain_until']?: string | undefined;
+}): Date | undefined {
   if (retain_until !== undefined) return new Date(retain_until);
-  return timestamp === undefined ? undefined : retainUntil(new Date(timestamp), retention);
+  if (timestamp === undefined || retention === undefined) return undefined;
+  try {
+    return retainUntil(new Date(timestamp), retention);
+  } catch {
+    return new Date(Number.NaN);
+  }
 }
 
 /** The fields of a leaf, of a stub or of the personal fields, as far as columns repeat them. */
@@ -317,10 +329,21 @@ function fieldsOf(line: Uint8Array): Partial<Fields> {
   if (isBlank(line)) return {};
   try {
     const fields: unknown = JSON.parse(decoder.decode(line));
-    return isObject(fields) ? fields : {};
+    return isObject(fields) && TEXTS.every((name) => isTextOrAbsent(fields[name])) ? fields : {};
   } catch {
     return {};
   }
+}
+
+/** The fields that are texts where an entry has them. */
+const TEXTS = [
+  ...(['entry_id', 'entry_type', 'event_class', 'state', 'timestamp', 'retention'] as const),
+  ...(['retain_until', 'root_principal', 'actor_key', 'capability', 'invocation_id'] as const),
+  ...(['client_reference_id', 'task_id', 'parent_invocation_id'] as const),
+] as const satisfies readonly Exclude<keyof Fields, 'erased'>[];
+
+function isTextOrAbsent(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
 }
 
 /** The segment after retention took from it. Undefined when nothing is left to take. */

@@ -132,7 +132,8 @@ function readCalls(connection: Connection, see: LedgerSight): void {
     reserved: bigint | null;
     grant_id: string | null;
   }>(
-    `SELECT operation_id, token_id, reserved, facts ->> 'approval_grant_id' AS grant_id
+    `SELECT operation_id, token_id, reserved,
+       CASE WHEN json_valid(facts) THEN facts ->> 'approval_grant_id' END AS grant_id
      FROM intents WHERE state = 'admitted'`,
   );
   for (const { reserved, grant_id, ...call } of open) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, vi } from 'vitest';
 import { closedAtEnd, temporaryFolder } from '../../../../test/ends.ts';
-import { attackFile } from '../../../../test/log/raw-segments.ts';
+import { attackFile, editEntry, withField } from '../../../../test/log/raw-segments.ts';
 import { at, entry } from '../../../testing/fixtures.ts';
 import { foundIn } from '../../../testing/store/observe.ts';
 import { BLOCK_ENTRIES } from '../../log/blocks.ts';
@@ -141,3 +141,35 @@ test('erase() takes no entry before the time that it states where its row was ed
   await erase(1_000);
   assert.deepEqual(await leaves(), [false, true]);
 });
+
+for (const [field, value] of [
+  ['retention', 'for ever'],
+  ['capability', null],
+  ['timestamp', 'now'],
+] as const) {
+  test(`other entries are found, indexed and erased where ${field} of one was changed to ${value}`, async () => {
+    const file = join(temporaryFolder(), 'writ.db');
+    const before = await openSqlite(file);
+    const tasks = (from: number, count: number) =>
+      Array.from({ length: count }, (_, n) => entry({ task_id: `task ${from + n}` }));
+    await before.append(tasks(0, 500));
+    await before.close();
+    attackFile(file, (raw) =>
+      editEntry(raw, 7, ({ leaf }) => ({ leaf: withField(leaf, field, value) })),
+    );
+    const store = closedAtEnd(await openSqlite(file));
+
+    await store.append(tasks(500, BLOCK_ENTRIES - 500));
+    const found = await foundIn(store, { taskId: 'task 6', limit: 2 });
+    const last = await foundIn(store, { taskId: `task ${BLOCK_ENTRIES - 1}`, limit: 2 });
+    assert.deepEqual([found.length, last.length], [1, 1]);
+
+    const eventClass = 'low_risk_success';
+    await store.erase({ what: 'contents', eventClass, until: at(1e6), limit: 2_000 });
+    const kept = (await store.scanEntries(0, 2_000)).filter(({ leaf }) => leaf !== undefined);
+    assert.deepEqual(
+      kept.map(({ sequence }) => sequence),
+      [7],
+    );
+  });
+}
