@@ -145,10 +145,10 @@ const DAMAGES: [name: string, statement: string, ...found: string[]][] = [
   ],
   [
     'a row whose JSON is cut off',
-    `PRAGMA ignore_check_constraints = 1;
-     INSERT INTO bindings (binding_id, type, capability, root_principal, data, issued_at)
-     VALUES ('b', 't', 'c', 'r', '{', 0)`,
-    'store: a row of the table "bindings" has a text that is no JSON',
+    `PRAGMA ignore_check_constraints = 1; PRAGMA foreign_keys = 0;
+     INSERT INTO intents (operation_id, invocation_id, token_id, subject, root_principal, capability, facts,
+       instance_id, admitted_at, leases) VALUES ('o', 'inv-1', 't', 's', 'r', 'c', '{', 'i', 0, 0)`,
+    'store: a row of the table "intents" has a text that is no JSON',
   ],
   ['a table that is gone', 'DROP TABLE permits', 'store: the table "permits" is missing'],
   [
