@@ -159,7 +159,8 @@ const PLACES: readonly { name: string; open(folder: string): Promise<Place> }[] 
 for (const { name: store, open } of PLACES) {
   describe(`hostile handlers (${store})`, async () => {
     const folder = temporaryFolder();
-    const settings = { keys: join(folder, 'keys') };
+    // The calls of one principal here are more than its share of ten seconds.
+    const settings = { keys: join(folder, 'keys'), rate_limits: 'off' };
     const invoked: string[] = [];
     const place = await open(folder);
     let rig = await startRig({ store: place.url, settings });
