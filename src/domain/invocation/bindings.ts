@@ -72,7 +72,8 @@ export function checkBindings(
 
 /** The price that the bindings pin, if exactly one of them pins one. */
 export function boundPrice(bound: ReadonlyMap<string, BindingFacts>): Charge | undefined {
-  const prices = [...bound.values()].flatMap(({ price }) => price ?? []);
+  const prices: Charge[] = [];
+  for (const { price } of bound.values()) if (price) prices.push(price);
   return prices.length === 1 ? prices[0] : undefined;
 }
 

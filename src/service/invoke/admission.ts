@@ -292,19 +292,24 @@ function endingOf(
   const state = done.outcome === 'no_effect' ? 'failed' : done.outcome;
   const streamed = stream?.summary();
   const steps = done.steps && { steps: done.steps };
-  const base = { state, result: done.result, failure: done.failure, streamed, detail: steps };
+  const { result, failure } = done;
   if (done.outcome === 'no_effect') {
     // The continuation uses this key (decision 0018), so the key stays in use.
-    return { ending: done.needsApproval ? base : { ...base, effect: 'none' } };
+    const effect = done.needsApproval ? undefined : 'none';
+    return { ending: { state, result, failure, streamed, detail: steps, effect } };
   }
   const { capability, charge: checked } = call;
   const { cost, detail, overrun } = costAndOverrun(parts, call, done, { capability, checked });
   // The cost of an unknown outcome is unknown, so the full amount stays charged.
   const isUnknown = done.outcome === 'indeterminate' && checked !== undefined;
-  const ending = amended(base, {
-    cost: isUnknown ? checked : cost,
+  const ending: Ending = {
+    state,
+    result,
+    failure,
+    streamed,
     detail: detail ? { ...steps, ...detail } : steps,
-  });
+    cost: isUnknown ? checked : cost,
+  };
   return { ending, overrun };
 }
 
