@@ -111,8 +111,13 @@ test(
   },
 );
 
-/** In milliseconds: the store gives up at once, and its caller repeats. */
-const NO_PATIENCE = { resolveTimeoutMs: 1, connectTimeoutMs: 500, sequenceIntervalMs: 60_000 };
+/** The store gives up an answer at once, and its caller repeats. It waits for a lock as long as the test holds it. */
+const NO_PATIENCE = {
+  resolveTimeoutMs: 1,
+  connectTimeoutMs: 500,
+  sequenceIntervalMs: 60_000,
+  lockTimeoutMs: 60_000,
+};
 
 for (const order of ['before', 'after'] as const) {
   test(`append() stores an entry once when its lost attempt ends ${order} its repetition begins`, async () => {
