@@ -67,6 +67,15 @@ export function createTileCheck() {
   };
 }
 
+/** The entries that the checks below see. `undefined` for a damaged segment, which the reader of the entries reports. */
+export function entriesToCheck(segment: Segment): readonly StoredEntry[] | undefined {
+  try {
+    return entriesOf(segment);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Until when an entry says that it is kept. */
 export interface Stated {
   readonly place: number;
@@ -81,18 +90,14 @@ export function createRetentionCheck() {
   let isWhole = true;
   return {
     /** The rows that the entries of a segment must have. */
-    see(segment: Segment): Stated[] {
-      try {
-        return entriesOf(segment).flatMap(({ sequence: place, leaf, retain_until }) => {
-          if (!leaf || !retain_until) return [];
-          if (Number.isNaN(retain_until.getTime())) throw new Error(`Cannot date entry ${place}`);
-          return [{ place, retain_until }];
-        });
-      } catch {
-        // The reader of the entries reports damage; which rows belong to the segment cannot be said.
-        isWhole = false;
-        return [];
-      }
+    see(entries: readonly StoredEntry[] | undefined): Stated[] {
+      const stated = entries?.flatMap(({ sequence: place, leaf, retain_until }) => {
+        return leaf && retain_until ? [{ place, retain_until }] : [];
+      });
+      if (stated?.every(({ retain_until }) => !Number.isNaN(retain_until.getTime()))) return stated;
+      // Of a segment with a damaged entry it cannot be said which rows belong to it.
+      isWhole = false;
+      return [];
     },
     /** `found` are the places of those rows that the store has. */
     compare(stated: readonly Stated[], found: ReadonlySet<number>): void {
@@ -156,14 +161,11 @@ export function createBlockCheck(heads: readonly BlockHead[], tailMax: number = 
 
   return {
     /** Each block that ends is to be compared with its buckets. */
-    see(segment: Segment): DueBlock[] {
-      try {
-        return entriesOf(segment).flatMap(see);
-      } catch {
-        // The reader of the entries reports a damaged segment; the blocks over it cannot be compared.
-        isSkipped = true;
-        return reached(segmentEnd(segment));
-      }
+    see(segment: Segment, entries: readonly StoredEntry[] | undefined): DueBlock[] {
+      if (entries) return entries.flatMap(see);
+      // The blocks over a damaged segment cannot be compared.
+      isSkipped = true;
+      return reached(segmentEnd(segment));
     },
     /** `buckets` are those of the block, by their numbers. */
     compare(due: DueBlock, buckets: ReadonlyMap<number, Uint8Array>): void {

@@ -11,6 +11,7 @@ import {
   createBlockCheck,
   createRetentionCheck,
   createTileCheck,
+  entriesToCheck,
   type Stated,
 } from '../log/derived.ts';
 import type { Database, Session, Statement } from './connection.ts';
@@ -40,9 +41,10 @@ async function derivedFaults(session: Session): Promise<string[]> {
   const retentions = createRetentionCheck();
   for await (const segment of segmentsFrom(session, 0)) {
     tiles.see(segment);
-    const stated = retentions.see(segment);
+    const entries = entriesToCheck(segment);
+    const stated = retentions.see(entries);
     retentions.compare(stated, await statedIn(session, stated));
-    for (const due of blocks.see(segment)) {
+    for (const due of blocks.see(segment, entries)) {
       blocks.compare(due, await bucketsOfBlock(session, due.head));
     }
   }

@@ -11,6 +11,7 @@ import {
   createBlockCheck,
   createRetentionCheck,
   createTileCheck,
+  entriesToCheck,
   type Stated,
 } from '../../log/derived.ts';
 import { bucketRange } from '../../log/numbers.ts';
@@ -25,9 +26,10 @@ export function derivedFaults(connection: Connection): string[] {
   const retentions = createRetentionCheck();
   for (const segment of segmentsFrom(connection, 0)) {
     tiles.see(segment);
-    const stated = retentions.see(segment);
+    const entries = entriesToCheck(segment);
+    const stated = retentions.see(entries);
     retentions.compare(stated, statedIn(connection, stated));
-    for (const due of blocks.see(segment)) {
+    for (const due of blocks.see(segment, entries)) {
       blocks.compare(due, bucketsIn(connection, due.head));
     }
   }
