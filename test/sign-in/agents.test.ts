@@ -137,10 +137,30 @@ onEachStore(
       const { path } = asking({ prompt: 'login' });
       assert.equal((await person.open(path)).status, 200);
       service().advance(301_000);
-      assert.equal(locationOf(await person.open(path)).pathname, '/sign-in');
-      await person.signIn(ALICE);
+      const asked = locationOf(await person.open(path));
+      const form = await person.open(`${asked.pathname}${asked.search}`);
+      const back = locationOf(await person.send(form, '/sign-in', { key: ALICE }));
 
-      assert.equal((await person.open(path)).status, 200);
+      assert.equal(back.pathname, '/authorize');
+      assert.equal((await person.open(`${back.pathname}${back.search}`)).status, 200);
+    });
+
+    test('a link with prompt=login leaves the person signed in, until they signed in again', async () => {
+      const person = personAt(service());
+      await person.signIn(ALICE);
+      const before = new Map(person.cookies);
+      service().advance(301_000);
+
+      const asked = locationOf(await person.open(asking({ prompt: 'login' }).path));
+      const form = await person.open(`${asked.pathname}${asked.search}`);
+      await person.send(form, '/sign-in', { key: 'a wrong key' });
+
+      assert.equal((await person.open('/agents')).status, 200);
+      await person.send(form, '/sign-in', { key: ALICE });
+      assert.equal((await person.open('/agents')).status, 200);
+      person.cookies.clear();
+      for (const [name, value] of before) person.cookies.set(name, value);
+      assert.equal(locationOf(await person.open('/agents')).pathname, '/sign-in');
     });
   },
 );

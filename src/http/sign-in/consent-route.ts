@@ -11,7 +11,14 @@ import { frameOf, pageAnswer, redirectAnswer, userAgentOf } from './arrival.ts';
 import { consentPage } from './consent-page.ts';
 import type { Form } from './forms.ts';
 import { formTargetOf } from './headers.ts';
-import { formOf, loginAnswer, type PageParts, paramsIn, queryOf } from './page-parts.ts';
+import {
+  AGAIN_FIELD,
+  formOf,
+  loginAnswer,
+  type PageParts,
+  paramsIn,
+  queryOf,
+} from './page-parts.ts';
 
 /** Carries the parameters of the client from the page to the form. The service reads them again. */
 export const REQUEST_FIELD = 'request';
@@ -68,7 +75,10 @@ async function answerOf(
   return pageAnswer(exchange, html, { status, formTargets: [target] });
 }
 
-/** The person signs in again, and comes back to the same request. */
+/**
+ * The person signs in again, and comes back to the same request. The session lives on until then: any site can
+ * link to such a request.
+ */
 async function proveAgain(
   parts: PageParts,
   exchange: Exchange,
@@ -79,8 +89,6 @@ async function proveAgain(
   if (provider && 'stepUp' in answer) {
     return loginAnswer(parts, exchange, { provider, returnTo, stepUp: answer.stepUp });
   }
-  await parts.signIn.signOut(session, false);
-  const query = new URLSearchParams({ return_to: returnTo });
-  const cleared = parts.cookies().session.clear();
-  return redirectAnswer(exchange, `${parts.basePath}/sign-in?${query}`, [cleared]);
+  const query = new URLSearchParams({ return_to: returnTo, [AGAIN_FIELD]: 'yes' });
+  return redirectAnswer(exchange, `${parts.basePath}/sign-in?${query}`);
 }

@@ -22,6 +22,9 @@ export interface PageParts {
 /** Seconds: how long a browser keeps the way to an identity provider, or to an account elsewhere. */
 export const LOGIN_SECONDS = 600;
 
+/** In the address of the sign-in page: shows it to a person who is signed in, too. */
+export const AGAIN_FIELD = 'again';
+
 export function queryOf({ ask }: Exchange): URLSearchParams {
   const start = ask.target.indexOf('?');
   return paramsIn(start < 0 ? '' : ask.target.slice(start + 1));

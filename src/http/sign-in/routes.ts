@@ -33,7 +33,14 @@ import {
 import { answerConsent, REQUEST_FIELD } from './consent-route.ts';
 import { readForm } from './forms.ts';
 import { oauthRoutes } from './oauth-routes.ts';
-import { formOf, loginAnswer, type PageParts, queryOf, sessionIn } from './page-parts.ts';
+import {
+  AGAIN_FIELD,
+  formOf,
+  loginAnswer,
+  type PageParts,
+  queryOf,
+  sessionIn,
+} from './page-parts.ts';
 import { signInPage } from './sign-in-page.ts';
 
 /** None where no person can sign in. */
@@ -164,8 +171,9 @@ function returnToOf(text: string | undefined): string {
 }
 
 async function showSignIn(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
-  const returnTo = returnToOf(queryOf(exchange).get('return_to') ?? undefined);
-  const session = await sessionIn(parts, exchange);
+  const query = queryOf(exchange);
+  const returnTo = returnToOf(query.get('return_to') ?? undefined);
+  const session = query.has(AGAIN_FIELD) ? undefined : await sessionIn(parts, exchange);
   if (session) return redirectAnswer(exchange, `${parts.basePath}${returnTo}`);
   return signInAnswer(parts, exchange, returnTo);
 }
