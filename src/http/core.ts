@@ -109,7 +109,9 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
 
 const NOTHING = new Uint8Array();
 
-function* answer(core: Core, ask: HttpAsk): Steps<HttpAnswer> {
+function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
+  // The answer to HEAD is that to GET; the adapter leaves out its body.
+  const ask = asked.method === 'HEAD' ? { ...asked, method: 'GET' } : asked;
   const { platform, metrics } = core;
   const begun = platform.monotonic();
   const path = routedPath(ask.target);
@@ -378,7 +380,7 @@ function addFront({ runtime, routes, visits }: Core): void {
     basePath: runtime.basePath,
     hasSignIn: runtime.signIn !== undefined,
   });
-  const front: Route = {
+  routes.add('GET', '/', {
     name: 'front',
     async answer(exchange) {
       const { ask, headers } = exchange;
@@ -388,7 +390,5 @@ function addFront({ runtime, routes, visits }: Core): void {
       headers.vary = headers.vary === undefined ? 'Accept' : `Accept, ${headers.vary}`;
       return answerOf(runtime, exchange, isPage ? pageOf(answer) : answer);
     },
-  };
-  routes.add('GET', '/', front);
-  routes.add('HEAD', '/', front);
+  });
 }

@@ -82,7 +82,7 @@ export interface Route {
 
 /** A path that is neither an operation nor a surface. */
 export interface AddedRoute {
-  readonly method: 'GET' | 'HEAD' | 'POST';
+  readonly method: 'GET' | 'POST';
   readonly path: `/${string}`;
   readonly route: Route;
 }

@@ -36,7 +36,7 @@ test('find() compares no more of a long path than a route has', () => {
 });
 
 test('methodsOf() names what a path takes', () => {
-  assert.deepEqual(router().methodsOf('/items/search'), ['GET', 'POST']);
+  assert.deepEqual(router().methodsOf('/items/search'), ['GET', 'HEAD', 'POST']);
   assert.deepEqual(router().methodsOf('/nowhere'), []);
 });
 

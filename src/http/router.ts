@@ -18,7 +18,7 @@ export interface Router<Route> {
   /** `{field}` in the path stands for one segment. */
   add(method: string, path: string, route: Route): void;
   find(method: string, path: string): Match<Route> | undefined;
-  /** The methods that a path takes; empty for a path that does not exist. */
+  /** The methods that a path takes, HEAD with GET; empty for a path that does not exist. */
   methodsOf(path: string): string[];
   paths(): string[];
 }
@@ -32,8 +32,8 @@ interface Pattern<Route> {
 
 const NO_PARAMS = {};
 
-/** In the order in which a refusal names them. */
-const METHODS = ['GET', 'HEAD', 'POST'];
+/** In the order in which a refusal names them. The core answers HEAD by the route of GET. */
+const METHODS = [['GET', 'HEAD'], ['POST']] as const;
 
 export function createRouter<Route>(): Router<Route> {
   const exact = new Map<string, Map<string, Match<Route>>>();
@@ -63,7 +63,7 @@ export function createRouter<Route>(): Router<Route> {
       exact.set(method, paths.set(path, { route, params: NO_PARAMS }));
     },
     find,
-    methodsOf: (path) => METHODS.filter((method) => find(method, path) !== undefined),
+    methodsOf: (path) => METHODS.flatMap((those) => (find(those[0], path) ? those : [])),
     paths: () => [
       ...[...exact.values()].flatMap((paths) => [...paths.keys()]),
       ...[...patterns.values()].flatMap((those) => those.map(({ before }) => before)),

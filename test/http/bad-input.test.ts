@@ -36,12 +36,11 @@ describe('routes', () => {
   }
 
   const wrong = [
-    ['POST', '/.well-known/svc', 'GET'],
-    ['POST', '/svc/manifest', 'GET'],
-    ['PUT', '/svc/manifest', 'GET'],
-    ['DELETE', '/svc/manifest', 'GET'],
-    ['HEAD', '/svc/manifest', 'GET'],
-    ['OPTIONS', '/svc/manifest', 'GET'],
+    ['POST', '/.well-known/svc', 'GET, HEAD'],
+    ['POST', '/svc/manifest', 'GET, HEAD'],
+    ['PUT', '/svc/manifest', 'GET, HEAD'],
+    ['DELETE', '/svc/manifest', 'GET, HEAD'],
+    ['OPTIONS', '/svc/manifest', 'GET, HEAD'],
     ['GET', '/svc/tokens', 'POST'],
     ['HEAD', '/svc/tokens', 'POST'],
     ['OPTIONS', '/svc/tokens', 'POST'],
@@ -52,8 +51,8 @@ describe('routes', () => {
     ['GET', '/svc/audit', 'POST'],
     ['GET', '/svc/permissions?a=b', 'POST'],
     ['POST', '/', 'GET, HEAD'],
-    ['POST', '/healthz', 'GET'],
-    ['POST', '/metrics', 'GET'],
+    ['POST', '/healthz', 'GET, HEAD'],
+    ['POST', '/metrics', 'GET, HEAD'],
   ] as const;
   for (const [method, path, allow] of wrong) {
     test(`${method} ${path} is 405 and allows ${allow}`, async () => {
@@ -69,7 +68,7 @@ describe('routes', () => {
     const reply = await service.ask('PUT', '/svc/tokens/revoke');
 
     assertRefused(reply, 405, 'method_not_allowed');
-    assert.equal(reply.headers.allow, 'GET, POST');
+    assert.equal(reply.headers.allow, 'GET, HEAD, POST');
   });
 
   test('an unknown route is reported before the body is read', async () => {

@@ -67,6 +67,21 @@ for (const accept of [undefined, '*/*', 'application/json']) {
   });
 }
 
+for (const path of ['/svc/manifest', '/healthz', '/docs', '/svc/agents', '/sign-in?return_to=/']) {
+  test(`HEAD ${path} answers like GET without the body`, async () => {
+    const cookie = { 'set-cookie': undefined };
+    const got = await fetched(path, { host: 'localhost' });
+    const head = await fetched(path, { host: 'localhost' }, 'HEAD');
+
+    const headers = { ...got.headers, ...cookie };
+    assert.deepEqual(
+      { ...head, headers: { ...head.headers, ...cookie } },
+      { ...got, headers, body: '' },
+    );
+    assert.equal(Number(head.headers['content-length']), Buffer.byteLength(got.body));
+  });
+}
+
 for (const accept of [BROWSER, 'application/json']) {
   test(`HEAD / answers like GET without the body, to ${accept}`, async () => {
     const got = await fetched('/', { accept });
