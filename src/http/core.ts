@@ -26,6 +26,7 @@ import { isDocument, type Method, perform, performing } from '../service/core/op
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
 import { answerOf, JSON_TYPE, refusalOf } from './answer.ts';
+import { tooLong } from './bounds/bodies.ts';
 import type { Load } from './bounds/shed.ts';
 import { METRICS_TYPE } from './bounds/tally.ts';
 import { createTurns } from './bounds/turn.ts';
@@ -42,7 +43,7 @@ import {
 import type { Metrics } from './metrics.ts';
 import { type Cors, createCors, originIn } from './origin.ts';
 import { createFrontPage, createReference } from './reference.ts';
-import { askOf, bearerOf, pathOf, traceOf } from './request.ts';
+import { askOf, bearerOf, pathOf, strangerTo, traceOf } from './request.ts';
 import { createRouter, hasLongValue, type Match, type Router, routedPath } from './router.ts';
 import { askSurface, type Surface, startLater } from './surface.ts';
 
@@ -130,7 +131,8 @@ function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
     let given = refusedEarly(core, exchange, found);
     if (!given) {
       const { route } = found as Match<Route>;
-      const body = ask.method === 'POST' ? ask.body() : NOTHING;
+      const admit = async () => (route.stranger ? route.stranger(exchange) : tooLong());
+      const body = ask.method === 'POST' ? ask.body(admit) : NOTHING;
       exchange.body = isPromised(body) ? ((yield body) as Uint8Array) : body;
       given = unreadBody(exchange, route) ?? (yield* resultOf(route.answer(exchange)));
     }
@@ -299,6 +301,7 @@ function addOperations(core: Core): void {
     const operation: Operation = operations[name];
     routes.add(operation.method, operation.path, {
       name,
+      stranger: strangerTo(runtime, name),
       *answer(exchange) {
         const ask = askOf(operation, exchange, visits);
         const answer = yield* begunWith(performing(name, method, ask, runtime), turns.begin);
@@ -314,6 +317,8 @@ function addSurface(core: Core, surface: Surface): void {
   runtime.announce(surface.name, `${runtime.basePath}${surface.path}`);
   routes.add('POST', surface.path, {
     name: surface.name,
+    // A surface takes delegation tokens.
+    stranger: strangerTo(runtime, 'permissions'),
     async answer(exchange) {
       const given = await askSurface(surface, exchange, { visits, cors });
       if ('type' in given) return given;

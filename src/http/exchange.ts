@@ -10,6 +10,7 @@
 import type { Writable } from 'node:stream';
 import type { Eventual, Steps } from '../domain/values/eventual.ts';
 import type { Failure } from '../protocol/failure.ts';
+import type { Admit } from './bounds/bodies.ts';
 import type { Place } from './bounds/shed.ts';
 import type { Visit } from './bounds/visits.ts';
 
@@ -26,8 +27,11 @@ export interface HttpAsk {
   readonly remoteAddress: string | undefined;
   /** The local address of the connection, where there is one. */
   readonly localAddress: string | undefined;
-  /** Reads the body, within `BODY_LIMITS`. Rejects with a `Refusal` when it cannot. */
-  body(): Eventual<Uint8Array>;
+  /**
+   * Reads the body, within `BODY_LIMITS`. Asks `admit` before it reads a long one. Rejects with a `Refusal` when it
+   * cannot.
+   */
+  body(admit: Admit): Eventual<Uint8Array>;
   /** The fault of the request line and its Host, where the adapter checks them. */
   fault?(): string | undefined;
   /** Asks the app around the service who calls. Author code: only `core/foreign.ts` calls it. */
@@ -76,6 +80,8 @@ export interface Route {
   readonly isForOwnPages?: boolean;
   /** A body is a form of a page, or of OAuth; without this it is JSON. */
   readonly takesForm?: boolean;
+  /** Why the sender of a long body is not admitted, judged before it is read. Without this none is admitted. */
+  stranger?(exchange: Exchange): Promise<Failure | undefined>;
   /** The answer, or the failure to answer with. */
   answer(exchange: Exchange): Eventual<HttpAnswer | Failure> | Steps<HttpAnswer | Failure>;
 }

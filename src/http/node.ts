@@ -8,12 +8,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { failure, Refusal } from '../domain/failure.ts';
 import type { Eventual } from '../domain/values/eventual.ts';
 import { BODY_LIMITS } from '../domain/wire/json.ts';
+import { type Admit, type Bodies, tooLarge } from './bounds/bodies.ts';
+import { STRANGER_BODY_BYTES_MAX } from './bounds/limits.ts';
 import type { HttpAnswer, HttpAsk } from './exchange.ts';
 
 /** `target` is that of the request, without the prefix of a mounted service. */
 export function nodeAsk(
   request: IncomingMessage,
   response: ServerResponse,
+  bodies: Bodies,
   target: string = request.url ?? '/',
 ): HttpAsk {
   const { headers, rawHeaders, socket } = request;
@@ -24,7 +27,7 @@ export function nodeAsk(
     lines: (name) => headerLines(rawHeaders, name),
     remoteAddress: socket.remoteAddress,
     localAddress: socket.localAddress,
-    body: () => streamedBody(request),
+    body: (admit) => streamedBody(request, bodies, admit),
     fault: () => hostFault(request),
     onSent: (call) => void response.on('finish', call),
     onClosed(call) {
@@ -42,7 +45,8 @@ export function sendAnswer(
   isLast: boolean,
 ): Promise<void> | undefined {
   // What is left of an oversized body is not read, so the next request could not be found.
-  if (isLast || (status === TOO_LARGE && !request.complete)) headers.connection = 'close';
+  const isUnread = status === TOO_LARGE && !request.complete && !discarded.has(request);
+  if (isLast || isUnread) headers.connection = 'close';
   if (typeof body === 'function') {
     response.writeHead(status, headers);
     return body(response);
@@ -79,35 +83,46 @@ export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean 
 
 const NOTHING = new Uint8Array();
 
-/** Reads a body to its end, and no further than the limit. */
-function streamedBody(request: IncomingMessage): Eventual<Uint8Array> {
+/** Reads a body to its end, no further than the limit, and a long one only of a sender that is admitted. */
+function streamedBody(
+  request: IncomingMessage,
+  bodies: Bodies,
+  admit: Admit,
+): Eventual<Uint8Array> {
   if (!hasBody(request)) return NOTHING;
-  if (Number(request.headers['content-length'] ?? 0) > BODY_LIMITS.bytes) throw tooLarge();
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > BODY_LIMITS.bytes) throw tooLarge();
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const body = bodies.begin(request, admit, () => request.destroy());
     const stop = () => {
       request.off('data', take);
       request.off('end', end);
       request.off('close', leave);
+      return body.done();
+    };
+    const refuse = (reason: unknown) => {
+      reject(reason);
+      return stop().length;
+    };
+    const judge = () => {
+      request.pause();
+      body.admit().then(
+        () => request.resume(),
+        (reason: unknown) => discard(request, refuse(reason)),
+      );
     };
     const take = (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= BODY_LIMITS.bytes) {
-        chunks.push(chunk);
-        return;
+      try {
+        if (!body.add(chunk)) judge();
+      } catch (error) {
+        refuse(error);
       }
-      stop();
-      reject(tooLarge());
     };
-    const end = () => {
-      stop();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
-    };
-    const leave = () => {
-      stop();
-      reject(new Refusal(failure('invalid_parameters', 'Cannot read the body: it broke off')));
-    };
+    const end = () => resolve(stop());
+    const leave = () =>
+      refuse(new Refusal(failure('invalid_parameters', 'Cannot read the body: it broke off')));
+    // Paused before something listens: otherwise the first bytes would come before the judgement.
+    if (declared > STRANGER_BODY_BYTES_MAX) judge();
     request.on('data', take);
     request.on('end', end);
     request.on('close', leave);
@@ -116,9 +131,20 @@ function streamedBody(request: IncomingMessage): Eventual<Uint8Array> {
   });
 }
 
-function ignore(): void {}
-
-export function tooLarge(): Refusal {
-  const detail = 'Cannot read the body: it is larger than 256 KiB';
-  return new Refusal(failure('request_too_large', detail));
+/**
+ * Reads on, within the limit, and keeps nothing: a client that still sends can read its answer, and its next
+ * request can be found.
+ */
+function discard(request: IncomingMessage, sizeBefore: number): void {
+  let size = sizeBefore;
+  discarded.add(request);
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > BODY_LIMITS.bytes) request.destroy();
+  });
+  request.resume();
 }
+
+const discarded = new WeakSet<IncomingMessage>();
+
+function ignore(): void {}

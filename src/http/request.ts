@@ -10,11 +10,13 @@
 import { parse } from 'node:querystring';
 import { failure, Refusal } from '../domain/failure.ts';
 import { isObject, readJson } from '../domain/wire/json.ts';
-import type { Operation } from '../protocol/operations.ts';
+import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import type { Ask } from '../service/core/operations.ts';
 import type { TraceParent } from '../service/core/tracing.ts';
+import type { Runtime } from '../service/runtime.ts';
+import { tooLong } from './bounds/bodies.ts';
 import type { Visits } from './bounds/visits.ts';
-import { closedOf, type Exchange, type HttpAsk } from './exchange.ts';
+import { closedOf, type Exchange, type HttpAsk, type Route } from './exchange.ts';
 import { upTo } from './router.ts';
 
 export function askOf(operation: Operation, exchange: Exchange, visits: Visits | undefined): Ask {
@@ -27,6 +29,23 @@ export function askOf(operation: Operation, exchange: Exchange, visits: Visits |
     proved: (issued) => visits?.prove(exchange.visit, issued),
     trace: traceOf(ask.headers.traceparent),
     byApp: ask.identify,
+  };
+}
+
+/**
+ * Judges the sender of a long body by its credential, before the body is read. A caller that presents none, and that
+ * the app around the service may know, is asked for a shorter one: only the operation asks the app.
+ */
+export function strangerTo(
+  { strangerTo: judge, gated }: Pick<Runtime, 'strangerTo' | 'gated'>,
+  name: OperationName,
+): NonNullable<Route['stranger']> {
+  const { auth } = operations[name];
+  const isOpen = (auth === 'none' || auth === 'optional') && !gated.includes(name);
+  return async ({ ask }) => {
+    const found = await judge(name, { bearer: () => bearerOf(ask) });
+    const mayHaveNone = isOpen || (ask.identify && ask.headers.authorization === undefined);
+    return found && mayHaveNone ? tooLong() : found;
   };
 }
 

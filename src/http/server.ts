@@ -10,6 +10,7 @@ import { isPromised } from '../domain/values/eventual.ts';
 import { isReachedHereOnly } from '../domain/values/host.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { createAddresses, networkOf } from './bounds/address.ts';
+import type { Bodies } from './bounds/bodies.ts';
 import {
   boundConnections,
   CONNECTION_BOUNDS,
@@ -91,14 +92,14 @@ export function createHttpServer(
       }
     };
     try {
-      const answering = core.answer(nodeAsk(request, response));
+      const answering = core.answer(nodeAsk(request, response, bodies));
       if (isPromised(answering)) answering.then(send, broken);
       else send(answering);
     } catch (error) {
       broken(error);
     }
   };
-  const server = boundServer(listener, connectionOptions(runtime, metrics, bounds));
+  const { server, bodies } = boundServer(listener, connectionOptions(runtime, metrics, bounds));
   let closed: Promise<void> | undefined;
   const close = async (drain?: () => Promise<void>) => {
     current.release();
@@ -202,7 +203,10 @@ function connectionOptions(
 }
 
 /** The server of Node: each request passes the bounds of its connection first. */
-function boundServer(handler: Handler, options: ConnectionOptions): Server {
+function boundServer(
+  handler: Handler,
+  options: ConnectionOptions,
+): { readonly server: Server; readonly bodies: Bodies } {
   const server = createServer({
     maxHeaderSize: limits.HEADER_BYTES_MAX,
     headersTimeout: limits.HEADERS_TIMEOUT_MS,
@@ -213,7 +217,7 @@ function boundServer(handler: Handler, options: ConnectionOptions): Server {
     requireHostHeader: false,
   });
   const { platform } = options;
-  const { take, close } = boundConnections(server, options);
+  const { take, close, bodies } = boundConnections(server, options);
   const receive: Handler = (request, response) => {
     const fault = framingFault(request);
     if (fault === undefined) handler(request, response);
@@ -225,7 +229,7 @@ function boundServer(handler: Handler, options: ConnectionOptions): Server {
   server.on('connect', answerConnect);
   server.on('clientError', (error, socket) => answerClientError(platform, error, socket as Socket));
   server.on('close', close);
-  return server;
+  return { server, bodies };
 }
 
 function listening(

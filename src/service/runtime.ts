@@ -35,7 +35,7 @@ import { type Console, createConsole } from './console/console.ts';
 import type { ConsoleParts } from './console/parts.ts';
 import { type Alarms, createAlarms } from './core/alarms.ts';
 import { answered } from './core/audited.ts';
-import { callerOf, createTokenReader } from './core/caller.ts';
+import { callerOf, createTokenReader, strangerTo } from './core/caller.ts';
 import { createDocuments } from './core/documents.ts';
 import { type Ask, failureOf, type Methods } from './core/operations.ts';
 import { type OwnAct, recordOwnAct } from './core/own-act.ts';
@@ -139,6 +139,8 @@ export interface Runtime {
   readonly basePath: string;
   /** Whether the configuration contains the credential. Calls no hook and no identity provider. */
   isConfigured(bearer: string): boolean;
+  /** Why a credential is none of a caller of the operation, before its request is read. */
+  strangerTo(name: OperationName, ask: Pick<Ask, 'bearer'>): Promise<Failure | undefined>;
   /** Why a caller may not read the metrics, where they are restricted. */
   unreadableMetrics(ask: Ask): Promise<Failure | undefined>;
   /**
@@ -241,10 +243,10 @@ export async function createRuntime({
     ...health,
     ...{ id: definition.id, gated: gate ? GATED : [] },
     isConfigured: parts.identities.isConfigured,
+    strangerTo: (name, ask) => strangerTo(parts, name, ask),
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
     announce: (protocol, path) => void surfaces.set(protocol, path),
-    watch: (watcher) => void watchers.add(watcher),
-    watchAlarms: alarms.watch,
+    ...{ watch: (watcher) => void watchers.add(watcher), watchAlarms: alarms.watch },
     record: (act) => recordOwnAct(parts, act),
     release: () => parts.waits.stop(),
     async close(graceMs = config.stop_grace_seconds * 1_000) {

@@ -192,7 +192,7 @@ describe('bodies', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const parse = vi.spyOn(JSON, 'parse');
     atEnd(() => parse.mockRestore());
-    const reply = await service.ask('POST', '/svc/handshake', { body: deep });
+    const reply = await service.ask('POST', '/svc/handshake', { bearer: token, body: deep });
 
     assertRefused(reply, 400, 'invalid_parameters');
     assert.match(reply.body.failure.detail, /position 32: nested deeper than 32 levels/);
@@ -208,9 +208,14 @@ describe('bodies', () => {
   test('256 KiB are read and one byte more is 413', async () => {
     const padded = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`;
 
-    const most = await service.ask('POST', '/svc/handshake', { body: padded(BODY_LIMITS.bytes) });
+    const bearer = token;
+    const most = await service.ask('POST', '/svc/handshake', {
+      bearer,
+      body: padded(BODY_LIMITS.bytes),
+    });
     assert.equal(most.status, 200);
     const more = await service.ask('POST', '/svc/handshake', {
+      bearer,
       body: padded(BODY_LIMITS.bytes + 1),
     });
     assertRefused(more, 413, 'request_too_large');

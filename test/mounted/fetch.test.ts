@@ -161,12 +161,16 @@ describe('bodies', () => {
     }
   });
 
-  test('256 KiB are read and one byte more is 413, with and without a length', async () => {
+  test('256 KiB are read and one byte more is 413, of a stranger 16 KiB, with and without a length', async () => {
     const desk = await opened();
     const padded = (bytes: number) => Buffer.from(`{"a":"${'x'.repeat(bytes - 8)}"}`);
-    const send = async (bytes: Uint8Array, isCounted: boolean) => {
+    const send = async (
+      bytes: Uint8Array,
+      isCounted: boolean,
+      authorization = `Bearer ${ALICE}`,
+    ) => {
       const init = { method: 'POST', body: bytes, duplex: 'half' } as const;
-      const headers = new Headers({ 'content-type': 'application/json' });
+      const headers = new Headers({ 'content-type': 'application/json', authorization });
       if (isCounted) headers.set('content-length', String(bytes.length));
       const url = `${PUBLIC_URL}/svc/handshake`;
       return (await desk.fetch(new Request(url, { ...init, headers }))).status;
@@ -174,6 +178,8 @@ describe('bodies', () => {
     for (const isCounted of [true, false]) {
       assert.equal(await send(padded(BODY_LIMITS.bytes), isCounted), 200);
       assert.equal(await send(padded(BODY_LIMITS.bytes + 1), isCounted), 413);
+      assert.equal(await send(padded(16 * 1_024), isCounted, ''), 200);
+      assert.equal(await send(padded(16 * 1_024 + 1), isCounted, ''), 413);
     }
   });
 

@@ -7,6 +7,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
+import { createBodies } from '../../src/http/bounds/bodies.ts';
+import { CONNECTION_BOUNDS } from '../../src/http/bounds/connection.ts';
 import { webExchange } from '../../src/http/mounted/web.ts';
 import { readForm } from '../../src/http/sign-in/forms.ts';
 import { system } from '../../src/platform.ts';
@@ -87,7 +89,8 @@ describe('several cookies in one answer', () => {
   for (const body of ['x', undefined]) {
     test(`each have a line of their own in a Response ${body ? 'with' : 'without'} a body`, () => {
       const request = new Request('http://localhost/');
-      const arrival = { platform: system, target: '/', remoteAddress: undefined };
+      const bodies = createBodies(CONNECTION_BOUNDS);
+      const arrival = { platform: system, bodies, target: '/', remoteAddress: undefined };
       const { respond } = webExchange(request, arrival);
 
       const headers = { 'set-cookie': ['a=1', 'b=2'], vary: 'Accept' };

@@ -7,6 +7,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { SignInFacts } from '../../src/http/answer.ts';
+import { createBodies } from '../../src/http/bounds/bodies.ts';
+import { CONNECTION_BOUNDS } from '../../src/http/bounds/connection.ts';
 import { createVisits } from '../../src/http/bounds/visits.ts';
 import { createCore, type HttpCore } from '../../src/http/core.ts';
 import type { AddedRoute, Route } from '../../src/http/exchange.ts';
@@ -36,8 +38,9 @@ export async function openSite(
   const visits = createVisits(runtime);
   const given = { load, visits, metrics, surfaces, hasOpenMetrics: true, added };
   const core = createCore(runtime, given);
+  const bodies = createBodies(CONNECTION_BOUNDS);
   const server = createServer((request, response) => {
-    const answering = Promise.resolve(core.answer(nodeAsk(request, response)));
+    const answering = Promise.resolve(core.answer(nodeAsk(request, response, bodies)));
     void answering.then((answer) => sendAnswer(answer, request, response, false));
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));

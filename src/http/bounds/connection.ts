@@ -11,6 +11,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Platform } from '../../platform.ts';
+import { type Bodies, type BodyBounds, createBodies, RELIEVED } from './bodies.ts';
 import {
   type Connection,
   type Handler,
@@ -23,15 +24,13 @@ import {
 import * as limits from './limits.ts';
 import { readInSlices } from './segment.ts';
 
-export interface ConnectionBounds {
+export interface ConnectionBounds extends BodyBounds {
   /** Requests of one connection whose answers are not yet written. */
   readonly inFlightMax: number;
   /** Bytes of answers that one client has not read. */
   readonly unreadBytesMax: number;
   /** Requests that were parsed and wait, on all connections together. */
   readonly waitingMax: number;
-  /** Bytes of unread answers, unfinished requests and unparsed segments, on all connections together. */
-  readonly heldBytesMax: number;
   /** How long a client may read nothing of what was written. */
   readonly stallMs: number;
   readonly lifetimeMs: number;
@@ -50,6 +49,7 @@ export const CONNECTION_BOUNDS: ConnectionBounds = {
   unreadBytesMax: limits.UNREAD_BYTES_MAX,
   waitingMax: limits.WAITING_MAX,
   heldBytesMax: limits.HELD_BYTES_MAX,
+  strangerBytesMax: limits.STRANGER_BYTES_MAX,
   stallMs: limits.STALL_MS,
   lifetimeMs: limits.LIFETIME_MS,
   requestsMax: limits.REQUESTS_PER_SOCKET_MAX,
@@ -70,6 +70,8 @@ export interface ConnectionOptions {
 }
 
 export interface Connections {
+  /** The bodies on all connections. */
+  readonly bodies: Bodies;
   /** Runs `handler` for a request now, or when there is room for it. */
   take(request: IncomingMessage, response: ServerResponse, handler: Handler): void;
   close(): void;
@@ -120,6 +122,9 @@ export function takeNoMore(socket: Socket): void {
 
 /** What all connections of a server share. */
 interface Watch extends ConnectionOptions {
+  readonly bodies: Bodies;
+  /** Bytes of all connections beside bodies, when they were last counted. */
+  besideBodies: number;
   readonly open: Set<Connection>;
   readonly perNetwork: Map<string, number>;
   /** Waiting requests, on all connections. */
@@ -143,6 +148,13 @@ export function boundConnections(server: Server, options: ConnectionOptions): Co
   const { bounds, platform } = options;
   const watch: Watch = {
     ...options,
+    bodies: createBodies(bounds, {
+      beside: () => watch.besideBodies,
+      // Ended are the connections that hold most of anything.
+      relieve: () => sweep(watch, platform.monotonic()),
+      onEnded: () => options.onEnded('memory'),
+    }),
+    besideBodies: 0,
     open: new Set(),
     perNetwork: new Map(),
     waiting: 0,
@@ -155,6 +167,7 @@ export function boundConnections(server: Server, options: ConnectionOptions): Co
   const sweeping = platform.every(bounds.sweepMs, () => sweep(watch, platform.monotonic()));
   sweeping.unref();
   return {
+    bodies: watch.bodies,
     take(request, response, handler) {
       const connection = connections.get(request.socket) as Connection;
       take(watch, connection, { request, response, handler });
@@ -292,26 +305,28 @@ function advance(watch: Watch, connection: Connection): void {
   socket.resume();
 }
 
-function end({ onEnded }: Watch, { socket }: Connection, reason: EndReason): void {
+function end({ onEnded, bodies }: Watch, connection: Connection, reason: EndReason): void {
+  const { socket, arriving } = connection;
   if (socket.destroyed) return;
   onEnded(reason);
   socket.destroy();
+  if (arriving) bodies.forget(arriving);
 }
 
 /**
  * Ends connections that hold something for too long, and the largest ones when all together hold too much.
  */
 function sweep(watch: Watch, now: number): void {
-  const { bounds, open } = watch;
+  const { bounds, open, bodies } = watch;
   const held = new Map<Connection, number>();
   let sum = 0;
   for (const connection of open) {
+    if (connection.socket.destroyed) continue;
     connection.isOld = now - connection.begun >= bounds.lifetimeMs;
     if (isStalled(connection, now, bounds.stallMs)) end(watch, connection, 'stalled');
     else if (isOverdue(connection, now, bounds.lifetimeMs)) end(watch, connection, 'lifetime');
     else {
-      const { readableLength } = connection.socket;
-      const bytes = unreadOn(connection) + unfinishedOn(connection) + readableLength;
+      const bytes = unreadOn(connection) + unfinishedOn(connection, bodies);
       held.set(connection, bytes);
       sum += bytes;
     }
@@ -320,12 +335,13 @@ function sweep(watch: Watch, now: number): void {
     if (now - seen < limits.MANNERS_MS) break;
     watch.manners.delete(network);
   }
-  if (sum <= bounds.heldBytesMax) return;
+  const enough = sum <= bounds.heldBytesMax ? sum : bounds.heldBytesMax * RELIEVED;
   for (const [connection, bytes] of [...held].sort(([, one], [, other]) => other - one)) {
-    if (sum <= bounds.heldBytesMax) return;
+    if (sum <= enough) break;
     end(watch, connection, 'memory');
     sum -= bytes;
   }
+  watch.besideBodies = sum - bodies.bytes();
 }
 
 function begin({ platform }: Watch, socket: Socket, network: string | undefined): Connection {
@@ -342,7 +358,6 @@ function begin({ platform }: Watch, socket: Socket, network: string | undefined)
     requests: 0,
     isOld: false,
     isLast: false,
-    seenAtByte: 0,
     taken: 0,
     takenAt: undefined,
   };

@@ -6,8 +6,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { BODY_LIMITS } from '../../domain/wire/json.ts';
 import type { Platform } from '../../platform.ts';
+import type { Bodies } from './bodies.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -36,10 +36,8 @@ export interface Connection {
   resumedAt: number;
   /** Requests after those taken are not processed. */
   isLast: boolean;
-  /** The last request, and how much was read when it was first seen to be unfinished. */
+  /** The last request. */
   arriving?: IncomingMessage;
-  seen?: IncomingMessage;
-  seenAtByte: number;
   /** Bytes that the client had read at its last progress, and when that was; while some are left. */
   taken: number;
   takenAt: number | undefined;
@@ -65,15 +63,15 @@ export function unreadOn({ socket, owed }: Connection): number {
   return bytes;
 }
 
-/** The approximate number of bytes of an unfinished body. */
-export function unfinishedOn(connection: Connection): number {
-  const { arriving, socket } = connection;
-  if (!arriving || arriving.complete) return 0;
-  if (connection.seen !== arriving) {
-    connection.seen = arriving;
-    connection.seenAtByte = socket.bytesRead;
-  }
-  return Math.min(socket.bytesRead - connection.seenAtByte, BODY_LIMITS.bytes);
+/** Bytes of requests: parts of a body that are kept or not yet taken, and data that is not parsed. */
+export function unfinishedOn(
+  { arriving, waiting, socket }: Connection,
+  { bytesOf }: Pick<Bodies, 'bytesOf'>,
+): number {
+  let bytes = socket.readableLength;
+  if (arriving) bytes += bytesOf(arriving) + arriving.readableLength;
+  for (const { request } of waiting) if (request !== arriving) bytes += request.readableLength;
+  return bytes;
 }
 
 /** Whether a client has read nothing for this long, while data waits at the socket. */

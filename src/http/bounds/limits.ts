@@ -34,6 +34,12 @@ export const WAITING_MAX = 4_096;
 /** Bytes that all connections together may make the service hold. The largest ones are ended first. */
 export const HELD_BYTES_MAX = 64 * 1_048_576;
 
+/** Bytes of a body before the credential of its sender is judged. Most requests are shorter. */
+export const STRANGER_BODY_BYTES_MAX = 16 * 1_024;
+
+/** Bytes of all bodies whose sender is not known yet: a thousand of the longest. The oldest are ended first. */
+export const STRANGER_BYTES_MAX = 16 * 1_048_576;
+
 /** A client that reads nothing for this long is not reading. */
 export const STALL_MS = 30_000;
 

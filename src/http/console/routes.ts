@@ -82,7 +82,13 @@ export function consoleRoutes(runtime: Runtime): AddedRoute[] {
   const start = routeOf('console', (exchange) =>
     redirectAnswer(exchange, rooted(parts, '/console/')),
   );
-  const api = routeOf('console_api', (exchange) => answerApi(parts, exchange));
+  const api: Route = {
+    ...routeOf('console_api', (exchange) => answerApi(parts, exchange)),
+    stranger: async (exchange) => {
+      await provedSession(parts, exchange);
+      return undefined;
+    },
+  };
   return [
     ...VIEWS.map((path) => ({ method: 'GET' as const, path, route: page })),
     { method: 'GET', path: '/console', route: start },
@@ -142,10 +148,10 @@ function giveVerifier({ headers }: Exchange): HttpAnswer {
 }
 
 async function answerApi(parts: ConsoleRoutes, exchange: Exchange): Promise<HttpAnswer> {
-  const { runtime, signIn, console, cookies } = parts;
-  const { ask, params } = exchange;
+  const { runtime, console } = parts;
+  const { params } = exchange;
   Object.assign(exchange.headers, API_HEADERS);
-  const session = provedSession(parts, exchange, await signIn.session(cookies().session.read(ask)));
+  const session = await provedSession(parts, exchange);
   const name = params.method as ConsoleMethodName | ConsoleOperation;
   const asking = askOf(console, exchange, session);
   const own = Object.hasOwn(console.methods, name)
@@ -158,11 +164,11 @@ async function answerApi(parts: ConsoleRoutes, exchange: Exchange): Promise<Http
 }
 
 /** Refuses a request that our page did not send. A browser names the origin of the page in every such request. */
-function provedSession(
-  { signIn }: ConsoleRoutes,
+async function provedSession(
+  { signIn, cookies }: ConsoleRoutes,
   exchange: Exchange,
-  session: Session | undefined,
-): Session {
+): Promise<Session> {
+  const session = await signIn.session(cookies().session.read(exchange.ask));
   const { origin } = new URL(pagesUrl(signIn.baseUrl()));
   // Exactly: another port of this machine is another origin, and shares its cookies.
   if (isForeign(exchange, signIn) || headerOf(exchange.ask, 'origin') !== origin) {

@@ -14,6 +14,8 @@ import { askNow } from '../../service/core/foreign.ts';
 import { beforeLate } from '../../service/pace/deadline.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { refusalOf } from '../answer.ts';
+import { type Admit, type Bodies, createBodies } from '../bounds/bodies.ts';
+import { CONNECTION_BOUNDS } from '../bounds/connection.ts';
 import { type Load, watchLoad } from '../bounds/shed.ts';
 import { createVisits } from '../bounds/visits.ts';
 import { consoleRoutes } from '../console/routes.ts';
@@ -107,7 +109,12 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
   runtime.watchAlarms(metrics.alarmed);
   core.started();
   const running = createRunning(platform);
-  const app: App = { runtime, parts, answer: (ask) => answerWhileOpen(core, running, ask) };
+  const app: App = {
+    runtime,
+    parts,
+    bodies: createBodies(CONNECTION_BOUNDS),
+    answer: (ask) => answerWhileOpen(core, running, ask),
+  };
   return {
     fetch: (request) => answerWeb(app, request),
     listener: (request, response, next) => answerNode(app, request, response, next),
@@ -123,6 +130,7 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
 
 interface App {
   readonly runtime: Runtime;
+  readonly bodies: Bodies;
   readonly parts: AppParts;
   answer(ask: HttpAsk): Promise<HttpAnswer>;
 }
@@ -154,7 +162,8 @@ async function answerWeb(app: App, request: Request): Promise<Response> {
   // A framework may have removed the prefix.
   const target = withinPrefix(place.prefix, full) ?? rootDocument(place, full) ?? full;
   const remoteAddress = addressOf(app.parts, request);
-  const { ask, respond } = webExchange(request, { platform, target, remoteAddress });
+  const { bodies } = app;
+  const { ask, respond } = webExchange(request, { platform, bodies, target, remoteAddress });
   const { method, headers } = ask;
   const asked = { method, path: pathname, headers, raw: request };
   const arrival = { host, isSecure: protocol === 'https:', localAddress: undefined };
@@ -187,14 +196,14 @@ async function answerListened(
   response: ServerResponse,
   { full, target }: { readonly full: string; readonly target: string | undefined },
 ): Promise<HttpAnswer> {
-  const ask = nodeAsk(request, response, target ?? full);
+  const ask = nodeAsk(request, response, app.bodies, target ?? full);
   const { method, headers } = ask;
   const path = pathOf(full);
   if (target === undefined) {
     const detail = `Cannot find ${method} ${path}: the service is mounted at "${app.parts.place.prefix}"`;
     return refusalOf(app.runtime, { ask, headers: {} }, failure('not_found', detail));
   }
-  const body = async () => handedBody(request) ?? ask.body();
+  const body = async (admit: Admit) => (await handedBody(request, admit)) ?? ask.body(admit);
   const asked = { method, path, headers, raw: request };
   return app.answer(inApp(app, { ...ask, body }, nodeArrival(request), asked));
 }
@@ -210,7 +219,7 @@ function inApp(
   return {
     ...ask,
     fault: () => ask.fault?.() ?? place.foreignHost(arrival),
-    body: () => inTime(platform, ask.body()),
+    body: (admit) => inTime(platform, ask.body(admit)),
     identify: identify && (() => (isForeign() ? null : identify(asked))),
   };
 }

@@ -13,8 +13,9 @@ import type { Eventual } from '../../domain/values/eventual.ts';
 import { BODY_LIMITS } from '../../domain/wire/json.ts';
 import type { Platform } from '../../platform.ts';
 import { beforeLate, LATE } from '../../service/pace/deadline.ts';
-import { REQUEST_TIMEOUT_MS } from '../bounds/limits.ts';
-import { hasBody, tooLarge } from '../node.ts';
+import { type Admit, type Bodies, tooLarge } from '../bounds/bodies.ts';
+import { REQUEST_TIMEOUT_MS, STRANGER_BODY_BYTES_MAX } from '../bounds/limits.ts';
+import { hasBody } from '../node.ts';
 
 const NOTHING = new Uint8Array();
 
@@ -25,10 +26,12 @@ interface Handled extends IncomingMessage {
 }
 
 /** The body that the app has read already; undefined when it has not. */
-export function handedBody(request: Handled): Uint8Array | undefined {
+export async function handedBody(request: Handled, admit: Admit): Promise<Uint8Array | undefined> {
   const bytes = [request.rawBody, request.body].find((each) => each instanceof Uint8Array);
   if (bytes instanceof Uint8Array) {
     if (bytes.length > BODY_LIMITS.bytes) throw tooLarge();
+    const found = bytes.length > STRANGER_BODY_BYTES_MAX ? await admit() : undefined;
+    if (found) throw new Refusal(found);
     return bytes;
   }
   if (!hasBody(request)) return NOTHING;
@@ -36,21 +39,34 @@ export function handedBody(request: Handled): Uint8Array | undefined {
   return undefined;
 }
 
-/** Reads the body of a Web request, no further than the limit. */
-export async function webBody(request: Request): Promise<Uint8Array> {
-  const { body } = request;
-  if (request.bodyUsed || body?.locked) throw alreadyRead();
-  if (body === null) return NOTHING;
-  if (Number(request.headers.get('content-length') ?? 0) > BODY_LIMITS.bytes) throw tooLarge();
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
+/** Reads the body of a Web request, no further than the limit, and a long one only of a sender that is admitted. */
+export async function webBody(request: Request, bodies: Bodies, admit: Admit): Promise<Uint8Array> {
+  const { body: stream } = request;
+  if (request.bodyUsed || stream?.locked) throw alreadyRead();
+  if (stream === null) return NOTHING;
+  const declared = Number(request.headers.get('content-length') ?? 0);
+  if (declared > BODY_LIMITS.bytes) throw tooLarge();
+  let isEnded = false;
+  const body = bodies.begin(request, admit, () => {
+    isEnded = true;
+  });
+  try {
+    if (declared > STRANGER_BODY_BYTES_MAX) await body.admit();
     // Leaving the loop cancels the stream.
-    if (size > BODY_LIMITS.bytes) throw tooLarge();
-    chunks.push(chunk);
+    for await (const chunk of stream) {
+      if (isEnded) throw ended();
+      if (!body.add(chunk)) await body.admit();
+    }
+    if (isEnded) throw ended();
+    return body.done();
+  } finally {
+    body.done();
   }
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks, size);
+}
+
+function ended(): Refusal {
+  const detail = 'Cannot read the body: too many others are on their way';
+  return new Refusal(failure('service_unavailable', detail));
 }
 
 /** The same bound on time as the server of `serve()` has: the app's server may have none. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { type Platform, system } from '../../platform.ts';
+import { createBodies } from '../bounds/bodies.ts';
+import { CONNECTION_BOUNDS } from '../bounds/connection.ts';
 import { STALL_MS } from '../bounds/limits.ts';
 import { inTime } from './body.ts';
 import { webExchange } from './web.ts';
@@ -34,6 +36,7 @@ function exchanged(method = 'GET') {
   const calls: string[] = [];
   const { ask, respond } = webExchange(request, {
     platform,
+    bodies: createBodies(CONNECTION_BOUNDS),
     target: '/a?b',
     remoteAddress: undefined,
   });

@@ -8,6 +8,7 @@
 
 import { PassThrough, Readable } from 'node:stream';
 import type { Platform } from '../../platform.ts';
+import type { Bodies } from '../bounds/bodies.ts';
 import { STALL_MS } from '../bounds/limits.ts';
 import type { HttpAnswer, HttpAsk, WriteBody } from '../exchange.ts';
 import { webBody } from './body.ts';
@@ -20,6 +21,7 @@ export interface WebExchange {
 /** What a Request does not carry itself. */
 export interface WebArrival {
   readonly platform: Platform;
+  readonly bodies: Bodies;
   readonly target: string;
   readonly remoteAddress: string | undefined;
 }
@@ -48,7 +50,7 @@ export function webExchange(request: Request, arrival: WebArrival): WebExchange 
       },
       remoteAddress: arrival.remoteAddress,
       localAddress: undefined,
-      body: () => webBody(request),
+      body: (admit) => webBody(request, arrival.bodies, admit),
       onSent: sent.add,
       onClosed: closed.add,
     },

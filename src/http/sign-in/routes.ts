@@ -14,6 +14,7 @@ import type { Runtime } from '../../service/runtime.ts';
 import { OAuthError } from '../../service/sign-in/oauth.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
+import { tooLong } from '../bounds/bodies.ts';
 import type { AddedRoute, Exchange, HttpAnswer } from '../exchange.ts';
 import { pathOf } from '../request.ts';
 import { statusOf } from '../status.ts';
@@ -111,6 +112,7 @@ function pageRoute(
     route: {
       name,
       takesForm: true,
+      stranger: async (exchange) => ((await sessionIn(parts, exchange)) ? undefined : tooLong()),
       async answer(exchange) {
         try {
           const elsewhere = ownName(exchange, parts.signIn);

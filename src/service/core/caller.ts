@@ -17,10 +17,11 @@ import { jwtKind, readClaims, TYPS } from '../../domain/wire/jws.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
 import type { Failure } from '../../protocol/failure.ts';
+import { type OperationName, operations } from '../../protocol/operations.ts';
 import { DelegationClaims } from '../../protocol/token.ts';
 import type { Loaded } from '../../storage/port/invocation-store.ts';
 import type { ActorEnded, TokenRecord } from '../../storage/port/records.ts';
-import type { Ask } from './operations.ts';
+import { type Ask, failureOf } from './operations.ts';
 import type { PresentedToken, ServiceParts, TokenReader } from './parts.ts';
 
 export interface TokenCaller {
@@ -100,6 +101,27 @@ function counted<Known extends Caller>(
   ask.proved?.();
   const found = rates.outpaced(judged.caller.root_principal);
   return found ? { failure: found, known: judged.caller } : judged;
+}
+
+/**
+ * Why no caller of an operation presents this credential; nothing when one may. Judged before the request is read: a
+ * token by its signature alone, and only another credential may need the store.
+ */
+export async function strangerTo(
+  parts: ServiceParts,
+  name: OperationName,
+  ask: Pick<Ask, 'bearer'>,
+): Promise<Failure | undefined> {
+  try {
+    const bearer = ask.bearer();
+    if (bearer === undefined) return nothingPresented();
+    if (parts.readToken(bearer)) return undefined;
+    if (operations[name].auth === 'token') return failure('invalid_token', UNUSABLE);
+    const isKnown = await parts.identities.identify(bearer);
+    return isKnown ? undefined : unknownBearer(bearer, parts.definition.id);
+  } catch (error) {
+    return failureOf(name, error, parts.log);
+  }
 }
 
 /** The part of the judgement that does not need the store. */

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { createBodies } from '../../http/bounds/bodies.ts';
+import { CONNECTION_BOUNDS } from '../../http/bounds/connection.ts';
 import { watchLoad } from '../../http/bounds/shed.ts';
 import { createVisits } from '../../http/bounds/visits.ts';
 import { createCore } from '../../http/core.ts';
@@ -25,12 +27,18 @@ export function inProcessService(runtime: Runtime): InProcess {
     ...{ load, metrics, visits: createVisits(runtime), surfaces: [], added: [] },
     hasOpenMetrics: true,
   });
+  const bodies = createBodies(CONNECTION_BOUNDS);
   core.started();
   return {
     async fetch(input, init) {
       const request = new Request(input, init);
       const { pathname, search } = new URL(request.url);
-      const arrival = { platform, target: `${pathname}${search}`, remoteAddress: '127.0.0.1' };
+      const arrival = {
+        platform,
+        bodies,
+        target: `${pathname}${search}`,
+        remoteAddress: '127.0.0.1',
+      };
       const { ask, respond } = webExchange(request, arrival);
       return respond(await core.answer(ask));
     },
