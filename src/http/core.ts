@@ -30,7 +30,7 @@ import { tooLong } from './bounds/bodies.ts';
 import type { Load } from './bounds/shed.ts';
 import { METRICS_TYPE } from './bounds/tally.ts';
 import { createTurns } from './bounds/turn.ts';
-import type { Visits } from './bounds/visits.ts';
+import type { Visit, Visits } from './bounds/visits.ts';
 import {
   type AddedRoute,
   type Exchange,
@@ -43,7 +43,7 @@ import {
 import type { Metrics } from './metrics.ts';
 import { type Cors, createCors, originIn } from './origin.ts';
 import { createFrontPage, createReference } from './reference.ts';
-import { askOf, bearerOf, pathOf, strangerTo, traceOf } from './request.ts';
+import { askOf, bearerOf, codingOf, pathOf, strangerTo, traceOf } from './request.ts';
 import { createRouter, hasLongValue, type Match, type Router, routedPath } from './router.ts';
 import { askSurface, type Surface, startLater } from './surface.ts';
 
@@ -128,7 +128,10 @@ function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
   });
   let made: HttpAnswer;
   try {
-    let given = refusedEarly(core, exchange, found);
+    const limited = found?.route.isWatching ? undefined : shedOrLimited(core, exchange);
+    let given =
+      (isPromised(limited) ? ((yield limited) as Failure | undefined) : limited) ??
+      refusedEarly(core, exchange, found);
     if (!given) {
       const { route } = found as Match<Route>;
       const admit = async () => (route.stranger ? route.stranger(exchange) : tooLong());
@@ -188,6 +191,14 @@ function untilWritten(
   };
 }
 
+/** Why a request is refused for the load, or for how many its address has sent. */
+function shedOrLimited(core: Core, exchange: Exchange): Eventual<Failure | undefined> {
+  const overload = core.load.overload();
+  if (overload === undefined) return limitedVisit(core, exchange);
+  core.metrics.shed();
+  return failure('service_unavailable', `Cannot take more work: ${overload}`);
+}
+
 /** Answers a request that is refused before its body is read. Returns nothing for any other. */
 function refusedEarly(
   core: Core,
@@ -195,15 +206,6 @@ function refusedEarly(
   found: Match<Route> | undefined,
 ): HttpAnswer | Failure | undefined {
   const { ask } = exchange;
-  if (!found?.route.isWatching) {
-    const overload = core.load.overload();
-    if (overload) {
-      core.metrics.shed();
-      return failure('service_unavailable', `Cannot take more work: ${overload}`);
-    }
-    const limited = limitedVisit(core, exchange);
-    if (limited) return limited;
-  }
   const fault = ask.fault?.();
   if (fault !== undefined) {
     return failure('invalid_parameters', `Cannot read the request: ${fault}`);
@@ -219,11 +221,14 @@ function refusedEarly(
 }
 
 /** Counts a request whose caller is not known yet, or says why it is refused. */
-function limitedVisit({ visits }: Core, exchange: Exchange): Failure | undefined {
-  const visit = visits?.begin(exchange.ask) ?? null;
-  if (visit && 'type' in visit) return visit;
-  exchange.visit = visit;
-  return undefined;
+function limitedVisit({ visits }: Core, exchange: Exchange): Eventual<Failure | undefined> {
+  const counted = (visit: Visit | Failure | undefined) => {
+    if (visit && 'type' in visit) return visit;
+    exchange.visit = visit ?? null;
+    return undefined;
+  };
+  const visit = visits?.begin(exchange.ask);
+  return isPromised(visit) ? visit.then(counted) : counted(visit);
 }
 
 /** Tells a wrong method on a known path from a path that does not exist. */
@@ -248,14 +253,6 @@ function unrouted(
   headers.allow = methods.join(', ');
   const detail = `Cannot ${method} ${path}: it takes ${methods.join(' or ')}`;
   return failure('method_not_allowed', detail);
-}
-
-/** How a body is packed, where it is not plain. */
-function codingOf(ask: HttpAsk): string | undefined {
-  const { 'content-encoding': content, 'transfer-encoding': transfer } = ask.headers;
-  if (content !== undefined && content !== 'identity') return String(content);
-  if (transfer === undefined || String(transfer).toLowerCase() === 'chunked') return undefined;
-  return String(transfer);
 }
 
 /** Only plain JSON is read, and as bytes: the strict reader decodes them after the caller is known. */
@@ -355,7 +352,7 @@ function addHealth(core: Core): void {
       // Checking a credential lets a stranger guess one, so the request is counted first.
       const found = core.hasOpenMetrics
         ? undefined
-        : (limitedVisit(core, exchange) ?? (await runtime.unreadableMetrics(asking)));
+        : ((await limitedVisit(core, exchange)) ?? (await runtime.unreadableMetrics(asking)));
       if (found) return found;
       headers['content-type'] = METRICS_TYPE;
       return { status: 200, headers, body: metrics.text() };

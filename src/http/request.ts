@@ -127,6 +127,14 @@ function bodyFields(body: Uint8Array): Record<string, unknown> {
   throw new Refusal(failure('invalid_parameters', 'Cannot read the body: expected a JSON object'));
 }
 
+/** How a body is packed, where it is not plain. */
+export function codingOf(ask: Pick<HttpAsk, 'headers'>): string | undefined {
+  const { 'content-encoding': content, 'transfer-encoding': transfer } = ask.headers;
+  if (content !== undefined && content !== 'identity') return String(content);
+  if (transfer === undefined || String(transfer).toLowerCase() === 'chunked') return undefined;
+  return String(transfer);
+}
+
 /** W3C trace context, version 00; anything else is as if it were not there. */
 export function traceOf(header: unknown): (TraceParent & { flags: string }) | undefined {
   if (typeof header !== 'string') return undefined;

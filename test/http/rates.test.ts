@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
+import { type Platform, system } from '../../src/platform.ts';
 import { Failure } from '../../src/protocol/failure.ts';
 import { ALICE, BOB, type Reply, testService } from '../world.ts';
 
@@ -140,6 +141,55 @@ describe('by address', () => {
     assert.equal(await audit(), 200);
     assert.equal((await ask('GET', '/svc/manifest', { bearer: ALICE })).status, 200);
     assert.equal(await audit(), 200);
+  });
+
+  test('of bad signatures only so many are verified; others wait, and known callers do not', async () => {
+    let now = 0;
+    const waits: number[] = [];
+    const platform: Platform = {
+      ...system,
+      monotonic: () => now,
+      after(ms, run) {
+        waits.push(ms);
+        return system.after(0, run);
+      },
+    };
+    const { ask, issue, invoke } = await testService({ platform });
+    const { token } = await issue(ALICE, { scope: ['travel.read'] });
+    const [header, payload, signature = ''] = token.split('.');
+    const forged = [header, payload, [...signature].reverse().join('')].join('.');
+    waits.length = 0;
+
+    const counts = new Map<number, number>();
+    for (let i = 0; i < 250; i += 1) {
+      const { status } = await invoke(forged, 'nowhere');
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+    }
+
+    assert.deepEqual(
+      [...counts],
+      [
+        [401, 200],
+        [429, 50],
+      ],
+    );
+    assert.deepEqual(waits.filter((ms) => ms === 1_000).length, 50);
+    assert.equal((await invoke(token, 'nowhere')).status, 404);
+    assert.equal((await ask('POST', '/svc/audit', { bearer: BOB, body: {} })).status, 200);
+    assert.equal((await ask('GET', '/svc/manifest')).status, 200);
+    now += 1_000;
+    assert.equal((await invoke(forged, 'nowhere')).status, 401);
+  });
+
+  test('credentials that turn out to be good, and those that nothing asks for, do not count', async () => {
+    const platform: Platform = { ...system, monotonic: () => 0 };
+    const { ask } = await testService({ platform });
+    for (let i = 0; i < 210; i += 1) {
+      const { status } = await ask('GET', '/svc/graph', { bearer: `made-up-${i}` });
+      assert.equal(status, 200);
+    }
+
+    assert.equal((await ask('POST', '/svc/tokens', { bearer: 'wrong', body: {} })).status, 401);
   });
 
   test('a flood of wrong tokens does not lock out callers at the same address', async () => {

@@ -49,7 +49,10 @@ export function rateLimited(state: RateState, { window }: RateLimit): Failure {
 }
 
 /** Whose calls a pacer counts. */
-export type PaceOf = 'the root principal' | 'the address';
+export type PaceOf =
+  | 'the root principal'
+  | 'the address'
+  | 'the address, for credentials that are not known,';
 
 export interface Pacer {
   /** Takes one call of `key`, or returns the failure. `nowMs` comes from a monotonic clock. */

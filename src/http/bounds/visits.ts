@@ -7,11 +7,17 @@
  * before, that the configuration has or that the service just issued is still accepted, so that a flood does
  * not lock out callers at the same address.
  *
+ * A credential that is not known yet may have a bad signature, and verifying it takes longer than anything else that
+ * a stranger can ask for. So their number has a bound of its own for each network, much lower. Beyond it a request
+ * waits before it is refused, so that a client that asks again and again asks slowly.
+ *
  * @module
  */
 
 import { createPacer } from '../../domain/invocation/rate.ts';
+import type { Eventual } from '../../domain/values/eventual.ts';
 import { createRecent } from '../../domain/values/recent.ts';
+import { pause } from '../../platform.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { createAddresses } from './address.ts';
@@ -21,11 +27,22 @@ const REMEMBERED_LENGTH_MAX = 8 * 1_048_576;
 
 const UNAUTHORIZED = 401;
 
+/** Credentials that are not known yet, from one network: so many at once, and half of that a second. */
+const UNKNOWN_RATE = { limit: 200, window: 'PT2S' };
+
+/** In milliseconds: how long a further one waits. */
+const UNKNOWN_WAIT_MS = 1_000;
+
+/** Requests that wait so at the same time, at a few kilobytes each. Others are refused at once. */
+const WAITING_MAX = 1_000;
+
 export interface Visit {
   readonly network: string;
   readonly authorization: string | undefined;
   /** Charged to the network; otherwise accepted because of its credential alone. */
   readonly isCharged: boolean;
+  /** Its credential was good before, or is configured. */
+  readonly isKnown: boolean;
   isProved: boolean;
 }
 
@@ -36,8 +53,8 @@ interface Visitor {
 }
 
 export interface Visits {
-  /** Counts a request, or returns why it is refused. */
-  begin(visitor: Visitor): Visit | Failure;
+  /** Counts a request, or returns why it is refused. A request that has to wait is counted afterwards. */
+  begin(visitor: Visitor): Eventual<Visit | Failure>;
   /** The caller is known, or got the token `issued`. */
   prove(visit: Visit | null, issued?: string): void;
   /** The request is answered with this status. */
@@ -52,34 +69,52 @@ export function createVisits({
 }: Pick<Runtime, 'config' | 'isConfigured' | 'platform'>): Visits | undefined {
   if (config.rate_limits !== 'on') return undefined;
   const pacer = createPacer('the address', config.address_rate);
+  const unknown = createPacer('the address, for credentials that are not known,', UNKNOWN_RATE);
+  let waiting = 0;
   const { clientOf } = createAddresses(config.trusted_proxies);
   const good = createRecent<string, boolean>(REMEMBERED_LENGTH_MAX, ({ length }) => length);
   const isGood = (authorization: string) =>
     good.get(authorization) === true || isConfigured(authorization.replace(/^Bearer /i, ''));
+  /** Counts a credential that is not known yet, after a wait where there are too many. */
+  const judged = (visit: Visit): Eventual<Visit | Failure> => {
+    const found = unknown.take(visit.network, platform.monotonic());
+    if (!found) return visit;
+    if (waiting >= WAITING_MAX) return found;
+    waiting += 1;
+    return pause(platform, UNKNOWN_WAIT_MS).then(() => {
+      waiting -= 1;
+      return unknown.take(visit.network, platform.monotonic()) ?? visit;
+    });
+  };
   return {
     begin({ remoteAddress, headers }) {
       const network = clientOf(remoteAddress, headers['x-forwarded-for']);
       // Node joins or drops a repeated one; its text is only compared with credentials that were good.
       const authorization = headers.authorization as string | undefined;
       const found = pacer.take(network, platform.monotonic());
-      if (found && !(authorization !== undefined && isGood(authorization))) return found;
-      return { network, authorization, isCharged: !found, isProved: false };
+      const isKnown = authorization !== undefined && isGood(authorization);
+      if (found && !isKnown) return found;
+      const visit = { network, authorization, isCharged: !found, isKnown, isProved: false };
+      return authorization === undefined || isKnown ? visit : judged(visit);
     },
     prove(visit, issued) {
       if (issued !== undefined) good.set(`Bearer ${issued}`, true);
       if (!visit || visit.isProved) return;
-      const { network, authorization, isCharged } = visit;
+      const { network, authorization, isCharged, isKnown } = visit;
       visit.isProved = true;
       if (isCharged) pacer.giveBack(network);
       // The app around the service may know a caller that presents no credential.
       if (authorization === undefined) return;
-      if (!good.get(authorization)) good.set(authorization, true);
+      if (!isKnown) unknown.giveBack(network);
+      if (!isKnown || !good.get(authorization)) good.set(authorization, true);
     },
-    end({ isCharged, isProved, authorization }, status) {
-      // The credential was good and is no longer: from now on it counts like any other. Other statuses prove
-      // nothing about it: a document needs no credential.
-      const isWrong = status === UNAUTHORIZED && !isProved;
-      if (!isCharged && isWrong && authorization !== undefined) good.set(authorization, false);
+    end({ network, isKnown, isProved, authorization }, status) {
+      if (isProved || authorization === undefined) return;
+      // Other statuses prove nothing about a credential: a document needs none.
+      const isWrong = status === UNAUTHORIZED;
+      if (!isWrong && !isKnown) unknown.giveBack(network);
+      // It was good and is no longer: from now on it counts like any other.
+      if (isWrong && isKnown) good.set(authorization, false);
     },
   };
 }
