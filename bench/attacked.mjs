@@ -1,5 +1,6 @@
 /**
- * The service under attack: one capability to call, and one whose handler reports progress without end.
+ * The service under attack: one capability to call, one whose handler reports progress without end, and one that
+ * asks for approval.
  *
  * @module
  */
@@ -29,6 +30,20 @@ const spin = defineCapability({
   },
 });
 
+const ask = defineCapability({
+  name: 'ask',
+  description: 'Do something that a person approves first',
+  inputs: [{ name: 'what', type: 'string' }],
+  output: { type: 'found', fields: ['what'] },
+  side_effect: 'irreversible',
+  minimum_scope: ['bench.ask'],
+  approval: {
+    when: 'always',
+    preview: () => ({ action: 'Ask' }),
+  },
+  handler: ({ what }) => ({ what }),
+});
+
 const identity = (name, scopes) => ({
   key: `demo-${name}-key`,
   demo: true,
@@ -37,11 +52,11 @@ const identity = (name, scopes) => ({
   caller_class: 'internal',
 });
 
-const service = createService({ id: 'attacked', capabilities: [look, spin] });
+const service = createService({ id: 'attacked', capabilities: [look, spin, ask] });
 const identities = [
   identity('honest', ['bench.look']),
-  identity('attacker', ['bench.spin', 'bench.look']),
-  identity('auditor', ['operator:*']),
+  identity('attacker', ['bench.spin', 'bench.look', 'bench.ask']),
+  identity('auditor', ['operator:*', 'approver:*']),
 ];
 const { url } = await serve(service, { settings: { identities } });
 process.stdout.write(`listening on ${url}\n`);

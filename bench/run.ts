@@ -9,7 +9,7 @@
  * a quick one only prints. With `--profile`, each program leaves its CPU profile in the folder. `--calls` is
  * over how many invocations memory is watched; a million takes some minutes more. `--growth` measures growth and
  * nothing else, and only prints; `--entries` is how far the log grows then. `--attacks` measures an
- * honest client beside hostile ones, and nothing else. `--console` measures the pages of the console in a browser,
+ * honest client beside hostile ones, and nothing else; `BENCH_ATTACKS` is a part of the names of those to run. `--console` measures the pages of the console in a browser,
  * and nothing else.
  *
  * @module
