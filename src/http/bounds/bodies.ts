@@ -23,7 +23,7 @@ export interface BodyBounds {
 /** Resolves with why the sender may not send a long body; with nothing when it may. */
 export type Admit = () => Promise<Failure | undefined>;
 
-export interface Arriving {
+interface Arriving {
   /** Keeps what has arrived. Throws a `Refusal` beyond the limit. False: the sender has to be judged before more is read. */
   add(chunk: Uint8Array): boolean;
   /** Judges the sender, once. Rejects with a `Refusal`. */
