@@ -5,6 +5,7 @@ import { test } from 'vitest';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
+import type { ServiceDefinition } from '../../src/service/author/definition.ts';
 import { followMark, type SealOptions } from '../../src/service/log/seal.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -12,6 +13,7 @@ import type { MarkStore } from '../../src/storage/port/mark.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { emptyStore } from '../empty-store.ts';
 import { atEnd, closedAtEnd } from '../ends.ts';
+import { type SeededPlatform, seededPlatform } from '../seeded.ts';
 import { eventually, type Reply, STORES, type TestService, testService } from '../world.ts';
 import { calmDesk, grow, life, listed, machine, seal, sealed, unready } from './support.ts';
 
@@ -151,6 +153,88 @@ for (const store of STORES) {
     ]);
   });
 }
+
+const CADENCE_MS = 9_000;
+const NINE_SECONDS: ServiceDefinition = {
+  ...calmDesk,
+  trust: { level: 'anchored', anchoring: { cadence: 'PT9S' } },
+};
+
+/** A process that can be killed: from then on it changes nothing in the store about its lead. */
+function mortal() {
+  let isAlive = true;
+  const wrap = (store: Store): Store => ({
+    ...store,
+    lead: async (...given) => isAlive && store.lead(...given),
+  });
+  const kill = () => {
+    isAlive = false;
+  };
+  return { wrap, kill };
+}
+
+/** Lets the time pass in small steps. Readiness waits for the turn that a step began. */
+async function passCadence({ runtime }: TestService, platform: SeededPlatform): Promise<void> {
+  for (let passed = 0; passed < CADENCE_MS; passed += 1_000) {
+    platform.advance(1_000);
+    await runtime.unready();
+  }
+}
+
+/** Whether a checkpoint covers what the log contains. */
+async function isCovered({ store }: TestService): Promise<boolean> {
+  const { size } = await store.sequence();
+  return (await store.lastCheckpoint())?.size === size;
+}
+
+const KEPT_STORES = [
+  { name: 'SQLite', open: async () => `sqlite:${join(machine().folder, 'desk.db')}` },
+  { name: 'PostgreSQL', open: async () => (await emptyStore()).url },
+];
+for (const { name, open } of KEPT_STORES) {
+  for (const ending of ['a stop', 'a kill']) {
+    test(`the first cadence after ${ending} of the sealing process ends with a checkpoint, on ${name}`, async () => {
+      const own = machine();
+      const { wrap, kill } = mortal();
+      const platform = seededPlatform(`${name} ${ending}`, Date.parse('2030-01-01T00:00:00Z'));
+      const options = { store: await open(), definition: NINE_SECONDS, platform };
+      await life(own, { ...options, wrap }, async (service) => {
+        await passCadence(service, platform);
+        if (ending === 'a kill') kill();
+      });
+
+      await life(own, options, async (service) => {
+        if (ending === 'a stop') {
+          const now = service.store.now();
+          assert.equal(await service.store.lead('seal', 'next', now, now), true, 'free at once');
+        }
+        await grow(service);
+        assert.equal(await isCovered(service), false);
+        await passCadence(service, platform);
+
+        assert.equal(await isCovered(service), true);
+      });
+    });
+  }
+}
+
+test('a replica takes the lead over from one that was killed within a cadence', async () => {
+  const own = machine();
+  const { wrap, kill } = mortal();
+  const platform = seededPlatform('replicas', Date.parse('2030-01-01T00:00:00Z'));
+  const options = { store: (await emptyStore()).url, definition: NINE_SECONDS, platform };
+  await life(own, { ...options, wrap }, async (first) => {
+    await passCadence(first, platform);
+    await life(own, options, async (second) => {
+      await passCadence(second, platform);
+      kill();
+      await grow(second);
+      await passCadence(second, platform);
+
+      assert.equal(await isCovered(second), true);
+    });
+  });
+});
 
 test('two services on one database make one gapless history of checkpoints', async () => {
   const own = machine();

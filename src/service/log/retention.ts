@@ -15,6 +15,7 @@ import type { Platform } from '../../platform.ts';
 import { EventClass } from '../../protocol/audit.ts';
 import type { Erasure, Store } from '../../storage/port/store.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
+import { createLead } from './lead.ts';
 
 /** In milliseconds. Contents are erased up to a minute late. */
 const RETENTION_INTERVAL_MS = 60_000;
@@ -45,17 +46,18 @@ export interface RetentionOptions {
 }
 
 export function startRetention(options: RetentionOptions): Pick<Repeated, 'stop'> {
-  const { store, platform, instanceId, log, intervalMs = RETENTION_INTERVAL_MS } = options;
+  const { store, platform, log, intervalMs = RETENTION_INTERVAL_MS } = options;
+  const lead = createLead({ ...options, job: 'retention', lengthMs: 3 * intervalMs });
   const turn = async () => {
+    if (!(await lead.take())) return;
     const now = store.now();
-    const until = new Date(now.getTime() + 3 * intervalMs);
-    if (!(await store.lead('retention', instanceId, now, until))) return;
     await forgetKeys(store, now);
     const reached = await eraseDue(store, options.policy, now);
     if (reached > 0) log.info({ entries: reached }, 'retention skipped entries');
   };
   const onError = (error: unknown) => log.error({ err: error }, 'retention failed');
-  return repeated(platform, turn, intervalMs, onError);
+  const turns = repeated(platform, turn, intervalMs, onError);
+  return { stop: () => turns.stop().then(lead.release) };
 }
 
 /** Deletes answers that callers can no longer ask for. Independent of the policy. */

@@ -2,7 +2,7 @@
  * The sealer: seals at the start of the service, at its cadence while the log grows, and on
  * request.
  *
- * One of several replicas seals at the cadence; the store decides which. Every replica compares the
+ * One of several replicas seals at the cadence (`lead.ts`). Every replica compares the
  * log with what was signed: before anything is written at the start, before anything is written to
  * another copy of the database, on every turn, and when readiness is asked for. A log that does not
  * extend what was signed is withheld (`withheld.ts`) until it does. If the store or the mark becomes
@@ -18,6 +18,7 @@ import { MarkDamaged } from '../../storage/port/mark.ts';
 import { StoreUnavailable } from '../../storage/port/store.ts';
 import { repeated } from '../pace/repeated.ts';
 import { compareLog, SealingRefused, seenElsewhere } from './compare-log.ts';
+import { createLead } from './lead.ts';
 import { followMark, type SealOptions, sealNext } from './seal.ts';
 
 /**
@@ -29,10 +30,11 @@ const CADENCE_MIN_MS = 100;
 /** In milliseconds: the longest delay of a timer. */
 const CADENCE_MAX_MS = 2 ** 31 - 1;
 
-/**
- * In milliseconds. A leader loses its place after it misses two turns, but not for a short pause.
- */
-const LEAD_MIN_MS = 5_000;
+/** Turns in a cadence: each extends the lead or tries to take it. */
+const TURNS = 3;
+
+/** Turns that a lead lasts. The next turn of another process takes it over: within a cadence after a kill. */
+const LEAD_TURNS = TURNS - 1;
 
 /** In milliseconds. Anyone may ask for readiness at any rate, so its comparisons are spaced. */
 const LOOK_MS = 1_000;
@@ -69,9 +71,9 @@ export interface Sealer {
 
 /** Resolves after the first attempt. A failed one is logged and repeated at the cadence. */
 export async function startSealer(options: SealerOptions): Promise<Sealer> {
-  const { store, platform, log, instanceId } = options;
-  const cadenceMs = cadenceOf(options.cadence);
-  const leadMs = Math.max(3 * cadenceMs, LEAD_MIN_MS);
+  const { store, platform, log } = options;
+  const turnMs = Math.floor(cadenceOf(options.cadence) / TURNS);
+  const lead = createLead({ ...options, job: 'seal', lengthMs: LEAD_TURNS * turnMs });
   const standing = createStanding(log);
   let queue: Promise<unknown> = Promise.resolve();
 
@@ -107,9 +109,15 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
   const look = rarely(platform, LOOK_MS, () =>
     inTurn<unknown>(standing.isRefused() ? attempt : compare).catch(standing.failed),
   );
+  let hasLed = false;
+  let turnsLeft = TURNS;
   const turn = async () => {
-    const now = store.now();
-    const leads = await store.lead('seal', instanceId, now, new Date(now.getTime() + leadMs));
+    turnsLeft -= 1;
+    const leads = await lead.take();
+    const hasChanged = leads !== hasLed;
+    hasLed = leads;
+    if (!hasChanged && turnsLeft > 0) return;
+    turnsLeft = TURNS;
     if (leads || standing.isRefused()) await attempt();
     else {
       await followMark(options);
@@ -117,7 +125,7 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
     }
   };
   const failed = (error: unknown) => standing.failed(error as Error);
-  const turns = repeated(platform, () => inTurn(turn), cadenceMs, failed);
+  const turns = repeated(platform, () => inTurn(turn), turnMs, failed);
   const retries = repeated(
     platform,
     async () => {
@@ -138,6 +146,7 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
       forgetCopies?.();
       await Promise.all([turns.stop(), retries.stop()]);
       await queue;
+      await lead.release();
     },
   };
 }
