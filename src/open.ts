@@ -78,7 +78,8 @@ export async function openResources(
     await sealStore(rowSealOptions(definition, { config, log, store, keyring }));
     mark = await openMarkOf(definition, config);
     const telemetry = await openTelemetry(config, definition.id);
-    const close = () => closeResources({ store, keyring, mark, telemetry });
+    const close = () =>
+      closeResources({ store, keyring, mark, telemetry }).finally(() => log.flush?.());
     return { config, log, platform, tracer: telemetry?.tracer, store, keyring, mark, close };
   } catch (error) {
     await closeResources({ store, keyring, mark });

@@ -161,6 +161,16 @@ describe('stop', () => {
     await assert.rejects(fetch(`${service.url}/healthz`));
   });
 
+  test('close() writes how often an error was left out of the log', async () => {
+    const service = await start();
+    for (let call = 0; call < 7; call++) service.log.error({ err: new Error('full') }, 'defect');
+    assert.equal(lines.filter((line) => line.includes('"msg":"defect"')).length, 5);
+
+    await service.close();
+
+    assert.ok(lines.some((line) => /"repeated":2,.*"msg":"defect"/.test(line)));
+  });
+
   test('close() does not wait for clients that keep an idle connection, used or not', async () => {
     const service = await start({ stop_grace_seconds: 3_600 });
     const agent = new Agent({ keepAlive: true });
