@@ -117,14 +117,17 @@ const DEFECTS_LOGGED_MAX = 16;
 
 /** What this process runs, whatever the transport. */
 export interface Stoppable {
-  readonly config: Pick<Config, 'stop_grace_seconds'>;
+  readonly config: Pick<Config, 'stop_delay_seconds' | 'stop_grace_seconds'>;
+  /** Is not ready from now on, and serves as before. Resolves when no balancer sends requests any more. */
+  readonly leave?: () => Promise<void>;
   close(): Promise<void>;
 }
 
 /**
  * Ends the process on a signal, or after a defect outside any call, such as a rejected promise that a handler
  * did not await. The service takes no new work and finishes running work within its grace; a supervisor
- * restarts it where the exit code is not 0. Later defects change nothing.
+ * restarts it where the exit code is not 0. A signal lets balancers know first; a defect does not wait for them.
+ * Later defects change nothing else.
  */
 export function stopOnSignals(
   running: Stoppable,
@@ -137,22 +140,30 @@ export function stopOnSignals(
     log.fatal({ err: error }, 'could not stop cleanly');
     process.exit(1);
   };
-  const stop = (reason: string) => {
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= running.close();
+    return closed;
+  };
+  const stop = (reason: string, leave = async () => {}) => {
     if (isStopping) return;
     isStopping = true;
     log.info({ reason }, 'stopping');
-    const mostMs = running.config.stop_grace_seconds * 1_000 + STOP_SPARE_MS;
+    const { stop_delay_seconds, stop_grace_seconds } = running.config;
+    const mostMs = (stop_delay_seconds + stop_grace_seconds) * 1_000 + STOP_SPARE_MS;
     platform.after(mostMs, () => fail(new Error(`Cannot stop within ${mostMs} ms`)));
-    running.close().then(end, fail);
+    leave().then(close).then(end, fail);
   };
-  process.once('SIGTERM', () => stop('SIGTERM'));
-  process.once('SIGINT', () => stop('SIGINT'));
+  process.once('SIGTERM', () => stop('SIGTERM', running.leave));
+  process.once('SIGINT', () => stop('SIGINT', running.leave));
   for (const event of ['uncaughtException', 'unhandledRejection']) {
     // Never removed: without a listener the next one would end the process at once.
     process.on(event, (error: unknown) => {
       defects += 1;
       if (defects <= DEFECTS_LOGGED_MAX) log.fatal({ err: error }, event);
       stop(event);
+      // Where a signal was first, what it waits for is over.
+      close().catch(() => undefined);
     });
   }
 }

@@ -28,6 +28,7 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { inject } from 'vitest';
@@ -132,6 +133,17 @@ export async function connectedTo(url: string): Promise<Client> {
 }
 
 /** The rows that one statement yields, over a connection of its own. */
+/** Resolves when another connection waits for a lock that this one holds. */
+export async function isWaitedFor(holder: Client): Promise<void> {
+  const waiting = `SELECT FROM pg_locks
+    WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`;
+  for (let tries = 0; tries < 1_000; tries++) {
+    if ((await holder.query(waiting)).rows.length > 0) return;
+    await pause(10);
+  }
+  throw new Error('Cannot go on: no connection waits for the lock');
+}
+
 export async function runSql<Row extends QueryResultRow>(url: string, sql: string): Promise<Row[]> {
   const client = new Client({ connectionString: url });
   client.on('error', () => {});

@@ -104,6 +104,26 @@ test('the travel desk reports why it cannot start, in one message without a stac
   assert.match(faults[2] ?? '', /demo credentials/);
 });
 
+test(
+  'SIGTERM ends readiness at once, and the port is open for the configured time',
+  PATIENT,
+  async () => {
+    const desk = await startDesk({ WRIT_LOG_LEVEL: 'info', WRIT_STOP_DELAY_SECONDS: '2' });
+    const agent = new Agent();
+    const token = await issue(agent, desk.url);
+    desk.child.kill('SIGTERM');
+    while (!desk.output.err.includes('"msg":"stopping"')) await setTimeout(1);
+
+    const ready = await ask(agent, `${desk.url}/readyz`);
+    const search = { bearer: token, body: SEARCH };
+    const found = await ask(agent, `${desk.url}/svc/invoke/search_flights`, search);
+
+    assert.equal(ready.status, 503, ready.text);
+    assert.equal(found.status, 200, found.text);
+    assert.equal(await desk.ended, 0, desk.output.err);
+  },
+);
+
 /** Four stops (`npm run rolling` makes many), a few processes at a time so that they do not starve each other. */
 const ROUNDS = 1;
 const DESKS = 4;

@@ -356,6 +356,18 @@ describe('where a setting comes from', () => {
     assert.equal(config.stop_grace_seconds, 25);
   });
 
+  test('loadConfig() keeps the port open for five seconds at a stop, and on loopback not at all', async () => {
+    const delayOf = async (environment: Record<string, string>) =>
+      (await loadConfig(folder, { mark: 'none' }, environment)).stop_delay_seconds;
+
+    assert.equal(await delayOf({}), 0);
+    assert.equal(await delayOf({ HOST: '::1' }), 0);
+    assert.equal(await delayOf({ HOST: '0.0.0.0' }), 5);
+    assert.equal(await delayOf({ HOST: '0.0.0.0', WRIT_STOP_DELAY_SECONDS: '0' }), 0);
+    assert.equal(await delayOf({ WRIT_STOP_DELAY_SECONDS: '12' }), 12);
+    await assert.rejects(delayOf({ WRIT_STOP_DELAY_SECONDS: '601' }), /stop_delay_seconds/);
+  });
+
   test('loadConfig() takes an empty variable for none, and leaves those of others alone', async () => {
     const others = {
       HOME: '/x',

@@ -192,6 +192,7 @@ export interface Config extends Omit<Settings, 'store' | 'keys' | 'public_url' |
   readonly store: string;
   readonly keys: string;
   readonly public_url?: string | undefined;
+  readonly stop_delay_seconds: number;
   readonly webhooks: readonly WebhookTarget[];
 }
 
@@ -300,6 +301,7 @@ function filledIn(settings: Settings, folder: string): Config {
     ...settings,
     ...{ data, store, keys, mark: log.markAddress({ ...settings, store }, folder, stateFolder()) },
     public_url: settings.public_url?.replace(/\/+$/, ''),
+    stop_delay_seconds: http.stopDelayOf(settings),
     disclosure: { ...DISCLOSURE_DEFAULTS, ...settings.disclosure },
     oidc: [...fromShortForm(settings), ...settings.oidc],
   };

@@ -6,7 +6,7 @@
 
 import { isIP } from 'node:net';
 import * as z from 'zod';
-import { openHost, type Reached } from '../domain/values/host.ts';
+import { isLoopback, openHost, type Reached } from '../domain/values/host.ts';
 import { Rate, wholeNumber } from './parts.ts';
 
 const Network = z
@@ -84,6 +84,11 @@ export const HttpSettings = {
   max_connections_per_address: Connections.default(1_000).describe(
     'How many of them may come from one address (IPv6: one /64) that is not a trusted proxy',
   ),
+  stop_delay_seconds: wholeNumber(0, 600)
+    .optional()
+    .describe(
+      'How long the port stays open after SIGTERM, while `/readyz` already says that the service stops, so that balancers send requests elsewhere; by default 5, and 0 on a loopback address',
+    ),
   mcp_tools: z
     .enum(['all', 'search'])
     .default('all')
@@ -100,8 +105,22 @@ export const HTTP_ENVIRONMENT = {
   cors_origins: 'WRIT_CORS_ORIGINS',
   max_connections: 'WRIT_MAX_CONNECTIONS',
   max_connections_per_address: 'WRIT_MAX_CONNECTIONS_PER_ADDRESS',
+  stop_delay_seconds: 'WRIT_STOP_DELAY_SECONDS',
   mcp_tools: 'WRIT_MCP_TOOLS',
 } as const;
+
+/** Balancers need about so long to learn that an endpoint goes away. */
+const STOP_DELAY_SECONDS = 5;
+
+export function stopDelayOf({
+  host,
+  stop_delay_seconds,
+}: {
+  readonly host: string;
+  readonly stop_delay_seconds?: number | undefined;
+}): number {
+  return stop_delay_seconds ?? (isLoopback(host) ? 0 : STOP_DELAY_SECONDS);
+}
 
 export function unlimitedFault(
   settings: Reached & { readonly rate_limits: 'on' | 'off' },

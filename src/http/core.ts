@@ -65,6 +65,8 @@ export interface CoreOptions {
   readonly surfaces: readonly Surface[];
   /** Whether the metrics ask for no credential. */
   readonly hasOpenMetrics: boolean;
+  /** Whether the service was asked to stop: it answers, and is not ready. */
+  readonly isLeaving?: (() => boolean) | undefined;
   /** Paths that are neither an operation nor a surface. */
   readonly added: readonly AddedRoute[];
 }
@@ -326,6 +328,8 @@ function addSurface(core: Core, surface: Surface): void {
   });
 }
 
+const LEAVING = 'stop: the service was asked to stop';
+
 function addHealth(core: Core): void {
   const { runtime, routes, metrics, visits } = core;
   routes.add('GET', '/healthz', {
@@ -336,7 +340,7 @@ function addHealth(core: Core): void {
   routes.add('GET', '/readyz', {
     name: 'readyz',
     async answer({ headers }) {
-      const reasons = await runtime.unready();
+      const reasons = core.isLeaving?.() ? [LEAVING] : await runtime.unready();
       return reasons.length > 0
         ? plainAnswer(503, headers, { status: 'unready', reasons })
         : plainAnswer(200, headers, { status: 'ready' });

@@ -16,6 +16,7 @@ import {
   type ReadSettings,
   readSettings,
   type ServeOptions,
+  type Stoppable,
   stopOnSignals,
   tellMark,
 } from '../open.ts';
@@ -61,7 +62,7 @@ export interface RunningService {
 }
 
 /** A service that listens, as other layers of this package use it. */
-export interface ServedService extends RunningService {
+export interface ServedService extends RunningService, Pick<Stoppable, 'leave'> {
   /** Appends the entry of an act of the service itself. */
   record(act: OwnAct): Promise<void>;
 }
@@ -181,6 +182,10 @@ async function listen(
     isWorker: isWorker(),
     reload: reloading.reload,
     record: (act) => reloading.current().record(act),
+    async leave() {
+      app.leave();
+      if (config.stop_delay_seconds > 0) await pause(platform, config.stop_delay_seconds * 1_000);
+    },
     close() {
       closed ??= close();
       return closed;

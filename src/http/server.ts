@@ -48,6 +48,8 @@ export interface HttpServer {
    * cannot answer.
    */
   replace(next: Runtime, surfaces: readonly Surface[]): Promise<void>;
+  /** Answers as before, but is not ready, and every further answer closes its connection. */
+  leave(): void;
   /**
    * Ends waiting callers, closes the port and resolves when every connection is closed. With `drain` every
    * further answer closes its connection, and `drain` may end connections first.
@@ -65,13 +67,14 @@ export function createHttpServer(
   const { log } = runtime;
   let serving: Serving;
   let current = runtime;
+  let isStopping = false;
   const metrics = createMetrics(load, () => current.sealing());
   // Shared by all runtimes: numbers and limits do not begin again with another one.
-  const shared = { load, metrics, visits: createVisits(runtime) };
+  const isLeaving = () => isStopping;
+  const shared = { load, metrics, visits: createVisits(runtime), isLeaving };
   serving = servingOf(runtime, { ...shared, surfaces });
   const retired = new Set<Serving>();
   let isListening = false;
-  let isStopping = false;
   const listener: Handler = (request, response) => {
     // A request ends where it began, whatever comes after it.
     const { core, begin, end } = serving;
@@ -103,7 +106,7 @@ export function createHttpServer(
   let closed: Promise<void> | undefined;
   const close = async (drain?: () => Promise<void>) => {
     current.release();
-    isStopping = drain !== undefined;
+    isStopping ||= drain !== undefined;
     await drain?.();
     await new Promise<void>((resolve) => void server.close(() => resolve()));
     for (const each of [...retired, serving]) await each.close();
@@ -129,6 +132,9 @@ export function createHttpServer(
         retired.delete(before);
         return before.close();
       });
+    },
+    leave() {
+      isStopping = true;
     },
     close(drain) {
       closed ??= close(drain);

@@ -46,7 +46,11 @@ export function endWorker(): void {
 
 /** Rejects, with no worker left, when one cannot start. Calls `onFailed` when they keep dying. */
 export async function startWorkers(
-  { workers: count, stop_grace_seconds }: Pick<Config, 'workers' | 'stop_grace_seconds'>,
+  {
+    workers: count,
+    stop_delay_seconds,
+    stop_grace_seconds,
+  }: Pick<Config, 'workers' | 'stop_delay_seconds' | 'stop_grace_seconds'>,
   log: Logger,
   onFailed: () => void,
 ): Promise<Workers> {
@@ -86,7 +90,7 @@ export async function startWorkers(
       () => {
         for (const worker of living) worker.process.kill('SIGKILL');
       },
-      stop_grace_seconds * 1_000 + STOP_SPARE_MS,
+      (stop_delay_seconds + stop_grace_seconds) * 1_000 + STOP_SPARE_MS,
     );
     await Promise.all(ends);
     clearTimeout(late);

@@ -55,11 +55,11 @@ test(
 
 test('deploy/writ.service gives a stop more time than the service takes', () => {
   const unit = deployed('writ.service');
-  const { stop_grace_seconds } = configOf({}, '.');
+  const { stop_delay_seconds, stop_grace_seconds } = configOf({ host: '0.0.0.0', mark: 'witness' }, '.');
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
 
   // src/open.ts: ten seconds after the grace the process ends by itself.
-  assert.ok(seconds > stop_grace_seconds + 10);
+  assert.ok(seconds > stop_delay_seconds + stop_grace_seconds + 10);
   assert.match(unit, /^Restart=on-failure$/m);
   assert.doesNotMatch(unit, /^MemoryDenyWriteExecute/m);
 });

@@ -10,10 +10,13 @@ import inject from 'light-my-request';
 import { describe, test } from 'vitest';
 import { system } from '../../src/platform.ts';
 import { operations } from '../../src/protocol/operations.ts';
+import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { StoreUnavailable } from '../../src/storage/port/store.ts';
+import { emptyStore } from '../empty-store.ts';
 import { atEnd } from '../ends.ts';
-import { ALICE, patientLoad, STORES, testService } from '../world.ts';
+import { connectedTo, isWaitedFor, runSql } from '../postgres.ts';
+import { ALICE, eventually, patientLoad, STORES, testService } from '../world.ts';
 
 const service = await testService();
 
@@ -71,6 +74,42 @@ describe('health', () => {
 
     assert.equal(status, 503);
     assert.deepEqual(body.reasons, ['log: 7 entries wait for their place']);
+  });
+});
+
+describe('stopping', () => {
+  test('a stop answers every call that waits for a late sequencer', async () => {
+    const { url: store } = await emptyStore();
+    const note = defineCapability({
+      name: 'note',
+      description: 'Writes something down',
+      side_effect: 'write',
+      minimum_scope: ['travel.note'],
+      handler: () => ({ noted: true }),
+    });
+    const definition = createService({ id: 'notes', capabilities: [note] });
+    const stopping = await testService({ store, definition });
+    const { token } = await stopping.issue(ALICE, { scope: ['travel.note'] });
+    const other = await connectedTo(store);
+    await other.query('BEGIN');
+    await other.query('SELECT FROM head FOR UPDATE');
+    const url = await stopping.app.listen({ host: '127.0.0.1', port: 0 });
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const write = () =>
+      fetch(`${url}/svc/invoke/note`, { method: 'POST', headers, body: '{"parameters":{}}' });
+    assert.equal((await write()).status, 200);
+    await runSql(store, "UPDATE queue SET queued_at = queued_at - interval '1 minute'");
+    await eventually(() => stopping.store.backlog().overloaded);
+
+    const calls = Array.from({ length: 5 }, write);
+    await isWaitedFor(other);
+    stopping.app.leave();
+    const closed = stopping.close();
+    await other.query('ROLLBACK');
+
+    const statuses = (await Promise.all(calls)).map(({ status }) => status);
+    assert.deepEqual(statuses, [200, 200, 200, 200, 200]);
+    await closed;
   });
 });
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, test, vi } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import type { GivenSettings } from '../../src/config/config.ts';
-import { type RunningService, serve } from '../../src/http/serve.ts';
+import { type RunningService, type ServedService, serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
@@ -32,7 +32,7 @@ async function start(
   settings: GivenSettings = {},
   environment: Record<string, string> = {},
   definition: Service = travelDesk,
-): Promise<RunningService> {
+): Promise<ServedService> {
   const service = await serve(definition, {
     settings: { store: 'memory:', port: 0, identities: DEMO_IDENTITIES, ...settings },
     environment,
@@ -159,6 +159,30 @@ describe('stop', () => {
     await service.close();
     assert.ok(lines.some((line) => line.includes('"msg":"stopped"')));
     await assert.rejects(fetch(`${service.url}/healthz`));
+  });
+
+  test('leave() ends readiness at once, and the port still takes requests', async () => {
+    const service = await start({ stop_delay_seconds: 1 });
+    const agent = new Agent({ keepAlive: true });
+    atEnd(() => agent.destroy());
+    const asked = async (path: string) => {
+      const [response] = await once(request(`${service.url}${path}`, { agent }).end(), 'response');
+      return { response, body: JSON.parse(String(await response.toArray())) };
+    };
+    assert.equal((await asked('/readyz')).response.statusCode, 200);
+
+    const left = service.leave?.();
+    const ready = await asked('/readyz');
+    const found = await asked('/svc/manifest');
+
+    assert.equal(ready.response.statusCode, 503);
+    assert.deepEqual(ready.body.reasons, ['stop: the service was asked to stop']);
+    assert.equal(found.response.statusCode, 200);
+    assert.equal(found.response.headers.connection, 'close');
+    await left;
+    await connected(portOf(service));
+    await service.close();
+    await assert.rejects(connected(portOf(service)), { code: 'ECONNREFUSED' });
   });
 
   test('close() writes how often an error was left out of the log', async () => {

@@ -1,13 +1,13 @@
 /**
  * The store on PostgreSQL: many processes, one database, the same contract.
  *
- * Assembles the parts, refuses new calls once it is closing, and refuses admissions while the log is too far
+ * Assembles the parts, refuses new calls once it is closing, and lets admissions wait while the log is too far
  * behind. Only the parts contain statements.
  *
  * @module
  */
 
-import type { Platform } from '../../platform.ts';
+import type { Platform, Timer } from '../../platform.ts';
 import type { StepEffects } from '../port/composition-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
@@ -27,6 +27,7 @@ import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createCopies } from './copies.ts';
 import { createDeclarations } from './declarations.ts';
 import { createDeliveries } from './deliveries.ts';
+import { isStoreFailure } from './failure.ts';
 import { createIdentities } from './identities.ts';
 import { inspectDatabase } from './inspect.ts';
 import { createCheckpoints } from './log/checkpoints.ts';
@@ -150,8 +151,8 @@ function operationsOf(
     inspect: () => inspectDatabase(database),
     readLedger: createLedgerReader(database),
     admit(request) {
-      const { waiting, overloaded } = sequencer.backlog();
-      return overloaded ? overload(database.platform, waiting) : admit(request);
+      if (!sequencer.backlog().overloaded) return admit(request);
+      return placeFirst(database.platform, sequencer).then(() => admit(request));
     },
     async probe() {
       await database.write(PROBE, [now()]);
@@ -159,10 +160,31 @@ function operationsOf(
   };
 }
 
-async function overload({ turn }: Platform, waiting: number): Promise<never> {
-  // A caller that retries at once must not keep the sequencer from its turn.
-  await new Promise<void>((resolve) => turn(resolve));
-  throw new StoreUnavailable(`Cannot admit: ${waiting} entries wait for their place in the log`);
+/** A call that finds the sequencer behind waits so long for the entries to get their places. */
+const PLACE_WAIT_MS = 5_000;
+
+/**
+ * Places the entries that wait. The sequencer of a process that starts, stops or has little CPU is late, which is no
+ * reason to refuse a call; one that cannot place them is.
+ */
+async function placeFirst({ after, cancel }: Platform, sequencer: Sequencer): Promise<void> {
+  const { waiting } = sequencer.backlog();
+  const refusal = (cause?: unknown) =>
+    new StoreUnavailable(`Cannot admit: ${waiting} entries wait for their place in the log`, {
+      cause,
+    });
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = after(PLACE_WAIT_MS, () => reject(refusal()));
+  });
+  try {
+    await Promise.race([sequencer.sequence(), late]);
+  } catch (error) {
+    // Also where the outcome is unknown: it is that of the places, and nothing was admitted.
+    throw isStoreFailure(error) ? refusal(error) : error;
+  } finally {
+    cancel(timer);
+  }
 }
 
 /** How many entries a transition has queued, from its arguments and its result. */

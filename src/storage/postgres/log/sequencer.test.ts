@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type pg from 'pg';
 import { beforeEach, test } from 'vitest';
 import { closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
+import { connectedTo, freshDatabase, isWaitedFor } from '../../../../test/postgres.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { foldPeaks, rootOf } from '../../../domain/log/merkle.ts';
 import { admission, entry, insert, rootToken } from '../../../testing/fixtures.ts';
@@ -306,10 +306,10 @@ test(
 );
 
 test(
-  'admit() is unavailable while too many entries wait, and goes on when they have places',
+  'admit() is unavailable while entries that wait cannot be placed, and goes on when they have places',
   SLOW,
   async () => {
-    const store = await open({ sequenceIntervalMs: 60_000 });
+    const store = await open({ sequenceIntervalMs: 60_000, lockTimeoutMs: 100 });
     const token = await insert(store, rootToken());
     await store.sequence();
     await admin.query('BEGIN');
@@ -321,10 +321,34 @@ test(
 
     assert.equal(before.admitted, true);
     assert.deepEqual(store.backlog(), { waiting: 4_097, overloaded: true });
-    await assert.rejects(store.admit(admission(token)), StoreUnavailable);
+    await assert.rejects(store.admit(admission(token)), (error) => {
+      assert.ok(error instanceof StoreUnavailable);
+      assert.match(error.message, /^Cannot admit: 4097 entries wait for their place in the log$/);
+      return true;
+    });
     await admin.query('ROLLBACK');
     await store.sequence();
     assert.deepEqual(store.backlog(), { waiting: 0, overloaded: false });
     assert.equal((await store.admit(admission(token))).admitted, true);
+  },
+);
+
+test(
+  'admit() refuses no call while another process is late to place the entries',
+  SLOW,
+  async () => {
+    const store = await open({ sequenceIntervalMs: 60_000 });
+    const token = await insert(store, rootToken());
+    await store.sequence();
+    await admin.query('BEGIN');
+    await admin.query('SELECT FROM head FOR UPDATE');
+    await store.append(entries(4_097));
+
+    const admitting = [1, 2, 3].map(() => store.admit(admission(token)));
+    await isWaitedFor(admin);
+    await admin.query('ROLLBACK');
+
+    for (const { admitted } of await Promise.all(admitting)) assert.equal(admitted, true);
+    assert.deepEqual(store.backlog(), { waiting: 0, overloaded: false });
   },
 );
