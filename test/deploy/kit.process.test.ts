@@ -55,7 +55,10 @@ test(
 
 test('deploy/writ.service gives a stop more time than the service takes', () => {
   const unit = deployed('writ.service');
-  const { stop_delay_seconds, stop_grace_seconds } = configOf({ host: '0.0.0.0', mark: 'witness' }, '.');
+  const { stop_delay_seconds, stop_grace_seconds } = configOf(
+    { host: '0.0.0.0', mark: 'witness' },
+    '.',
+  );
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
 
   // src/open.ts: ten seconds after the grace the process ends by itself.
