@@ -3,14 +3,16 @@
  *
  *     npm run bench -- [--quick] [--json <file>] [--profile <folder>] [--no-growth] [--growth] [--calls <number>] [--entries <number>]
  *     npm run bench -- --attacks
+ *     npm run bench -- --backups [--quick]
  *     npm run bench -- --console [--quick]
  *
  * Targets are interleaved and repeated. A whole run writes `bench/RESULTS.md` and `bench/growth.svg`;
  * a quick one only prints. With `--profile`, each program leaves its CPU profile in the folder. `--calls` is
  * over how many invocations memory is watched; a million takes some minutes more. `--growth` measures growth and
  * nothing else, and only prints; `--entries` is how far the log grows then. `--attacks` measures an
- * honest client beside hostile ones, and nothing else; `BENCH_ATTACKS` is a part of the names of those to run. `--console` measures the pages of the console in a browser,
- * and nothing else.
+ * honest client beside hostile ones, and nothing else; `BENCH_ATTACKS` is a part of the names of those to run.
+ * `--backups` measures calls beside `writ backup`, and nothing else. `--console` measures the pages of the console in
+ * a browser, and nothing else.
  *
  * @module
  */
@@ -19,6 +21,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { makeDatabase, startPostgres } from '../test/postgres.ts';
 import { underAttack } from './attacks.ts';
+import { besideBackups } from './backups.ts';
 import { chartOf } from './chart.ts';
 import { inBrowser } from './console.ts';
 import { countsOf } from './counts.ts';
@@ -60,6 +63,7 @@ const { values: options } = parseArgs({
     entries: { type: 'string' },
     calls: { type: 'string' },
     attacks: { type: 'boolean', default: false },
+    backups: { type: 'boolean', default: false },
     console: { type: 'boolean', default: false },
   },
 });
@@ -91,12 +95,14 @@ const EXTENT: Extent = quick
       sample: 2_000,
     };
 
+const BACKUPS = quick ? { entries: 20_000, rounds: 2 } : { entries: 200_000, rounds: 5 };
+
 async function main(): Promise<void> {
   const { cores, cpu, node, fsync } = machine();
   const disk = `fsync ${fsync.toFixed(2)} ms`;
   console.log(`${cores} x ${cpu}, Node ${node}, ${disk}, ${CONNECTIONS} connections\n`);
-  if (options.attacks) return underAttack();
-  if (options.console) return inBrowser(quick ? [100] : [100, 10_000]);
+  const alone = measuredAlone();
+  if (alone) return alone;
   const loaded = options.growth ? undefined : await underLoad();
   const counted = options.growth ? undefined : await countsOf(quick ? 500 : 3_000);
   if (loaded) {
@@ -120,6 +126,12 @@ async function main(): Promise<void> {
   const page = pageOf({ loaded, counted, grown, seconds: ROUNDS.seconds });
   writeFileSync(new URL('RESULTS.md', import.meta.url), page);
   writeFileSync(new URL('growth.svg', import.meta.url), chartOf(grown.curves));
+}
+
+function measuredAlone(): Promise<void> | undefined {
+  if (options.attacks) return underAttack();
+  if (options.backups) return besideBackups(BACKUPS);
+  return options.console ? inBrowser(quick ? [100] : [100, 10_000]) : undefined;
 }
 
 async function underLoad(): Promise<UnderLoad> {

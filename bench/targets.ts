@@ -203,7 +203,7 @@ export async function refusalTargets(program: Program): Promise<Target[]> {
 }
 
 /** Without a token no request of its targets gets its answer, and each of them says so. */
-async function issue(program: Program, scope: readonly string[]): Promise<string> {
+export async function issue(program: Program, scope: readonly string[]): Promise<string> {
   return (await orNoAnswer('a token', () => issued(program, scope))) ?? 'none';
 }
 

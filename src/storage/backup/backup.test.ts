@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, test } from 'vitest';
 import { backup, dump, edited, filled, PLACES, restore, tablesOf } from '../../../test/backups.ts';
@@ -9,6 +9,7 @@ import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { admitCall, chain, entry, settlement, usd } from '../../testing/fixtures.ts';
 import { checkStore } from '../fsck/fsck.ts';
 import { openSnapshot, openStore, SCHEMA_VERSIONS } from '../open.ts';
+import { openConnection } from '../sqlite/connection.ts';
 import {
   COPIED_TABLES,
   type CopiedColumn,
@@ -200,6 +201,31 @@ test('entries that wait for a place in PostgreSQL get one in the restored store,
     assert.deepEqual(findings, []);
     assert.equal(entries, 5);
   }
+});
+
+test('a snapshot that ends releases the log of SQLite at once, with what was written meanwhile in the file', async () => {
+  const file = newFile();
+  const store = await openStore(`sqlite:${file}`);
+  await filled(`sqlite:${file}`);
+  const snapshot = await openSnapshot(`sqlite:${file}`);
+  const slices = snapshot.rows(COPIED_TABLES.find(({ name }) => name === 'tokens') as CopiedTable);
+  await slices[Symbol.asyncIterator]().next();
+  await store.append([entry()]);
+
+  await snapshot.close();
+
+  const copy = newFile();
+  copyFileSync(file, copy);
+  const other = openConnection(file);
+  other.script('PRAGMA busy_timeout = 0');
+  const { busy } = other.get<{ busy: bigint }>('PRAGMA wal_checkpoint(TRUNCATE)') ?? {};
+  other.close();
+  const { size } = await store.sequence();
+  await store.close();
+  assert.equal(busy, 0n);
+  const copied = await openStore(`sqlite:${copy}`);
+  assert.equal((await copied.sequence()).size, size);
+  await copied.close();
 });
 
 /** A value for a column of a row that is made up. Null: the other columns of the row require it. */

@@ -47,6 +47,8 @@ const PRAGMAS = {
   trusted_schema: 0n,
   cell_size_check: 1n,
   fullfsync: 1n,
+  // What a log that grew beside a long reader is cut to.
+  journal_size_limit: 67_108_864n,
 };
 
 for (const [pragma, expected] of Object.entries(PRAGMAS)) {
@@ -160,6 +162,25 @@ test('run() keeps times as milliseconds, truth as one or zero, absence as null',
 
     const row = connection.get<object>('SELECT * FROM kept WHERE time = ?', time);
     assert.deepEqual({ ...row }, { time: 1_500_000_000_123n, yes: 1n, no: 0n, absent: null });
+  });
+});
+
+test('close() ends the transaction and the rows under way, so that the log can be emptied at once', () => {
+  const path = newPath();
+  withConnection(path, (other) => {
+    other.script('CREATE TABLE kept (id INTEGER) STRICT; INSERT INTO kept VALUES (1), (2)');
+    const reader = openConnection(path);
+    reader.script('BEGIN');
+    const rows = reader.each('SELECT * FROM kept')[Symbol.iterator]();
+    rows.next();
+    other.script('INSERT INTO kept VALUES (3); PRAGMA busy_timeout = 0');
+    assert.equal(settingOf(other, 'wal_checkpoint(TRUNCATE)'), 1n, 'a reader keeps the log');
+
+    reader.close();
+
+    assert.equal(settingOf(other, 'wal_checkpoint(TRUNCATE)'), 0n);
+    assert.throws(() => rows.next());
+    assert.deepEqual(rows.return?.(), { done: true, value: undefined });
   });
 });
 

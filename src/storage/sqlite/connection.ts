@@ -40,6 +40,12 @@ const CACHE_KIB = 32_768;
 /** In pages of 4 KiB: how long the log grows before a checkpoint, which writes busy pages only once. */
 const LOG_PAGES = 4_096;
 
+/**
+ * In bytes: what is left of a write-ahead log that grew beside a long reader, such as a backup. Four times its usual
+ * length, so that it is not cut and made longer again in ordinary work.
+ */
+const LOG_BYTES_KEPT = 4 * LOG_PAGES * 4_096;
+
 export type Value = string | number | bigint | boolean | Date | Uint8Array | null | undefined;
 
 export interface Connection {
@@ -129,6 +135,15 @@ function fromSnapshot(connection: Connection, objection: Objection): string | un
   return reason;
 }
 
+/**
+ * Two rules of the driver, which has no call that finalises a statement:
+ *
+ * - `close()` of a database with living statements only hides it. SQLite keeps an open read transaction until the
+ *   garbage collector has taken the last statement; meanwhile no checkpoint can empty the write-ahead log. So
+ *   rows under way and the transaction are ended before `close()`, as `connectionOn` does.
+ * - A statement has a bare pointer to its database, and an iterator one to its statement. Using one whose owner was
+ *   collected crashes the process. So each is reachable from the same closure as its owner.
+ */
 function openDatabase(path: string): DatabaseSyncInstance {
   const options = { timeout: BUSY_TIMEOUT_MS, readBigInts: true, defensive: true };
   if (path === IN_MEMORY) return new DatabaseSync(IN_MEMORY, options);
@@ -164,6 +179,7 @@ function configure(database: DatabaseSyncInstance, isInMemory: boolean): void {
     PRAGMA secure_delete = ON;
     PRAGMA cache_size = -${CACHE_KIB};
     PRAGMA wal_autocheckpoint = ${LOG_PAGES};
+    PRAGMA journal_size_limit = ${LOG_BYTES_KEPT};
   `);
 }
 
@@ -191,22 +207,34 @@ function connectionOn(database: DatabaseSyncInstance, platform: Platform): Conne
     }
     return statement;
   };
-  return {
+  const reading = new Set<ReturnType<StatementSyncInstance['iterate']>>();
+  const connection: Connection = {
     platform,
     // `get` makes no result object, which is half of the cost of a small statement.
     run: (sql, ...values) => void prepared(sql).get(...bound(values)),
     change: (sql, ...values) => Number(prepared(sql).run(...bound(values)).changes),
     get: (sql, ...values) => prepared(sql).get(...bound(values)),
     all: (sql, ...values) => prepared(sql).all(...bound(values)),
-    each: (sql) => prepared(sql).iterate(),
+    *each(sql) {
+      const rows = prepared(sql).iterate();
+      reading.add(rows);
+      try {
+        for (let row = rows.next(); !row.done; row = rows.next()) yield row.value;
+      } finally {
+        if (reading.delete(rows)) rows.return?.();
+      }
+    },
     script: (sql) => database.exec(sql),
     inTransaction: () => database.isTransaction,
     close: () => {
-      // The driver cannot finalise a statement: the file is released when the last one is collected.
+      for (const rows of reading) rows.return?.();
+      reading.clear();
+      rollBack(connection);
       statements.clear();
       database.close();
     },
   };
+  return connection;
 }
 
 /** Converts in place: the array is the caller's rest parameter and has no other owner. */

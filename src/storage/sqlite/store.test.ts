@@ -215,6 +215,29 @@ test('a store whose file another process holds for writing refuses changes and s
   await store.append([entry()]);
 });
 
+test('close() of a store never waits for a reader while it holds the write lock', async () => {
+  const path = newPath();
+  const reader = closedAtEnd(openConnection(path));
+  const connection = openConnection(path);
+  const waits: unknown[] = [];
+  const store = createSqliteStore({
+    ...connection,
+    get: (sql, ...values) => {
+      if (sql.includes('TRUNCATE')) waits.push(connection.get('PRAGMA busy_timeout'));
+      return connection.get(sql, ...values);
+    },
+  });
+  reader.script('BEGIN; SELECT * FROM store');
+  await store.append([entry()]);
+
+  await store.close();
+
+  assert.deepEqual(
+    waits.map((row) => ({ ...(row as object) })),
+    [{ timeout: 0n }],
+  );
+});
+
 test('two stores on one file write one log without gaps, and one budget', async () => {
   const path = newPath();
   const stores = [await openSqlite(path), await openSqlite(path)] as const;

@@ -25,13 +25,7 @@ import { readLedger } from './calls/ledger.ts';
 import { takePermits } from './calls/permits.ts';
 import * as settlement from './calls/settlement.ts';
 import * as connected from './connected.ts';
-import {
-  BUSY_TIMEOUT_MS,
-  type Connection,
-  failureOf,
-  IN_MEMORY,
-  openConnection,
-} from './connection.ts';
+import { type Connection, failureOf, IN_MEMORY, openConnection } from './connection.ts';
 import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
 import * as freezes from './freezes.ts';
@@ -327,7 +321,7 @@ function lifeOf(
 /** Moves the log into the file first, so that a copy of the file alone is the store. */
 function closeConnection(connection: Connection): void {
   try {
-    foldLog(connection, BUSY_TIMEOUT_MS);
+    foldLog(connection);
   } finally {
     connection.close();
   }

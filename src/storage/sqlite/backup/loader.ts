@@ -23,9 +23,6 @@ import { insertPlaced } from '../log/placed.ts';
 import { MIGRATIONS, SEGMENTED, takeStep, unfitFile, usedFile } from '../schema/migrations.ts';
 import { targetOf } from './columns.ts';
 
-/** Milliseconds to wait for readers when the log is moved into the file. */
-const FOLD_PATIENCE_MS = 5_000;
-
 /** Runs `work` with a loader of a new store in this file, and completes the store when it returns. */
 export async function loadSqlite<Result>(
   path: string,
@@ -44,7 +41,7 @@ export async function loadSqlite<Result>(
     });
     for (let version = 0; version < MIGRATIONS.length; version++) takeStep(connection, version);
     connection.script('COMMIT');
-    foldLog(connection, FOLD_PATIENCE_MS);
+    foldLog(connection);
     return result;
   } catch (error) {
     rollBack(connection);

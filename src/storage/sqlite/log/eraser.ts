@@ -41,7 +41,7 @@ export function createEraser(
     async erase(policy) {
       const reached = await erased(policy);
       hasErased ||= reached > 0;
-      if (hasErased && reached < policy.limit) hasErased = !foldLog(connection, 0);
+      if (hasErased && reached < policy.limit) hasErased = !foldLog(connection);
       return reached;
     },
     async forgetKeys(now, limit) {
