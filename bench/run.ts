@@ -101,8 +101,7 @@ async function main(): Promise<void> {
   const { cores, cpu, node, fsync } = machine();
   const disk = `fsync ${fsync.toFixed(2)} ms`;
   console.log(`${cores} x ${cpu}, Node ${node}, ${disk}, ${CONNECTIONS} connections\n`);
-  const alone = measuredAlone();
-  if (alone) return alone;
+  if (await isMeasuredAlone()) return;
   const loaded = options.growth ? undefined : await underLoad();
   const counted = options.growth ? undefined : await countsOf(quick ? 500 : 3_000);
   if (loaded) {
@@ -128,10 +127,13 @@ async function main(): Promise<void> {
   writeFileSync(new URL('growth.svg', import.meta.url), chartOf(grown.curves));
 }
 
-function measuredAlone(): Promise<void> | undefined {
-  if (options.attacks) return underAttack();
-  if (options.backups) return besideBackups(BACKUPS);
-  return options.console ? inBrowser(quick ? [100] : [100, 10_000]) : undefined;
+/** True when only this was to be measured. */
+async function isMeasuredAlone(): Promise<boolean> {
+  if (options.attacks) await underAttack();
+  else if (options.backups) await besideBackups(BACKUPS);
+  else if (options.console) await inBrowser(quick ? [100] : [100, 10_000]);
+  else return false;
+  return true;
 }
 
 async function underLoad(): Promise<UnderLoad> {

@@ -9,7 +9,6 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { loadConfig } from '../../config/config.ts';
 import { IDENTITY_KEY_BYTES, IDENTITY_KEY_PREFIX } from '../../domain/authority/identity-key.ts';
 import { refuse } from '../../domain/failure.ts';
 import {
@@ -33,7 +32,7 @@ import type { Io } from '../shell/io.ts';
 import { writeSecret } from '../shell/new-file.ts';
 import { flag, list, needed, value } from '../shell/options.ts';
 import { type Column, printFacts, printJson, printLine, printTable } from '../shell/output.ts';
-import { type AtStore, atStore, demandGrowth } from '../store/at-store.ts';
+import { type AtStore, atStore, configAt, demandGrowth } from '../store/at-store.ts';
 
 /** The actor in the entries of a command at the store. The command knows the store, not the service. */
 const AT_STORE = 'service:store-command';
@@ -152,7 +151,7 @@ const ACTOR = { principal: AT_STORE, root_principal: AT_STORE };
 
 /** Runs a change at the store, whose log must extend what was signed. */
 async function changed<Result>(io: Io, change: (parts: AtStore) => Promise<Result>) {
-  const config = await loadConfig(process.cwd(), {}, io.env);
+  const config = await configAt(io);
   return atStore(config, async (parts) => {
     await demandGrowth(parts);
     const result = await change(parts);
@@ -225,7 +224,7 @@ async function listAtService(
 const PAGE = 500;
 
 async function listAtStore(removed: boolean, io: Io): Promise<StoredIdentity[]> {
-  const config = await loadConfig(process.cwd(), {}, io.env);
+  const config = await configAt(io);
   return atStore(config, async ({ store }) => {
     const found: StoredIdentity[] = [];
     let after: string | undefined;

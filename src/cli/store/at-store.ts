@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { Config } from '../../config/config.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
+import { absoluteStore } from '../../config/log.ts';
 import type { Identity } from '../../config/parts.ts';
 import { createLog } from '../../log.ts';
 import { openKeys } from '../../open.ts';
@@ -24,7 +25,20 @@ import { openRowLogs } from '../../service/rows/row-check.ts';
 import { demandSeal } from '../../service/rows/row-seal.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
+import type { Io } from '../shell/io.ts';
+import { value } from '../shell/options.ts';
 import { withAnchor } from './mark-state.ts';
+
+export const STORE_OPTION = {
+  store: value('<url>', 'sqlite:<file> or postgres://… (default: that of the configuration)'),
+} as const;
+
+/** What every command at a store starts with: the configuration of the working folder, in which `--store` replaces the store. */
+export async function configAt(io: Io, store?: string): Promise<Config> {
+  const folder = process.cwd();
+  const config = await loadConfig(folder, {}, io.env);
+  return store === undefined ? config : { ...config, store: absoluteStore(store, folder) };
+}
 
 /** The open store, whose rows are authenticated. */
 export interface AtStore extends IdentityParts {

@@ -7,8 +7,6 @@
  */
 
 import { existsSync, statSync } from 'node:fs';
-import { loadConfig } from '../../config/config.ts';
-import { absoluteStore } from '../../config/log.ts';
 import { packageManifest } from '../../package.ts';
 import { backupOf, type Snapshot } from '../../storage/backup/backup.ts';
 import { openSnapshot, openStore, SCHEMA_VERSIONS } from '../../storage/open.ts';
@@ -17,14 +15,11 @@ import { writeNew } from '../shell/atomic-file.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
-import { needed, value } from '../shell/options.ts';
+import { needed } from '../shell/options.ts';
 import { JSON_OPTION, printFacts, printJson } from '../shell/output.ts';
 import { startProgress } from '../shell/progress.ts';
+import { configAt, STORE_OPTION } from './at-store.ts';
 import { markAddressOf, readMark } from './mark-state.ts';
-
-export const STORE_OPTION = {
-  store: value('<url>', 'sqlite:<file> or postgres://… (default: that of the configuration)'),
-} as const;
 
 export function backupCommand(): Leaf {
   return leaf({
@@ -48,8 +43,8 @@ Takes the store and the mark from the environment and from the configuration fil
     cannot: 'back up the store',
     async run({ out, store, json }, io) {
       if (existsSync(out)) throw new Error(`"${out}" exists`);
-      const config = await loadConfig(process.cwd(), {}, io.env);
-      const url = store === undefined ? config.store : absoluteStore(store, process.cwd());
+      const config = await configAt(io, store);
+      const url = config.store;
       // The mark first: what was signed by then must be in the snapshot.
       const marked = await readMark(config, await currentLog(url));
       const snapshot = await openSnapshot(url);

@@ -9,8 +9,8 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileSettings, MARK_FILE, stateFolder } from '../../config/config.ts';
-import { absoluteStore } from '../../config/log.ts';
+import { type Config, fileSettings, MARK_FILE, stateFolder } from '../../config/config.ts';
+import { markAddress } from '../../config/log.ts';
 import { createCheckpointCheck } from '../../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../../keyring/key-folder.ts';
 import { noteKeysOf } from '../../keyring/note-signing.ts';
@@ -33,10 +33,9 @@ import type { Io } from '../shell/io.ts';
 import { value } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { type Progress, startProgress } from '../shell/progress.ts';
+import { configAt, STORE_OPTION } from './at-store.ts';
 import { type Checked, findingsOf, jsonReport, textReport } from './fsck-report.ts';
-
-const STORE_DEFAULT = 'sqlite:.writ/writ.db';
-const KEYS_DEFAULT = '.writ/keys';
+import { markAddressOf } from './mark-state.ts';
 
 export function fsckCommand(): Leaf {
   return leaf({
@@ -44,18 +43,9 @@ export function fsckCommand(): Leaf {
     summary: 'check that the log is complete and unchanged',
     about: ABOUT,
     options: {
-      store: value(
-        '<url>',
-        `memory:, sqlite:<file> or postgres://… (default: $WRIT_STORE, else ${STORE_DEFAULT})`,
-      ),
-      keys: value(
-        '<folder>',
-        `the keys of the service (default: $WRIT_KEYS, else ${KEYS_DEFAULT} where there is one)`,
-      ),
-      mark: value(
-        '<file or url>',
-        'the mark of the log (default: $WRIT_MARK, else writ/mark.db in the state folder of the user)',
-      ),
+      ...STORE_OPTION,
+      keys: value('<folder>', 'the keys of the service (default: those of the configuration)'),
+      mark: value('<file or url>', 'the mark of the log (default: that of the configuration)'),
       retention: value(
         '<policies>',
         'which policies of retention are configured, separated by commas, or none; fsck reports erasures by any other (default: those of the configuration file, where there is one; else fsck only counts them)',
@@ -73,11 +63,15 @@ export function fsckCommand(): Leaf {
     ],
     cannot: 'check the store',
     async run({ store, keys, mark, retention, json }, io) {
-      const url = store ?? (io.env.WRIT_STORE || STORE_DEFAULT);
-      const folder = keys ?? (io.env.WRIT_KEYS || (existsSync(KEYS_DEFAULT) ? KEYS_DEFAULT : ''));
-      const named = mark ?? (io.env.WRIT_MARK || undefined);
-      const place = markPlace(named);
-      const isNamed = named !== undefined;
+      const config = await configAt(io, store);
+      const { store: url } = config;
+      const folder = keys ?? keyFolder(config);
+      const address =
+        mark === undefined
+          ? config.mark
+          : markAddress({ ...config, mark }, process.cwd(), stateFolder());
+      const isNamed = address !== `sqlite:${join(stateFolder(), MARK_FILE)}`;
+      const place = markPlace(address, isNamed);
       const erasing = retention === undefined ? await configuredPolicies(io) : listed(retention);
       const progress = startProgress(io);
       const asked = { keys: folder, place, isNamed, erasing, progress };
@@ -111,20 +105,25 @@ async function configuredPolicies({ env }: Io): Promise<string[] | undefined> {
   return settings && Object.keys(settings.retention ?? {});
 }
 
-/** The mark, if it can be read from here. A mark named by an option must exist. */
-function markPlace(mark: string | undefined): string | undefined {
-  if (mark === 'none' || mark === 'witness') return undefined;
-  if (mark !== undefined && /^postgres(?:ql)?:\/\//.test(mark)) return mark;
-  const file = mark?.replace(/^sqlite:/, '') ?? join(stateFolder(), MARK_FILE);
-  if (existsSync(file)) return `sqlite:${file}`;
-  if (mark === undefined) return undefined;
+/** The folder of the keys; empty where the default one is missing, as on a machine that has only a copy. */
+function keyFolder({ keys, data }: Config): string {
+  return existsSync(keys) || keys !== join(data, 'keys') ? keys : '';
+}
+
+/** The mark, if it can be read from here. Only the default file may be missing. */
+function markPlace(mark: string | undefined, isNamed: boolean): string | undefined {
+  const address = markAddressOf({ mark, witnesses: [] });
+  if (!address?.startsWith('sqlite:')) return address;
+  const file = address.slice('sqlite:'.length);
+  if (existsSync(file)) return address;
+  if (!isNamed) return undefined;
   throw new Error(`there is no mark in "${file}"`);
 }
 
 interface Asked {
   readonly keys: string;
   readonly place: string | undefined;
-  /** Whether an option or a variable names the mark. */
+  /** Whether the mark is another than the default one. */
   readonly isNamed: boolean;
   readonly erasing: readonly string[] | undefined;
   readonly progress: Progress;
@@ -188,7 +187,7 @@ async function deletedLogs(
 ): Promise<SignedElsewhere[]> {
   if (keys === '' || place === undefined) return [];
   const kids = logKeysOf(keys).map(({ key }) => key.kid);
-  const signer = { kids: () => kids, place: placeOf(absoluteStore(url, process.cwd())) };
+  const signer = { kids: () => kids, place: placeOf(url) };
   const mark = await openMark(place);
   try {
     return await signedElsewhere({ mark, signer }, await currentOrigin(store));

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { type Config, loadConfig } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { system } from '../../platform.ts';
 import { createIdentities } from '../../service/authority/identities.ts';
@@ -24,7 +24,7 @@ import type { Io } from '../shell/io.ts';
 import { flag, type Given, value } from '../shell/options.ts';
 import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
 import { startProgress } from '../shell/progress.ts';
-import { atStore, NO_STORED, storedIdentities } from './at-store.ts';
+import { atStore, configAt, NO_STORED, storedIdentities } from './at-store.ts';
 
 const SECOND_VARIABLE = 'WRIT_CLIENT_SECOND_CREDENTIAL';
 
@@ -62,7 +62,7 @@ export function recoverCommand(): Leaf {
       if (given['accept-loss'] === given['accept-missing-mark']) {
         throw new Error('expected one of --accept-loss and --accept-missing-mark');
       }
-      const config = await loadConfig(process.cwd(), {}, io.env);
+      const config = await configAt(io);
       const operators = await presentedOperators(config, io, given);
       const progress = startProgress(io);
       try {

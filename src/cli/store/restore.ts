@@ -5,8 +5,7 @@
  */
 
 import { createReadStream, statSync } from 'node:fs';
-import { loadConfig } from '../../config/config.ts';
-import { absoluteStore } from '../../config/log.ts';
+import type { Config } from '../../config/config.ts';
 import type { RestoredFacts } from '../../storage/backup/backup.ts';
 import { checkBackup, openStore, restoreStore } from '../../storage/open.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
@@ -15,7 +14,7 @@ import type { Io } from '../shell/io.ts';
 import { needed } from '../shell/options.ts';
 import { JSON_OPTION, printFacts, printJson } from '../shell/output.ts';
 import { startProgress } from '../shell/progress.ts';
-import { STORE_OPTION } from './backup.ts';
+import { configAt, STORE_OPTION } from './at-store.ts';
 import { type LogState, logState } from './mark-state.ts';
 
 export function restoreCommand(): Leaf {
@@ -33,10 +32,9 @@ Takes the store and the mark from the environment and from the configuration fil
     ],
     cannot: 'restore the store',
     async run({ file, store, json }, io) {
-      const config = await loadConfig(process.cwd(), {}, io.env);
-      const url = store === undefined ? config.store : absoluteStore(store, process.cwd());
-      const facts = await restored(url, file, io);
-      const state = await stateAfter(url, config);
+      const config = await configAt(io, store);
+      const facts = await restored(config.store, file, io);
+      const state = await stateAfter(config);
       if (json) {
         printJson(io, { ...summary(facts), state: state.state, why: state.why });
         return EXIT_OK;
@@ -59,8 +57,8 @@ async function restored(url: string, file: string, io: Io): Promise<RestoredFact
   }
 }
 
-async function stateAfter(url: string, config: Parameters<typeof logState>[0]): Promise<LogState> {
-  const store = await openStore(url, { create: false });
+async function stateAfter(config: Config): Promise<LogState> {
+  const store = await openStore(config.store, { create: false });
   try {
     return await logState(config, store);
   } finally {
