@@ -8,13 +8,13 @@ import { entry } from '../../testing/fixtures.ts';
 import { main } from '../main.ts';
 
 async function writ(args: string[], env: Record<string, string>) {
-  const said = { out: '', err: '' };
-  const status = await main(args, {
-    out: (text) => void (said.out += text),
-    err: (text) => void (said.err += text),
-    env,
-  });
-  return { status, ...said };
+  const [out, err]: [string[], string[]] = [[], []];
+  const io = {
+    out: (text: string) => void out.push(text),
+    err: (text: string) => void err.push(text),
+  };
+  const status = await main(args, { ...io, env });
+  return { status, out: out.join(''), err: err.join('') };
 }
 
 // Each place has a log of its own length, and a backup names it too.
