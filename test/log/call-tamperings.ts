@@ -17,7 +17,8 @@ export interface Dialect {
 /** A change, what the finding is about, and what it says. */
 export type Row = [name: string, sql: string, what: string, where: string, says: RegExp];
 
-export function callTamperings({ unknown, root }: SmallLedger, { charge }: Dialect): Row[] {
+export function callTamperings(ledger: SmallLedger, { charge }: Dialect): Row[] {
+  const { unknown, root } = ledger;
   const set = (change: string) => `UPDATE intents SET ${change} WHERE invocation_id = '${unknown}'`;
   const more = `${charge.amount} = 9000, reserved = 9000, consumed = 9000`;
   return [
@@ -33,6 +34,40 @@ export function callTamperings({ unknown, root }: SmallLedger, { charge }: Diale
       'call',
       unknown,
       /no row says so/,
+    ],
+    ...closedTamperings(ledger),
+  ];
+}
+
+function closedTamperings({ closed, root }: SmallLedger): Row[] {
+  const set = (change: string) => `UPDATE intents SET ${change} WHERE invocation_id = '${closed}'`;
+  return [
+    ['an end made up', set("outcome = 'completed'"), 'call', closed, /closed it as "completed"/],
+    ['a call of another', set(`token_id = '${root}'`), 'call', closed, /log does not/],
+    ['an end by another', set("entry_id = 'other'"), 'call', closed, /entry other closed it/],
+    ['a call renamed', set("invocation_id = 'inv_new'"), 'call', 'inv_new', /log does not/],
+    ['less consumed', set('consumed = 4'), 'call', closed, /it consumed 4 minor units/],
+    ['nothing consumed', set('consumed = 0'), 'call', closed, /it consumed 0 minor units/],
+  ];
+}
+
+export function declarationTamperings(): Row[] {
+  const set = (change: string) => `UPDATE declarations SET ${change}`;
+  return [
+    ['a declaration edited', set("declaration = '{}'"), 'declaration', 'book_flight', /text gives/],
+    [
+      'a digest edited',
+      set("digest = 'sha256:0'"),
+      'declaration',
+      'book_flight',
+      /digest is sha256:0,/,
+    ],
+    [
+      'a version edited',
+      set("contract_version = '2.0.0'"),
+      'declaration',
+      'book_flight',
+      /contract_version is "2\.0\.0", its text says "1\.0\.0"/,
     ],
   ];
 }

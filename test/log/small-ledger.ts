@@ -5,6 +5,7 @@
  * @module
  */
 
+import { canonicalJson, textDigest } from '../../src/domain/wire/canonical.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import {
   approvalEntry,
@@ -46,6 +47,8 @@ export interface SmallLedger {
   /** By two approvers; the grant was used twice, once by a call that is open. */
   readonly granted: string;
   readonly grant: string;
+  /** A failed invocation of the child that cost 5 cents of 10. */
+  readonly closed: string;
   /** The invocation whose unknown outcome an operator told. */
   readonly reconciled: string;
   /** The one whose outcome is unknown still: 10 cents of the child. */
@@ -72,7 +75,7 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
   const over = await admitCall(store, owing, { charge: usd(10n) });
   const overrun = { token_id: owing.token_id, debt: usd(5n) };
   await store.settle(settlement(over, { overrun }));
-  await spend({ outcome: 'failed', actual: 5n });
+  const closed = await spend({ outcome: 'failed', actual: 5n });
   await spend({ outcome: 'no_effect' });
   const unknown = await spend({ outcome: 'indeterminate' });
   const reconciled = await spend({ outcome: 'indeterminate' });
@@ -90,6 +93,9 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
   await store.admit(admission(child, { grant: useOf(grant), charge: usd(7n) }));
 
   await freeze(store);
+  const declaration = canonicalJson({ contract_version: '1.0.0', description: 'Books a flight' });
+  const kept = { capability: 'book_flight', contract_version: '1.0.0', kept_at: at(SECOND) };
+  await store.keepDeclarations([{ ...kept, declaration, digest: textDigest(declaration) }], []);
   return {
     root: root.token_id,
     child: child.token_id,
@@ -99,6 +105,7 @@ export async function fillLedger(store: Store): Promise<SmallLedger> {
     denied,
     granted: request.approval_request_id,
     grant: grant.grant_id,
+    closed,
     reconciled,
     unknown,
   };

@@ -8,6 +8,7 @@ import {
   callTamperings,
   type Dialect,
   debtTamperings,
+  declarationTamperings,
   otherTamperings,
   type Row,
 } from './call-tamperings.ts';
@@ -353,6 +354,7 @@ export function tamperings(ledger: SmallLedger, dialect: Dialect): Tampering[] {
     ...debtTamperings(ledger),
     ...decisionTamperings(ledger, dialect),
     ...callTamperings(ledger, dialect),
+    ...declarationTamperings(),
     ...otherTamperings(ledger),
   ];
   return rows.map(([name, sql, what, where, says]) => ({ name, sql, what, where, says }));

@@ -84,7 +84,7 @@ export function fsckCommand(): Leaf {
   });
 }
 
-const ABOUT = `Reads the whole log, hashes every leaf again, rebuilds the tree and compares it with every stored node, with the head and with every checkpoint and its note; verifies their signatures where it has the keys, and that the log extends the mark where there is one. Compares tokens, revocations, budgets, debts, approval requests, decisions, grants with their uses, and freezes with what the log says they must be; with the keys, also with their MACs. Finds child tokens that allow more than their parents. Checks the database itself: on SQLite pages, tables, indexes and triggers; on PostgreSQL only named indexes and the guards of the log. Creates and migrates nothing. Uses less than one kilobyte of memory for each token, request and grant.
+const ABOUT = `Reads the whole log, hashes every leaf again, rebuilds the tree and compares it with every stored node, with the head and with every checkpoint and its note; verifies their signatures where it has the keys, and that the log extends the mark where there is one. Compares tokens, revocations, budgets, debts, approval requests, decisions, grants with their uses, freezes and closed calls with what the log says they must be, and kept declarations with their digests; with the keys, also with their MACs. Finds child tokens that allow more than their parents. Checks the database itself: on SQLite pages, tables, indexes and triggers; on PostgreSQL only named indexes and the guards of the log. Creates and migrates nothing. Uses less than one kilobyte of memory for each token, request and grant.
 
 Retention leaves only the hash of an erased entry, so fsck cannot check its time, type and state.`;
 

@@ -21,6 +21,8 @@ import type { AuditEntry, EntryType } from '../../protocol/audit.ts';
 import { IdentityAdded, IdentityRemoved } from '../../protocol/identity.ts';
 import { PasskeyAdded, PasskeyRemoved } from '../../protocol/passkey.ts';
 import { freezeKey } from '../port/ledger-store.ts';
+import { foldClosing, foldErased } from './calls.ts';
+import { createIds, type Ids } from './ids.ts';
 
 export interface Expected {
   readonly tokens: Map<string, ExpectedToken>;
@@ -32,6 +34,8 @@ export interface Expected {
   readonly identities: Map<string, ExpectedIdentity>;
   /** Calls of unknown outcome without a later entry, by invocation. */
   readonly unknown: Map<string, UnknownCost>;
+  /** Fingerprints of what closed calls. */
+  readonly closed: Ids;
   /** The cost that calls of unknown outcome reported so far, by invocation. */
   readonly reported: Map<string, Charge>;
   /** Entries without contents, and entries that have contents and no personal fields. */
@@ -122,6 +126,7 @@ export function createExpected(): Expected {
     passkeys: new Map(),
     identities: new Map(),
     unknown: new Map(),
+    closed: createIds(),
     reported: new Map(),
     erased: new Map(),
     erasedPersonal: new Map(),
@@ -135,9 +140,14 @@ export function foldEntry(expected: Expected, stored: StoredEntry): void {
   }
   // The first entry of a later log follows the voiding of everything before it.
   if (isFirstOfLater(stored)) voidAll(expected);
-  if (!stored.leaf) return;
+  if (!stored.leaf) {
+    foldErased(expected.closed, stored.entry_id);
+    return;
+  }
   const entry = readable(stored);
-  if (entry) FOLDS[entry_type]?.(expected, entry);
+  if (!entry) return;
+  foldClosing(expected.closed, entry, amountOf(entry));
+  FOLDS[entry_type]?.(expected, entry);
 }
 
 /** Identities of a log that ended are deleted. */

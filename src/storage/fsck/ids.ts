@@ -1,5 +1,5 @@
 /**
- * Finds repeated entry ids in a log with too many ids to hold in memory.
+ * Finds repeated and unknown texts, such as entry ids, among more than memory can hold.
  *
  * @module
  */
@@ -10,13 +10,21 @@ import { sha256 } from '../../domain/wire/hash.ts';
 export interface Ids {
   add(id: string): void;
   repeated(): ReadonlySet<bigint>;
+  /** For many questions after the last id. */
+  has(id: string): boolean;
 }
 
 export function createIds(): Ids {
   let seen = new BigUint64Array(1_024);
   let count = 0;
+  let sorted: BigUint64Array | undefined;
+  const inOrder = () => {
+    sorted ??= seen.slice(0, count).sort();
+    return sorted;
+  };
   return {
     add(id) {
+      sorted = undefined;
       if (count === seen.length) {
         const larger = new BigUint64Array(2 * seen.length);
         larger.set(seen);
@@ -26,8 +34,18 @@ export function createIds(): Ids {
       count += 1;
     },
     repeated() {
-      const sorted = seen.slice(0, count).sort();
-      return new Set(sorted.filter((print, place) => place > 0 && print === sorted[place - 1]));
+      const prints = inOrder();
+      return new Set(prints.filter((print, place) => place > 0 && print === prints[place - 1]));
+    },
+    has(id) {
+      const [prints, wanted] = [inOrder(), fingerprintOf(id)];
+      let [low, high] = [0, prints.length];
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        if ((prints[middle] as bigint) < wanted) low = middle + 1;
+        else high = middle;
+      }
+      return prints[low] === wanted;
     },
   };
 }

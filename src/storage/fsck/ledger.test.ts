@@ -59,7 +59,7 @@ END $$`;
 describe('PostgreSQL', () => {
   const TABLES = [
     ...['tokens', 'families', 'budgets', 'approval_requests', 'approvals', 'grants', 'freezes'],
-    ...['intents', 'debts'],
+    ...['intents', 'debts', 'declarations'],
   ];
 
   test('checkStore() names every row that is not what the log says', async () => {

@@ -14,7 +14,9 @@ import type { StoredEntry } from '../../domain/log/entry.ts';
 import type { LedgerSight } from '../port/ledger-store.ts';
 import type { Store } from '../port/store.ts';
 import { createBudgetCheck } from './budgets.ts';
+import { closedCallFault } from './calls.ts';
 import { createDebtCheck } from './debts.ts';
+import { checkDeclaration } from './declarations.ts';
 import { createExpected, foldEntry, grantOf } from './fold.ts';
 import { checkIdentity, checkMissingIdentities } from './identities.ts';
 import { checkMissingPasskeys, checkPasskey } from './passkeys.ts';
@@ -69,6 +71,10 @@ export function createLedgerCheck(
           if (call.grant_id !== undefined) grantOf(expected.grants, call.grant_id).uses += 1;
         },
         unknownCall: (call) => checkUnknownCall(check, call),
+        closedCall(call) {
+          const fault = closedCallFault(expected.closed, call);
+          if (fault) report('call', call.invocation_id, fault);
+        },
         oldKey: (id) =>
           report('call', id, 'its idempotency key exists, and an operator has voided it'),
         token(state) {
@@ -94,6 +100,7 @@ export function createLedgerCheck(
         },
         passkey: (passkey) => checkPasskey(check, passkey),
         identity: (identity) => checkIdentity(check, identity),
+        declaration: (declaration) => checkDeclaration(check, declaration),
         unreadable(what, id, reason) {
           check.seen[what].add(id);
           report(what, id, `it cannot be read: ${reason}`);

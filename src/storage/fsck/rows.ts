@@ -37,7 +37,8 @@ export type LedgerPart =
   | 'freeze'
   | 'passkey'
   | 'identity'
-  | 'call';
+  | 'call'
+  | 'declaration';
 
 export interface RowCheck {
   readonly expected: Expected;
@@ -63,6 +64,7 @@ export function createRowCheck(
     passkey: ids(),
     identity: ids(),
     call: ids(),
+    declaration: ids(),
   };
   return { expected, seen, explained: new Map(), ...tell };
 }
@@ -331,7 +333,7 @@ export function checkUnknownCall(check: RowCheck, call: UnknownCall): void {
 /** Reports entries without a row. */
 export function checkMissing({ expected, seen, report }: RowCheck): void {
   const missing = (
-    what: Exclude<keyof RowCheck['seen'], 'call' | 'passkey' | 'identity'>,
+    what: Exclude<keyof RowCheck['seen'], 'call' | 'passkey' | 'identity' | 'declaration'>,
     id: string,
     by: string | undefined,
   ) => {

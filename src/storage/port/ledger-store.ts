@@ -5,6 +5,7 @@
  */
 
 import type { StoredEntry } from '../../domain/log/entry.ts';
+import type { DeclarationRecord } from './declaration-store.ts';
 import type { IdentityRecord } from './identity-store.ts';
 import type { StoredPasskey } from './passkey-store.ts';
 import type {
@@ -31,6 +32,8 @@ export interface LedgerSight {
   erased(erased: ErasedCalls): void;
   openCall(call: OpenCall): void;
   unknownCall(call: UnknownCall): void;
+  /** Calls of unknown outcome, too. */
+  closedCall(call: ClosedCall): void;
   /** The call of an idempotency key that was closed in a log which an operator ended. */
   oldKey(operationId: string): void;
   token(token: TokenState): void;
@@ -40,8 +43,9 @@ export interface LedgerSight {
   freeze(freeze: FreezeRecord): void;
   passkey(passkey: StoredPasskey): void;
   identity(identity: IdentityRecord): void;
+  declaration(declaration: DeclarationRecord): void;
   unreadable(
-    what: 'token' | 'request' | 'grant' | 'freeze' | 'passkey' | 'identity',
+    what: 'token' | 'request' | 'grant' | 'freeze' | 'passkey' | 'identity' | 'declaration',
     id: string,
     reason: string,
   ): void;
@@ -83,6 +87,17 @@ export interface UnknownCall {
   /** The charge, which a refund returns. */
   readonly amount: bigint;
   readonly consumed: bigint;
+}
+
+/** Settled: the entry says how. */
+export interface ClosedCall {
+  readonly invocation_id: string;
+  readonly token_id: string;
+  readonly entry_id: string;
+  readonly outcome: string;
+  readonly reserved: bigint;
+  readonly consumed: bigint;
+  readonly isReconciled: boolean;
 }
 
 export interface TokenState {

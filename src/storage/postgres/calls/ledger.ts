@@ -10,6 +10,7 @@
 import type { StoredEntry } from '../../../domain/log/entry.ts';
 import { readableIn } from '../../log/segment.ts';
 import {
+  type ClosedCall,
   type Debt,
   freezeKey,
   type LedgerSight,
@@ -29,6 +30,7 @@ import {
   approvalOf,
   BUDGETS,
   DEBTS,
+  DECLARATIONS,
   FREEZES,
   GRANTS,
   IDENTITIES,
@@ -76,6 +78,10 @@ async function readRows(session: Session, see: LedgerSight): Promise<void> {
   for await (const row of pagesOf(session, LIST_IDENTITIES, 'identity_id')) {
     showRow(see, ['identity', String(row.identity_id)], () => see.identity(IDENTITIES.read(row)));
   }
+  for await (const row of pagesOf(session, READ_DECLARATIONS, 'capability')) {
+    const id = String(row.capability);
+    showRow(see, ['declaration', id], () => see.declaration(DECLARATIONS.read(row)));
+  }
 }
 
 async function readCalls(session: Session, see: LedgerSight): Promise<void> {
@@ -83,6 +89,9 @@ async function readCalls(session: Session, see: LedgerSight): Promise<void> {
     see.openCall({ ...call, grant_id: call.grant_id ?? undefined });
   }
   for (const call of await session.run<UnknownCall>(UNKNOWN)) see.unknownCall(call);
+  for await (const row of pagesOf(session, CLOSED, 'operation_id')) {
+    see.closedCall(row as unknown as ClosedCall);
+  }
 }
 
 /** Shows the entries. Returns the operations of keys whose entries are in an ended log. */
@@ -207,6 +216,18 @@ const UNKNOWN: Statement = {
   text: `SELECT operation_id, invocation_id, token_id, currency, coalesce(amount, 0)::bigint AS amount,
       consumed::bigint AS consumed FROM intents
     WHERE outcome = 'indeterminate' AND reconciled_at IS NULL`,
+};
+
+const CLOSED: Statement = {
+  name: 'ledger_closed',
+  text: `SELECT operation_id, invocation_id, token_id, entry_id, outcome, reserved::bigint AS reserved,
+      consumed::bigint AS consumed, reconciled_at IS NOT NULL AS "isReconciled" FROM intents
+    WHERE state = 'settled' AND operation_id > $1 ORDER BY operation_id LIMIT $2`,
+};
+
+const READ_DECLARATIONS: Statement = {
+  name: 'ledger_declarations',
+  text: 'SELECT * FROM declarations WHERE capability > $1 ORDER BY capability LIMIT $2',
 };
 
 const READ_TOKENS: Statement = {

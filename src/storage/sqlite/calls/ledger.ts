@@ -9,6 +9,7 @@
 import type { StoredEntry } from '../../../domain/log/entry.ts';
 import { readableIn } from '../../log/segment.ts';
 import {
+  type ClosedCall,
   type Debt,
   freezeKey,
   type LedgerSight,
@@ -25,7 +26,7 @@ import { segmentsFrom } from '../log/segments.ts';
 import { createSight } from '../log/sight.ts';
 import { readHead } from '../log/tree.ts';
 import { readPasskey } from '../passkeys.ts';
-import { DEBTS, FREEZES } from '../rows.ts';
+import { DEBTS, DECLARATIONS, FREEZES } from '../rows.ts';
 import { readHeld } from '../token-rows.ts';
 import { readGrant } from './admission.ts';
 
@@ -60,6 +61,10 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
   }
   for (const id of idsOf(connection, 'identities', 'identity_id')) {
     showRow(see, ['identity', id], () => see.identity(readIdentity(connection, id) ?? gone()));
+  }
+  for (const row of connection.each<Row>('SELECT * FROM declarations')) {
+    const id = String(row.capability);
+    showRow(see, ['declaration', id], () => see.declaration(DECLARATIONS.read(row)));
   }
 }
 
@@ -125,6 +130,12 @@ function createErased(connection: Connection) {
   };
 }
 
+type ClosedRow = Omit<ClosedCall, 'isReconciled'> & { readonly isReconciled: bigint };
+
+const CLOSED = `SELECT invocation_id, token_id, entry_id, outcome, coalesce(reserved, 0) AS reserved,
+    coalesce(consumed, 0) AS consumed, reconciled_at IS NOT NULL AS isReconciled
+  FROM intents WHERE state = 'settled'`;
+
 function readCalls(connection: Connection, see: LedgerSight): void {
   const open = connection.all<{
     operation_id: string;
@@ -145,6 +156,9 @@ function readCalls(connection: Connection, see: LedgerSight): void {
      WHERE outcome = 'indeterminate' AND reconciled_at IS NULL`,
   );
   for (const call of unknown) see.unknownCall(call);
+  for (const call of connection.each<ClosedRow>(CLOSED)) {
+    see.closedCall({ ...call, isReconciled: call.isReconciled === 1n });
+  }
   const current = readHead(connection).first;
   const keys =
     current === 0

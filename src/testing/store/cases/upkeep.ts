@@ -204,6 +204,8 @@ const BLIND: LedgerSight = {
     freeze: ignore,
     passkey: ignore,
     identity: ignore,
+    closedCall: ignore,
+    declaration: ignore,
     unreadable: ignore,
   },
 };
