@@ -195,3 +195,18 @@ test('progress shows nothing for a second, and removes its line', () => {
   progress.end();
   expect(text).toBe('\r\u001b[K5 of 9\r\u001b[K');
 });
+
+test('progress estimates the time that is left, and prints few lines where there is no terminal', () => {
+  let now = 0;
+  const lines: string[] = [];
+  const err = (line: string) => void lines.push(line);
+  const progress = startProgress({ out: err, err, env: {} }, () => now);
+  for (now = 0; now <= 600_000; now += 1_000) progress.reach(now / 100, 12_000, 'entries read');
+  progress.end();
+  expect(lines).toEqual([
+    '6,000 of 12,000 entries read, about 60 s left\n',
+    '12,000 of 12,000 entries read\n',
+    '24,000 of 24,000 entries read\n',
+    '48,000 of 48,000 entries read\n',
+  ]);
+});

@@ -83,7 +83,8 @@ async function write(snapshot: Snapshot, out: string, io: Io): Promise<void> {
   try {
     const bytes = backupOf(snapshot, {
       ...{ now: new Date(), product: packageManifest().version, schema: SCHEMA_VERSIONS },
-      onProgress: (rows, table) => progress.say(`${rows} rows (${table})`),
+      // Only the number of entries is known before: most rows are entries, or belong to calls that have one.
+      onProgress: (rows, table) => progress.reach(rows, snapshot.head.entries, `rows (${table})`),
     });
     await writeNew(out, bytes);
   } finally {

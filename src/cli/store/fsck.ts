@@ -142,7 +142,9 @@ async function check(url: string, asked: Asked): Promise<Checked> {
     const read = place === undefined ? undefined : await readMark(place, logId);
     const marked = isNamed || read?.checkpoint || read?.status ? read : undefined;
     const deleted = read?.checkpoint ? [] : await deletedLogs(url, store, { keys, place });
-    const report = await checkStore(watched(store, progress), signatures, marked, erasing);
+    const { size } = await store.treeHead();
+    const watching = watched(store, progress, size);
+    const report = await checkStore(watching, signatures, marked, erasing);
     progress.say('checking the MACs of the rows');
     const macs = rowKeys && (await checkMacs(store, rowKeys.isMacOf));
     const isSealed = rowKeys && macs && macs.byKey.size > 0;
@@ -158,12 +160,12 @@ async function check(url: string, asked: Asked): Promise<Checked> {
 }
 
 /** The same store, which says how far the log is read. */
-function watched(store: Store, progress: Progress): Store {
+function watched(store: Store, progress: Progress, size: number): Store {
   let read = 0;
   const scanEntries: Store['scanEntries'] = async (from, limit) => {
     const page = await store.scanEntries(from, limit);
     read += page.length;
-    progress.say(`read ${read.toLocaleString('en-US')} entries`);
+    progress.reach(read, size, 'entries read');
     return page;
   };
   // All other methods are those of the store.

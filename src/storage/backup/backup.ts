@@ -104,23 +104,23 @@ export function backupOf(snapshot: Snapshot, options: BackupOptions): AsyncItera
 async function* linesOf(
   snapshot: Snapshot,
   { now, product, schema, onProgress }: BackupOptions,
-): AsyncGenerator<string> {
+): AsyncGenerator<readonly string[]> {
   const { kind, logId, rowSeal, head } = snapshot;
   const header: BackupHeader = {
     ...{ format: BACKUP_FORMAT, created_at: now.toISOString(), product, schema, kind },
     ...{ log_id: logId, row_seal: rowSeal, head },
   };
-  yield JSON.stringify(header);
+  yield [JSON.stringify(header)];
   const check = createLogCheck();
   const rows: Record<string, number> = {};
   let count = 0;
   for (const table of COPIED_TABLES) {
     const { name, columns } = table;
     let written = 0;
-    yield JSON.stringify({ table: name, columns: columns.map((column) => column.name) });
+    yield [JSON.stringify({ table: name, columns: columns.map((column) => column.name) })];
     for await (const slice of readableRows(snapshot, table)) {
       checkRows(check, table, slice);
-      for (const row of slice) yield JSON.stringify(row);
+      yield slice.map((row) => JSON.stringify(row));
       written += slice.length;
       count += slice.length;
       onProgress(count, name);
@@ -128,7 +128,7 @@ async function* linesOf(
     rows[name] = written;
     if (table === LOG) checkHead(check, head);
   }
-  yield JSON.stringify({ rows });
+  yield [JSON.stringify({ rows })];
 }
 
 async function* readableRows(

@@ -62,9 +62,11 @@ function leftColumns(stored: StoredEntry, columns: readonly Column[]): string[] 
 
 const HASH_BYTES = 32;
 
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
 function readLeaf(leaf: Uint8Array): Record<string, unknown> | undefined {
   try {
-    const parsed: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(leaf));
+    const parsed: unknown = JSON.parse(decoder.decode(leaf));
     return typeof parsed === 'object' && parsed !== null ? { ...parsed } : undefined;
   } catch {
     return undefined;

@@ -33,6 +33,7 @@ import {
   type Origin,
 } from '../../domain/log/origin.ts';
 import { equalBytes, toHex } from '../../domain/wire/hash.ts';
+import { isTiled } from '../log/tiles.ts';
 import { storeFaults } from '../port/inspection.ts';
 import type { LogStatus } from '../port/mark.ts';
 import type { CheckpointRecord } from '../port/records.ts';
@@ -241,9 +242,11 @@ async function growTree(
 ): Promise<void> {
   const hashes = entries.map(({ leaf_hash }) => leaf_hash);
   check.tree = appendLeaves(check.tree.size, check.tree.peaks, hashes);
-  const nodes = check.tree.nodes.map(({ hash, ...id }) => ({ ...nodeFrom(first, id), hash }));
-  check.nodes += nodes.length;
-
+  check.nodes += check.tree.nodes.length;
+  // The store computes the others from these and from the leaf hashes, which are those of the entries.
+  const tiled = check.tree.nodes.filter(isTiled);
+  if (tiled.length === 0) return;
+  const nodes = tiled.map(({ hash, ...id }) => ({ ...nodeFrom(first, id), hash }));
   const stored = await readNodes(check.store, nodes);
   for (const [place, node] of nodes.entries()) {
     const fault = nodeFault(node, stored[place]);

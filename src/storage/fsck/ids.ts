@@ -51,6 +51,6 @@ export function createIds(): Ids {
 }
 
 export function fingerprintOf(id: string): bigint {
-  const digest = sha256(new TextEncoder().encode(id));
+  const digest = sha256(id);
   return new DataView(digest.buffer, digest.byteOffset).getBigUint64(0);
 }

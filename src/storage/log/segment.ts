@@ -164,6 +164,11 @@ export function readableIn(segment: Segment): StoredEntry[] {
   }
 }
 
+/** False when no entry of a segment lacks its contents. Looks for the words of a stub, which a leaf may have too. */
+export function mayHaveStubs({ leaves }: Pick<Segment, 'leaves'>): boolean {
+  return Buffer.prototype.indexOf.call(leaves, '"erased":true') >= 0;
+}
+
 /**
  * All entries of a segment, for an index. Those of a damaged segment have no fields, and are no more than it has
  * hashes: its number of entries may be damaged.

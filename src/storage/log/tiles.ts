@@ -34,12 +34,17 @@ export interface GrownHead {
   readonly tiles: readonly TileGrowth[];
 }
 
+/** Whether a tile has this node. Every other one is computed from leaf hashes or from such nodes. */
+export function isTiled({ level }: Pick<NodeId, 'level'>): boolean {
+  return level > 0 && level % TILE_HEIGHT === 0;
+}
+
 /** The tree after these leaves, and what its tiles get. */
 export function growTiles(head: TreeHead, leaves: readonly Hash[]): GrownHead {
   const grown = appendLeaves(head.size, head.peaks, leaves);
   const tiles = new Map<string, { id: TileId; hashes: Hash[] }>();
   for (const node of grown.nodes) {
-    if (node.level === 0 || node.level % TILE_HEIGHT !== 0) continue;
+    if (!isTiled(node)) continue;
     const { index } = nodeFrom(head.first, node);
     const id = { height: node.level / TILE_HEIGHT, index: Math.floor(index / TILE_NODES) };
     const key = `${id.height}/${id.index}`;

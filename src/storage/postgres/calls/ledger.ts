@@ -8,7 +8,7 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
-import { readableIn } from '../../log/segment.ts';
+import { mayHaveStubs, readableIn, segmentEnd } from '../../log/segment.ts';
 import {
   type ClosedCall,
   type Debt,
@@ -103,7 +103,8 @@ async function readEntries(session: Session, from: number, see: LedgerSight): Pr
   const erased = createErased(session);
   // The check of the log reports damaged segments.
   for await (const segment of segmentsFrom(session, 0)) {
-    const entries = readableIn(segment);
+    const isNeeded = ofKeys.size > 0 || segmentEnd(segment) > from || mayHaveStubs(segment);
+    const entries = isNeeded ? readableIn(segment) : [];
     for (const entry of entries) {
       if (entry.sequence >= from) see.entry(entry);
       const operationId = ofKeys.get(entry.entry_id);

@@ -7,7 +7,7 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
-import { readableIn } from '../../log/segment.ts';
+import { mayHaveStubs, readableIn, segmentEnd } from '../../log/segment.ts';
 import {
   type ClosedCall,
   type Debt,
@@ -35,7 +35,7 @@ const PAGE = 500;
 
 export function readLedger(connection: Connection, from: number, see: LedgerSight): void {
   const erased = createErased(connection);
-  for (const entry of readableEntries(connection)) {
+  for (const entry of readableEntries(connection, from)) {
     if (!entry.leaf) erased.add(entry.entry_id);
     if (entry.sequence >= from) see.entry(entry);
   }
@@ -89,9 +89,11 @@ function gone(): never {
   throw new Error('the index has this row, the table does not');
 }
 
-/** In order, without those of damaged segments, which the check of the log reports. */
-function* readableEntries(connection: Connection): Generator<StoredEntry> {
-  for (const segment of segmentsFrom(connection, 0)) yield* readableIn(segment);
+/** In order: those from a place on, and segments with erased ones before it. The check of the log reports damaged segments. */
+function* readableEntries(connection: Connection, from: number): Generator<StoredEntry> {
+  for (const segment of segmentsFrom(connection, 0)) {
+    if (segmentEnd(segment) > from || mayHaveStubs(segment)) yield* readableIn(segment);
+  }
 }
 
 function* idsOf(connection: Connection, table: string, column: string): Generator<string> {
