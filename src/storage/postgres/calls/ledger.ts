@@ -8,7 +8,7 @@
  */
 
 import type { StoredEntry } from '../../../domain/log/entry.ts';
-import { mayHaveStubs, readableIn, segmentEnd } from '../../log/segment.ts';
+import { mayHaveStubs, readableIn, type Segment, segmentEnd } from '../../log/segment.ts';
 import {
   type ClosedCall,
   type Debt,
@@ -103,8 +103,7 @@ async function readEntries(session: Session, from: number, see: LedgerSight): Pr
   const erased = createErased(session);
   // The check of the log reports damaged segments.
   for await (const segment of segmentsFrom(session, 0)) {
-    const isNeeded = ofKeys.size > 0 || segmentEnd(segment) > from || mayHaveStubs(segment);
-    const entries = isNeeded ? readableIn(segment) : [];
+    const entries = ofKeys.size > 0 ? readableIn(segment) : neededIn(segment, from);
     for (const entry of entries) {
       if (entry.sequence >= from) see.entry(entry);
       const operationId = ofKeys.get(entry.entry_id);
@@ -119,6 +118,11 @@ async function readEntries(session: Session, from: number, see: LedgerSight): Pr
   }
   see.erased(erased.result());
   return old;
+}
+
+/** Those of a segment that has erased entries, or some from this place on. */
+function neededIn(segment: Segment, from: number): StoredEntry[] {
+  return segmentEnd(segment) > from || mayHaveStubs(segment) ? readableIn(segment) : [];
 }
 
 /** Counts entries without contents, and what the tokens spent by them. */
