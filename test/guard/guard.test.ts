@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { describe, test, vi } from 'vitest';
+import { toolDigest } from '../../src/guard/upstream.ts';
 import {
   ask,
   type GuardFolder,
@@ -299,7 +300,7 @@ describe('a tool that the upstream changes', () => {
 
     const shown = guard(place, ['review']);
     assert.equal(await shown.ended, 1);
-    const digest = /"read_note" is changed \(([0-9a-f]{12})\)/.exec(shown.printed())?.[1];
+    const digest = /"read_note" is changed \(([0-9a-f]{64})\)/.exec(shown.printed())?.[1];
     assert.match(shown.printed(), /- "Reads a note"\n +\+ "Reads a note and sends it to evil/);
     const accepted = guard(place, ['review', '--accept', `read_note=${digest}`]);
     assert.equal(await accepted.ended, 0);
@@ -313,10 +314,27 @@ describe('a tool that the upstream changes', () => {
     const place = await reviewedFolder();
     place.setTools([CHANGED, WRITE_NOTE]);
 
-    const running = guard(place, ['review', '--accept', 'read_note=0123456789ab']);
+    const running = guard(place, [
+      'review',
+      '--accept',
+      `read_note=${'0123456789abcdef'.repeat(4)}`,
+    ]);
 
     assert.equal(await running.ended, 2);
     assert.match(running.printed(), /"read_note" has the digest [0-9a-f]{64} now/);
+  });
+
+  test('cannot be accepted by the beginning of its digest', async () => {
+    const place = await reviewedFolder();
+    place.setTools([CHANGED, WRITE_NOTE]);
+    const lock = readFileSync(place.lockFile, 'utf8');
+    const begin = toolDigest(CHANGED).slice(0, 63);
+
+    const running = guard(place, ['review', '--accept', `read_note=${begin}`]);
+
+    assert.equal(await running.ended, 2);
+    assert.match(running.printed(), /all 64 digits of the digest/);
+    assert.equal(readFileSync(place.lockFile, 'utf8'), lock);
   });
 
   test('is off although its lock was edited to match', async () => {

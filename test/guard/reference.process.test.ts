@@ -55,7 +55,7 @@ type Place = ReturnType<typeof place>;
 async function accepted({ writ }: Place) {
   const shown = await writ(['guard', 'review']);
   assert.equal(shown.status, 1, shown.err);
-  const found = [...shown.out.matchAll(/^"(\S+)" is [a-z ]+ \(([0-9a-f]{12})\)/gm)];
+  const found = [...shown.out.matchAll(/^"(\S+)" is [a-z ]+ \(([0-9a-f]{64})\)/gm)];
   const words = found.flatMap(([, name, digest]) => ['--accept', `${name}=${digest}`]);
   const taken = await writ(['guard', 'review', ...words]);
   assert.equal(taken.status, 0, taken.err);

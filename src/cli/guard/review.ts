@@ -13,6 +13,7 @@ import { toolDigest, type UpstreamTool } from '../../guard/upstream.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import type { ToolReview } from '../../protocol/console/reviews.ts';
+import { HexHash } from '../../protocol/primitives.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -28,9 +29,6 @@ import { reviewer } from './reviewer.ts';
 /** Tools outside the policy that are listed. */
 const OTHERS_MAX = 40;
 
-/** Digits of a digest that a person copies. */
-const DIGEST_LENGTH = 12;
-
 export function reviewCommand(): Leaf {
   return leaf({
     name: 'review',
@@ -41,13 +39,13 @@ export function reviewCommand(): Leaf {
       ...POLICY_OPTION,
       accept: list(
         '<tool=digest>',
-        'accept the tool whose digest begins so, as it was shown (at least 8 digits; may be repeated)',
+        'accept the tool that has this digest, as it was shown with all its 64 digits (may be repeated)',
       ),
       ...JSON_OPTION,
     },
     examples: [
       ['writ guard review', 'ask about each change'],
-      ['writ guard review --accept read_file=0a1b2c3d', 'accept one that you have seen'],
+      ['writ guard review --accept read_file=…', 'accept one that you have seen'],
     ],
     exits: [
       [EXIT_OK, 'nothing is left to review'],
@@ -115,12 +113,15 @@ function refuseStray(wanted: readonly Accepted[], listed: readonly ToolChange[])
   throw new Error(`there is nothing to accept for "${shown(stray.name, NAME_LENGTH_MAX)}"`);
 }
 
-/** `tool=digest`. The name itself may contain the sign. */
+/**
+ * `tool=digest`. The name itself may contain the sign. The digest is whole: an upstream can compute two definitions
+ * whose digests begin alike, and show one of them.
+ */
 function acceptedIn(text: string): Accepted {
   const at = text.lastIndexOf('=');
   const digest = text.slice(at + 1);
-  if (at > 0 && /^[0-9a-f]{8,64}$/.test(digest)) return { name: text.slice(0, at), digest };
-  throw new Error('expected --accept <tool>=<digest> with at least 8 digits of the digest');
+  if (at > 0 && HexHash.safeParse(digest).success) return { name: text.slice(0, at), digest };
+  throw new Error('expected --accept <tool>=<digest> with all 64 digits of the digest');
 }
 
 /** The tool as it was shown is the one that is kept: a digest decides, not the name. */
@@ -129,7 +130,7 @@ async function isAccepted(change: ToolChange, wanted: readonly Accepted[], ask: 
   const digest = toolDigest(change.now);
   const named = wanted.find(({ name }) => name === change.name);
   if (named) {
-    if (digest.startsWith(named.digest)) return true;
+    if (digest === named.digest) return true;
     throw new Error(`"${shown(change.name, NAME_LENGTH_MAX)}" has the digest ${digest} now`);
   }
   const answer = wanted.length === 0 ? await ask?.('Accept it? [y/N] ') : undefined;
@@ -149,7 +150,7 @@ function changeText({ name, kind, digest = '', parts }: ToolReview): string {
   if (kind === 'gone') return `${tool} is gone: the upstream no longer offers it\n\n`;
   const state = kind === 'new' ? 'not reviewed yet' : 'changed';
   const lines = [
-    `${tool} is ${state} (${digest.slice(0, DIGEST_LENGTH)}). The upstream's words:`,
+    `${tool} is ${state} (${digest}). The upstream's words:`,
     ...parts.flatMap((part) => partLines(part, kind === 'new')),
   ];
   return `${lines.join('\n')}\n\n`;
