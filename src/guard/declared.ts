@@ -15,7 +15,9 @@ import type { DeclaredInput } from '../protocol/capability.ts';
 import { FieldName, type JsonObject } from '../protocol/primitives.ts';
 import { followed, inputOf, type Property, propertiesOf } from '../service/author/json-schema.ts';
 import { SCHEMA_LIMITS } from '../service/author/schema-reading.ts';
-import { type SchemaIssue, schemaIssues, withDefs } from './schema-check.ts';
+import { formIssues, type SchemaIssue, schemaIssues, withDefs } from './schema-check.ts';
+import { rootForm } from './schema-form.ts';
+import { workFault } from './schema-work.ts';
 import { shownLine, shownText } from './text.ts';
 import type { UpstreamTool } from './upstream.ts';
 
@@ -47,6 +49,9 @@ export function toolInputs({ inputSchema }: UpstreamTool): Declared<ToolInputs> 
     return { fault: `it requires "${name}", which is no name of an input` };
   }
   const declared = declaredSchema(schema.value, usable);
+  const form = rootForm(declared);
+  const work = workFault(form);
+  if (work !== undefined) return { fault: `its input schema cannot be used: ${work}` };
   const inputs = usable.map((each) => declaredInput(each, declared));
   const defaults = inputs.filter((input) => input.default !== undefined);
   // Null counts as absent in every request, so a schema that requires null gets it back here.
@@ -59,8 +64,14 @@ export function toolInputs({ inputSchema }: UpstreamTool): Declared<ToolInputs> 
     inputs,
     schema: declared,
     filled: (parameters) => ({ ...copyOf(absent), ...parameters }),
-    issues: (parameters) => schemaIssues(declared, parameters),
+    issues: (parameters) => formIssues(form, parameters),
   };
+}
+
+/** Why the tool cannot be offered with its input schema, reviewed or not. */
+export function inputFault(tool: UpstreamTool): string | undefined {
+  const inputs = toolInputs(tool);
+  return 'fault' in inputs ? inputs.fault : undefined;
 }
 
 export interface ToolOutput {
@@ -70,7 +81,7 @@ export interface ToolOutput {
 }
 
 /**
- * A schema that cannot be declared is left out: the capability then returns any object. So is that of an HTTP
+ * A schema that cannot be declared or checked is left out: the capability then returns any object. So is that of an HTTP
  * API, of which only the names of fields count: answers often differ from their document, and a call that
  * acted must not fail for it.
  */
@@ -80,12 +91,9 @@ export function toolOutput({ outputSchema, route }: UpstreamTool): ToolOutput {
   const { value } = schema;
   const names = propertiesOf(value).map(({ name }) => name);
   const fields = names.filter((name) => FieldName.safeParse(name).success);
-  if (route) return { fields, issues: () => [] };
-  return {
-    fields,
-    schema: value,
-    issues: (result) => schemaIssues(value, result),
-  };
+  const form = rootForm(value);
+  if (route || workFault(form) !== undefined) return { fields, issues: () => [] };
+  return { fields, schema: value, issues: (result) => formIssues(form, result) };
 }
 
 /** The schema as a declaration carries it: of an object, self-contained, bounded, and hiding no character. */

@@ -4,6 +4,8 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { schemaIssues, withDefs } from './schema-check.ts';
+import { rootForm } from './schema-form.ts';
+import { workFault } from './schema-work.ts';
 
 type Row = [name: string, schema: JsonObject, good: unknown, bad: unknown, issue: string];
 
@@ -128,20 +130,127 @@ test('schemaIssues() never refuses a value because of a keyword that it does not
   assert.deepEqual(schemaIssues(open, { 'x-a': 1 }), []);
 });
 
-test('schemaIssues() bounds its work', () => {
-  const wide = { anyOf: [{ $ref: '#' }, { $ref: '#' }], type: 'string' };
-  const names = Array.from({ length: 40 }, (_, i) => `d${i}`);
-  const chain = names.map((name, i) => {
+/** Each of `depth` definitions offers the next one twice, so that the ways through them double. */
+function doubling(depth: number): JsonObject {
+  const chain = Array.from({ length: depth }, (_, i) => {
     const next = { $ref: `#/$defs/d${i + 1}` };
-    return [name, i === 39 ? { const: 0 } : { anyOf: [next, next] }] as const;
+    return [`d${i}`, i === depth - 1 ? { const: 0 } : { anyOf: [next, next] }] as const;
   });
-  const doubling = { $ref: '#/$defs/d0', $defs: Object.fromEntries(chain) };
-  const large = { items: { enum: Array.from({ length: 5_000 }, (_, i) => `v${i}`) } };
+  return { $ref: '#/$defs/d0', $defs: Object.fromEntries(chain) };
+}
 
-  assert.equal(schemaIssues({ $ref: '#' }, 1).length, 1);
-  assert.equal(schemaIssues(wide, 1).length, 1);
-  assert.equal(schemaIssues(doubling, 1).length, 1);
-  assert.equal(schemaIssues(large, Array(10_000).fill('v4999')).length, 1);
+/** An expression of forms that all go on, as the schema of a language has it. */
+const EXPRESSION: JsonObject = {
+  $ref: '#/$defs/expression',
+  $defs: {
+    expression: {
+      anyOf: [
+        { type: 'string' },
+        ...['and', 'or', 'then'].map((word) => ({
+          type: 'object',
+          properties: { left: { $ref: '#/$defs/expression' }, word: { const: word } },
+          required: ['left', 'word'],
+        })),
+      ],
+    },
+  },
+};
+
+function expression(depth: number, word: string): unknown {
+  return depth === 0 ? 'x' : { left: expression(depth - 1, word), word };
+}
+
+test('schemaIssues() compares one schema with one part of a value once, in however many ways it is reached', () => {
+  assert.deepEqual(schemaIssues(doubling(40), 0), []);
+  assert.equal(schemaIssues(doubling(40), 1)[0]?.message, 'it has none of the allowed forms');
+  assert.deepEqual(schemaIssues(EXPRESSION, expression(30, 'then')), []);
+  assert.equal(schemaIssues(EXPRESSION, expression(30, 'not')).length, 1);
+});
+
+test('schemaIssues() refuses a value that takes too much work, and says so', () => {
+  const wide = { anyOf: [{ $ref: '#' }, { $ref: '#' }], type: 'string' };
+  const listed = { items: { allOf: Array.from({ length: 100 }, () => ({ minimum: 0 })) } };
+  const texts = { allOf: Array.from({ length: 50 }, () => ({ maxLength: 9_000_000 })) };
+  const lists = { allOf: Array.from({ length: 50 }, () => ({ not: { enum: [[1]] } })) };
+  const rows: [JsonObject, unknown][] = [
+    [{ $ref: '#' }, 1],
+    [wide, 'a'],
+    [listed, Array(1_000).fill(1)],
+    [texts, 'x'.repeat(200_000)],
+    [lists, Array(50_000).fill(1)],
+  ];
+
+  for (const [schema, value] of rows) {
+    assert.match(schemaIssues(schema, value)[0]?.message ?? '', /^it takes more work to check/);
+  }
+});
+
+test('schemaIssues() checks as much as an honest call carries', () => {
+  const rows = Array.from({ length: 2_000 }, (_, i) => ({ id: i, name: 'a', tags: ['b', 'c'] }));
+  const row = { type: 'object', properties: { id: { type: 'integer' }, tags: { items: {} } } };
+
+  assert.deepEqual(schemaIssues({ items: row }, rows), []);
+  assert.deepEqual(schemaIssues({ items: { type: 'integer' } }, Array(20_000).fill(1)), []);
+});
+
+const USABLE: [name: string, schema: JsonObject][] = [
+  ['a schema that refers to itself below', { properties: { next: { $ref: '#' } } }],
+  ['a language', EXPRESSION],
+  ['ways that double', doubling(20)],
+  ['many properties', { properties: numbered(1_000, { type: 'string' }), required: ['d1'] }],
+];
+
+for (const [name, schema] of USABLE) {
+  test(`workFault() admits ${name}`, () => {
+    assert.equal(workFault(rootForm(schema)), undefined);
+  });
+}
+
+const UNUSABLE: [name: string, schema: JsonObject][] = [
+  ['a schema that is itself', { $ref: '#' }],
+  [
+    'a schema that is one of its own forms',
+    { properties: { a: { anyOf: [{ $ref: '#/properties/a' }] } } },
+  ],
+  ['a long chain', doubling(100)],
+  [
+    'many forms of one value',
+    { items: { anyOf: Array.from({ length: 400 }, () => ({ minimum: 0 })) } },
+  ],
+  [
+    'many required names in many forms',
+    { anyOf: Array.from({ length: 40 }, () => ({ required: Object.keys(numbered(100, 0)) })) },
+  ],
+  [
+    'forms that meet further down',
+    {
+      allOf: Array.from({ length: 20 }, () => ({
+        properties: { a: { allOf: Array.from({ length: 20 }, () => ({ minimum: 0 })) } },
+      })),
+    },
+  ],
+];
+
+for (const [name, schema] of UNUSABLE) {
+  test(`workFault() refuses ${name}`, () => {
+    assert.match(workFault(rootForm(schema)) ?? '', /refers to itself|steps to check/);
+  });
+}
+
+function numbered(count: number, each: unknown): JsonObject {
+  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`d${i}`, each]));
+}
+
+test('workFault() refuses a schema whose forms meet in more sets than it looks at', () => {
+  const at = (i: number) => ({ $ref: `#/$defs/d${i}` });
+  const later = Array.from({ length: 18 }, (_, i) => [
+    `d${i + 1}`,
+    { properties: { a: at(i + 2), b: at(i + 2) } },
+  ]);
+  const first = { properties: { a: { allOf: [at(0), at(1)] }, b: at(0) } };
+  const $defs = { ...Object.fromEntries(later), d0: first, d19: { minimum: 0 } };
+
+  assert.match(workFault(rootForm({ ...at(0), $defs })) ?? '', /steps to check/);
 });
 
 test('schemaIssues() reports a bounded number of issues', () => {

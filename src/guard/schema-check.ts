@@ -4,7 +4,8 @@
  * Checks types, properties, lists, closed sets, bounds of numbers and lengths, and combinations. Other keywords
  * are left to the upstream: `pattern` above all, because a regular expression of a stranger can hold the event
  * loop, and `format`. So a value that passes may still not suit the upstream. A value that fails never suits it,
- * apart from a schema that takes more work than the bounds allow.
+ * apart from a value that takes more work than the bound allows. A schema is compared with one part of a value once,
+ * however many references lead to it.
  *
  * @module
  */
@@ -12,6 +13,14 @@
 import { canonicalJson } from '../domain/wire/canonical.ts';
 import { isObject } from '../domain/wire/json.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
+import {
+  type Form,
+  type FormParts,
+  isCombined,
+  partsOf,
+  type RuleName,
+  rootForm,
+} from './schema-form.ts';
 import { shownLine } from './text.ts';
 
 /** As a schema library reports it. */
@@ -21,13 +30,20 @@ export interface SchemaIssue {
 }
 
 /** Schemas inside each other, references included. A value has 32 levels, each with a few schemas. */
-const DEPTH_MAX = 200;
+const DEPTH_MAX = 400;
 
-/** Comparisons of one value with one schema. A schema that combines much cannot hold the event loop. */
-const STEPS_MAX = 100_000;
+/**
+ * Comparisons of one part of a value with one schema, and keys that are looked at. Together a few milliseconds: no
+ * value holds the event loop longer.
+ */
+export const STEPS_MAX = 30_000;
 
-/** Characters that count as a step. */
-const STEP_UNITS = 100;
+/** Characters that count as a step where they are counted, and where a canonical text is made of them. */
+const STEP_UNITS = 50;
+const CANONICAL_UNITS = 10;
+
+/** Required names that count as a step. */
+export const REQUIRED_PER_STEP = 8;
 
 /** Issues that one check reports. */
 const ISSUES_MAX = 8;
@@ -41,12 +57,17 @@ export function schemaIssues(
   value: unknown,
   document: JsonObject = schema,
 ): readonly SchemaIssue[] {
-  const check: Check = { document, steps: 0, depth: 0, unsure: 0 };
+  return formIssues(rootForm(document, schema), value);
+}
+
+export function formIssues(form: Form, value: unknown): readonly SchemaIssue[] {
+  const check: Check = { steps: 0, issuesMax: ISSUES_MAX, depth: 0, unsure: 0 };
   try {
-    return issuesOf(check, schema, value, []).slice(0, ISSUES_MAX);
+    return issuesOf(check, form, { value });
   } catch (error) {
-    if (error === TOO_MUCH) return [{ message: 'the schema is too complex to check it', path: [] }];
-    throw error;
+    if (error !== TOO_MUCH) throw error;
+    const message = `it takes more work to check than allowed (${STEPS_MAX} steps): send less`;
+    return [{ message, path: [] }];
   }
 }
 
@@ -71,17 +92,37 @@ function renamed(value: unknown): unknown {
 }
 
 interface Check {
-  readonly document: JsonObject;
   steps: number;
+  /** How many issues are of use: one where only that there is one counts. */
+  issuesMax: number;
   depth: number;
   /** Schemas so far with keywords that are not checked here. */
   unsure: number;
 }
 
-type Path = readonly (string | number)[];
+/** A part of the value. */
+interface Part {
+  readonly value: unknown;
+  readonly holder?: Part;
+  readonly key?: string | number;
+  /** Those that were looked at, by their keys. */
+  parts?: Map<string | number, Part>;
+  keys?: readonly string[];
+  /** What shared schemas say about it. */
+  results?: Map<Form, Result | typeof PENDING>;
+}
 
-/** Thrown where the bound is reached, and caught in `schemaIssues`. */
+interface Result {
+  readonly issues: readonly SchemaIssue[];
+  readonly isUnsure: boolean;
+}
+
+const PENDING = Symbol('pending');
+
+/** Thrown where the bound is reached, and caught in `formIssues`. */
 const TOO_MUCH = Symbol('too much');
+
+const NONE: readonly SchemaIssue[] = [];
 
 /** Counts work. Whatever is left unchecked is not admitted. */
 function step(check: Check, count = 1): void {
@@ -89,14 +130,38 @@ function step(check: Check, count = 1): void {
   if (check.steps > STEPS_MAX) throw TOO_MUCH;
 }
 
-function issuesOf(check: Check, schema: unknown, value: unknown, path: Path): SchemaIssue[] {
+function issuesOf(check: Check, form: Form, part: Part): readonly SchemaIssue[] {
   step(check);
-  if (schema === false) return [{ message: 'nothing is expected here', path }];
-  if (!isObject(schema)) return [];
+  if (form.schema === true) return NONE;
+  if (form.schema === false) return issue(part, 'nothing is expected here');
+  if (!form.isShared) return ruled(check, form, part);
+  part.results ??= new Map();
+  const known = part.results.get(form);
+  // A schema that asks itself about the same part has no answer.
+  if (known === PENDING) throw TOO_MUCH;
+  if (known) {
+    if (known.isUnsure) check.unsure += 1;
+    return known.issues;
+  }
+  const { unsure } = check;
+  part.results.set(form, PENDING);
+  const issues = ruled(check, form, part);
+  part.results.set(form, { issues, isUnsure: check.unsure !== unsure });
+  return issues;
+}
+
+function ruled(check: Check, form: Form, part: Part): readonly SchemaIssue[] {
   if (check.depth >= DEPTH_MAX) throw TOO_MUCH;
   check.depth += 1;
-  if (Object.keys(schema).some((keyword) => !KEYWORDS.has(keyword))) check.unsure += 1;
-  const issues = RULES.flatMap((rule) => rule({ check, schema, value, path }));
+  const parts = partsOf(form);
+  if (parts.isUnsure) check.unsure += 1;
+  const given: Given = { check, schema: form.schema as JsonObject, parts, part };
+  let issues = NONE;
+  for (const rule of parts.rules) {
+    const found = RULES[rule](given);
+    if (found.length > 0) issues = [...issues, ...found].slice(0, ISSUES_MAX);
+    if (issues.length >= check.issuesMax) break;
+  }
   check.depth -= 1;
   return issues;
 }
@@ -104,65 +169,53 @@ function issuesOf(check: Check, schema: unknown, value: unknown, path: Path): Sc
 interface Given {
   readonly check: Check;
   readonly schema: JsonObject;
-  readonly value: unknown;
-  readonly path: Path;
+  readonly parts: FormParts;
+  readonly part: Part;
 }
 
-type Rule = (given: Given) => SchemaIssue[];
+type Rule = (given: Given) => readonly SchemaIssue[];
 
-function issue(path: Path, message: string): SchemaIssue[] {
+function issue(part: Part, message: string): SchemaIssue[] {
+  const path: (string | number)[] = [];
+  for (let at: Part | undefined = part; at?.key !== undefined; at = at.holder) path.unshift(at.key);
   return [{ message, path }];
 }
 
-/** Keywords that are checked, and those that check nothing. */
-const KEYWORDS = new Set(
-  `$ref type enum const minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems
-  minProperties maxProperties properties required additionalProperties items prefixItems additionalItems
-  allOf anyOf oneOf not $schema $id $comment $defs definitions title description default examples deprecated
-  readOnly writeOnly`.split(/\s+/),
-);
+/** The same part for every schema that looks at it, so that results are kept. One comparison needs no keeping. */
+function inside(holder: Part, key: string | number, form: Form): Part {
+  const value = (holder.value as Record<string | number, unknown>)[key];
+  if (!isCombined(form) && (typeof value !== 'object' || value === null)) {
+    return { value, holder, key };
+  }
+  holder.parts ??= new Map();
+  let part = holder.parts.get(key);
+  if (!part) {
+    part = { value, holder, key };
+    holder.parts.set(key, part);
+  }
+  return part;
+}
 
 /** `maybe`: nothing is wrong, but a keyword was left to the upstream. */
-function admission({ check, value, path }: Given, schema: unknown): 'yes' | 'maybe' | 'no' {
-  const { unsure } = check;
-  if (issuesOf(check, schema, value, path).length > 0) return 'no';
+function admission({ check, part }: Given, form: Form): 'yes' | 'maybe' | 'no' {
+  const { unsure, issuesMax } = check;
+  check.issuesMax = 1;
+  const issues = issuesOf(check, form, part);
+  check.issuesMax = issuesMax;
+  if (issues.length > 0) return 'no';
   return check.unsure === unsure ? 'yes' : 'maybe';
 }
 
-const referred: Rule = ({ check, schema, value, path }) => {
-  if (typeof schema.$ref !== 'string') return [];
-  const target = pointed(check.document, schema.$ref);
-  if (target === undefined) return issue(path, 'its schema refers to something that is not there');
-  return issuesOf(check, target, value, path);
+const referred: Rule = ({ check, parts: { target }, part }) => {
+  if (target === undefined) return NONE;
+  if (target === 'missing') return issue(part, 'its schema refers to something that is not there');
+  return issuesOf(check, target, part);
 };
 
-/** Where a reference leads: into the same document, and nowhere else. */
-function pointed(document: JsonObject, reference: string): unknown {
-  if (reference === '#') return document;
-  if (!reference.startsWith('#/')) return undefined;
-  let found: unknown = document;
-  for (const part of reference.slice(2).split('/', DEPTH_MAX)) {
-    const key = unescaped(part);
-    const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, key);
-    found = isThere ? (found as JsonObject)[key] : undefined;
-  }
-  return isObject(found) || typeof found === 'boolean' ? found : undefined;
-}
-
-function unescaped(part: string): string {
-  const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-  try {
-    return decodeURIComponent(key);
-  } catch {
-    return key;
-  }
-}
-
-const typed: Rule = ({ schema: { type }, value, path }) => {
-  const types = (Array.isArray(type) ? type : [type]).filter((each) => typeof each === 'string');
-  if (types.length === 0 || types.some((each) => isOfType(each, value))) return [];
+const typed: Rule = ({ parts: { types }, part }) => {
+  if (types.length === 0 || types.some((each) => isOfType(each, part.value))) return NONE;
   return issue(
-    path,
+    part,
     `expected ${types.map((each) => WORDS.get(each) ?? `"${name(each)}"`).join(' or ')}`,
   );
 };
@@ -185,110 +238,119 @@ function isOfType(type: string, value: unknown): boolean {
   return typeof value === type;
 }
 
-const closed: Rule = ({ check, schema, value, path }) => {
-  const values = Array.isArray(schema.enum) ? schema.enum : undefined;
-  if (values === undefined && schema.const === undefined) return [];
-  const all = [...(values ?? []), ...(schema.const === undefined ? [] : [schema.const])];
-  const text = canonicalJson(value);
-  step(check, all.length + text.length / STEP_UNITS);
-  const isAmong = values === undefined || values.some((each) => canonicalJson(each) === text);
-  const isConst = schema.const === undefined || canonicalJson(schema.const) === text;
-  return isAmong && isConst ? [] : issue(path, 'it is not among the allowed values');
+const closed: Rule = ({ check, parts, part }) => {
+  const { value } = part;
+  const isAllowed = parts.closed.every(({ plain, texts }) => {
+    if (typeof value !== 'object' || value === null) return plain.has(value);
+    if (texts.size === 0) return false;
+    const text = canonicalJson(value);
+    step(check, text.length / CANONICAL_UNITS);
+    return texts.has(text);
+  });
+  return isAllowed ? NONE : issue(part, 'it is not among the allowed values');
 };
 
-const bounded: Rule = ({ schema, value, path }) => {
-  if (typeof value !== 'number') return [];
+const bounded: Rule = ({ schema, part }) => {
+  const { value } = part;
+  if (typeof value !== 'number') return NONE;
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
-  return [
-    ...(typeof minimum === 'number' && value < minimum
-      ? issue(path, `expected at least ${minimum}`)
-      : []),
-    ...(typeof maximum === 'number' && value > maximum
-      ? issue(path, `expected at most ${maximum}`)
-      : []),
-    ...(typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum
-      ? issue(path, `expected more than ${exclusiveMinimum}`)
-      : []),
-    ...(typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum
-      ? issue(path, `expected less than ${exclusiveMaximum}`)
-      : []),
-  ];
+  if (typeof minimum === 'number' && value < minimum) {
+    return issue(part, `expected at least ${minimum}`);
+  }
+  if (typeof maximum === 'number' && value > maximum) {
+    return issue(part, `expected at most ${maximum}`);
+  }
+  if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) {
+    return issue(part, `expected more than ${exclusiveMinimum}`);
+  }
+  return typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum
+    ? issue(part, `expected less than ${exclusiveMaximum}`)
+    : NONE;
 };
 
 /** How many there are of what the keywords about a length bound. */
-const sized: Rule = ({ check, schema, value, path }) => {
-  if (typeof value === 'string') step(check, value.length / STEP_UNITS);
+const sized: Rule = ({ check, schema, part }) => {
+  const { value } = part;
   const [size, least, most] = Array.isArray(value)
     ? [value.length, schema.minItems, schema.maxItems]
     : isObject(value)
-      ? [Object.keys(value).length, schema.minProperties, schema.maxProperties]
+      ? [keysOf(part).length, schema.minProperties, schema.maxProperties]
       : typeof value === 'string'
-        ? [lengthOf(value, schema), schema.minLength, schema.maxLength]
+        ? [lengthOf(check, value, schema), schema.minLength, schema.maxLength]
         : [0, undefined, undefined];
-  return [
-    ...(typeof least === 'number' && size < least
-      ? issue(path, `expected a length of at least ${least}`)
-      : []),
-    ...(typeof most === 'number' && size > most
-      ? issue(path, `expected a length of at most ${most}`)
-      : []),
-  ];
+  if (typeof least === 'number' && size < least) {
+    return issue(part, `expected a length of at least ${least}`);
+  }
+  return typeof most === 'number' && size > most
+    ? issue(part, `expected a length of at most ${most}`)
+    : NONE;
 };
 
 /** JSON Schema counts characters, not UTF-16 units. Counted only where a bound asks. */
-function lengthOf(text: string, { minLength, maxLength }: JsonObject): number {
-  return minLength === undefined && maxLength === undefined ? 0 : [...text].length;
+function lengthOf(check: Check, text: string, { minLength, maxLength }: JsonObject): number {
+  if (minLength === undefined && maxLength === undefined) return 0;
+  step(check, text.length / STEP_UNITS);
+  let pairs = 0;
+  for (let at = 1; at < text.length; at += 1) {
+    const isPair = (text.charCodeAt(at - 1) & 0xfc00) === 0xd800;
+    if (isPair && (text.charCodeAt(at) & 0xfc00) === 0xdc00) pairs += 1;
+  }
+  return text.length - pairs;
 }
 
-const members: Rule = ({ check, schema, value, path }) => {
-  if (!isObject(value)) return [];
-  const { properties, required, additionalProperties: others, patternProperties } = schema;
-  const known = isObject(properties) ? properties : {};
-  const needed = Array.isArray(required) ? required.filter((key) => typeof key === 'string') : [];
-  step(check, needed.length);
-  const absent = needed.filter((key) => !Object.hasOwn(value, key));
-  return [
-    ...absent.slice(0, ISSUES_MAX).flatMap((key) => issue(path, `"${name(key)}" is missing`)),
-    ...Object.entries(value).flatMap(([key, each]) => {
-      const inside = [...path, key];
-      if (Object.hasOwn(known, key)) return issuesOf(check, known[key], each, inside);
-      // A key that a pattern may match is left to the upstream: patterns are never compiled here.
-      return patternProperties === undefined ? issuesOf(check, others, each, inside) : [];
-    }),
-  ];
+function keysOf(part: Part): readonly string[] {
+  part.keys ??= Object.keys(part.value as object);
+  return part.keys;
+}
+
+const members: Rule = ({ check, parts: { required, properties, others }, part }) => {
+  const { value } = part;
+  if (!isObject(value)) return NONE;
+  step(check, required.length / REQUIRED_PER_STEP);
+  const absent = required.filter((key) => !Object.hasOwn(value, key)).slice(0, ISSUES_MAX);
+  const issues = absent.flatMap((key) => issue(part, `"${name(key)}" is missing`));
+  if (properties.size === 0 && !others) return issues;
+  const keys = keysOf(part);
+  step(check, keys.length);
+  for (const key of keys) {
+    if (issues.length >= check.issuesMax) break;
+    const form = properties.get(key) ?? others;
+    if (form) issues.push(...issuesOf(check, form, inside(part, key, form)));
+  }
+  return issues;
 };
 
-const elements: Rule = ({ check, schema, value, path }) => {
-  if (!Array.isArray(value)) return [];
-  const { items, prefixItems, additionalItems } = schema;
-  // Older drafts have the list of the first schemas in `items`.
-  const first = Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : [];
-  const rest = Array.isArray(items) ? additionalItems : items;
-  return value.flatMap((each, index) =>
-    issuesOf(check, index < first.length ? first[index] : rest, each, [...path, index]),
-  );
+const elements: Rule = ({ check, parts: { first, rest }, part }) => {
+  if (!Array.isArray(part.value)) return NONE;
+  const issues: SchemaIssue[] = [];
+  const count = rest ? part.value.length : Math.min(first.length, part.value.length);
+  for (let index = 0; index < count && issues.length < check.issuesMax; index += 1) {
+    const form = first[index] ?? (rest as Form);
+    issues.push(...issuesOf(check, form, inside(part, index, form)));
+  }
+  return issues;
 };
 
 const combined: Rule = (given) => {
-  const { check, schema, value, path } = given;
-  const { allOf, anyOf, oneOf, not } = schema;
-  const forms = (list: unknown) =>
-    Array.isArray(list) ? list.map((each) => admission(given, each)) : undefined;
+  const { check, parts, part } = given;
+  const forms = (list: readonly Form[] | undefined) => list?.map((each) => admission(given, each));
   const isNone = (found: readonly string[] | undefined) => found?.every((each) => each === 'no');
-  const one = forms(oneOf);
+  const one = forms(parts.one);
   return [
-    ...(Array.isArray(allOf) ? allOf.flatMap((each) => issuesOf(check, each, value, path)) : []),
-    ...(isNone(forms(anyOf)) || isNone(one) ? issue(path, 'it has none of the allowed forms') : []),
-    ...((one ?? []).filter((each) => each === 'yes').length > 1
-      ? issue(path, 'it has more than one of the forms of which one is allowed')
+    ...parts.all.flatMap((each) => issuesOf(check, each, part)),
+    ...(isNone(forms(parts.any)) || isNone(one)
+      ? issue(part, 'it has none of the allowed forms')
       : []),
-    ...(not !== undefined && admission(given, not) === 'yes'
-      ? issue(path, 'it has a form that is not allowed')
+    ...((one ?? []).filter((each) => each === 'yes').length > 1
+      ? issue(part, 'it has more than one of the forms of which one is allowed')
+      : []),
+    ...(parts.not && admission(given, parts.not) === 'yes'
+      ? issue(part, 'it has a form that is not allowed')
       : []),
   ];
 };
 
-const RULES: readonly Rule[] = [
+const RULES: Readonly<Record<RuleName, Rule>> = {
   referred,
   typed,
   closed,
@@ -297,7 +359,7 @@ const RULES: readonly Rule[] = [
   members,
   elements,
   combined,
-];
+};
 
 function name(text: string): string {
   return shownLine(text, NAME_LENGTH_MAX);

@@ -162,6 +162,20 @@ test('accept() refuses a tool that changed after it was shown, and writes nothin
   assert.equal(existsSync(files.lock), false);
 });
 
+test('accept() refuses a tool whose schema takes too much work to check, and writes nothing', async () => {
+  const { port, upstream, files } = await rig();
+  const anyOf = Array.from({ length: 400 }, () => ({ minimum: 0 }));
+  const heavy = { ...NOTE, inputSchema: { type: 'object', properties: { a: { anyOf } } } };
+  upstream('first').become([heavy]);
+
+  await assert.rejects(
+    port().accept('read_note', toolDigest(heavy), 'human:a'),
+    /cannot be offered: its input schema cannot be used: .* steps to check$/,
+  );
+
+  assert.equal(existsSync(files.lock), false);
+});
+
 test('accept() refuses in one line where the lock cannot be written', async () => {
   const { port, read } = await rig({ lock: 'no-such-folder/lock.json' });
 

@@ -16,6 +16,9 @@ import { BY, budget, failureOf, GOOD, guardOf, LOOK, PAY } from './rig.ts';
 
 const CHANGED = { ...PAY, description: 'Pay me' };
 
+const FORMS = Array.from({ length: 400 }, (_, at) => ({ type: 'object', required: [`a${at}`] }));
+const HEAVY = { ...PAY, inputSchema: { type: 'object', properties: { items: { anyOf: FORMS } } } };
+
 type OffRow = [name: string, given: Partial<GuardOptions>, why: RegExp];
 
 const OFF: OffRow[] = [
@@ -30,6 +33,11 @@ const OFF: OffRow[] = [
     'a tool that is listed twice',
     { live: [PAY, LOOK, PAY] },
     /^the upstream lists the tool "pay" twice$/,
+  ],
+  [
+    'a tool whose schema takes too much work to check',
+    { pins: pinned(NO_PINS, [HEAVY, LOOK], BY), live: [HEAVY, LOOK] },
+    /^its input schema cannot be used: a value of 50 parts can take more than 30000 steps/,
   ],
   ['a pin that was edited', { pins: editedPins() }, /^the tool "pay" changed since its review/],
 ];

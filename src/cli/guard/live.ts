@@ -9,6 +9,7 @@
 
 import { sha256Hex } from '../../domain/wire/hash.ts';
 import { printable } from '../../domain/wire/printable.ts';
+import { inputFault } from '../../guard/declared.ts';
 import { type Gate, openGate } from '../../guard/gate.ts';
 import { pinned } from '../../guard/pins.ts';
 import type { GuardPolicy } from '../../guard/policy/read.ts';
@@ -208,6 +209,8 @@ function reviewOf(live: Live): ReviewPort {
       }
       const tool = listing.tools.find((each) => each.name === name && toolDigest(each) === digest);
       if (!tool) throw new Error(`the tool "${name}" is not the one that was shown; look again`);
+      const fault = inputFault(tool);
+      if (fault !== undefined) throw new Error(`the tool "${name}" cannot be offered: ${fault}`);
       const read = readGuardFiles(files);
       if ('faults' in read) throw new Error(read.faults[0]);
       const at = new Date(platform.now());

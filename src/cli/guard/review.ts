@@ -8,6 +8,7 @@
  */
 
 import { printable } from '../../domain/wire/printable.ts';
+import { inputFault } from '../../guard/declared.ts';
 import { pinned, type ToolChange, toolChanges } from '../../guard/pins.ts';
 import { toolDigest, type UpstreamTool } from '../../guard/upstream.ts';
 import { createLog } from '../../log.ts';
@@ -75,7 +76,7 @@ async function review(
   refuseStray(wanted, listed);
   const accepted: UpstreamTool[] = [];
   for (const change of listed) {
-    if (!json) io.out(changeText(toolReview(change)));
+    if (!json) io.out(changeText(change));
     const isTaken = await isAccepted(change, wanted, json ? undefined : io.ask);
     if (json) printJson(io, { ...toolReview(change), accepted: isTaken });
     if (isTaken) accepted.push(change.now as UpstreamTool);
@@ -129,10 +130,14 @@ async function isAccepted(change: ToolChange, wanted: readonly Accepted[], ask: 
   if (!change.now) return false;
   const digest = toolDigest(change.now);
   const named = wanted.find(({ name }) => name === change.name);
+  const fault = inputFault(change.now);
   if (named) {
-    if (digest === named.digest) return true;
-    throw new Error(`"${shown(change.name, NAME_LENGTH_MAX)}" has the digest ${digest} now`);
+    const tool = `"${shown(change.name, NAME_LENGTH_MAX)}"`;
+    if (digest !== named.digest) throw new Error(`${tool} has the digest ${digest} now`);
+    if (fault !== undefined) throw new Error(`${tool} cannot be offered: ${fault}`);
+    return true;
   }
+  if (fault !== undefined) return false;
   const answer = wanted.length === 0 ? await ask?.('Accept it? [y/N] ') : undefined;
   return /^y(?:es)?$/i.test(answer?.trim() ?? '');
 }
@@ -145,13 +150,16 @@ async function keep(files: GuardFiles, accepted: readonly UpstreamTool[]): Promi
   await writeLock(files, pinned(read.pins, accepted, by));
 }
 
-function changeText({ name, kind, digest = '', parts }: ToolReview): string {
+function changeText(change: ToolChange): string {
+  const { name, kind, digest = '', parts } = toolReview(change);
+  const fault = change.now && inputFault(change.now);
   const tool = `"${shown(name, NAME_LENGTH_MAX)}"`;
   if (kind === 'gone') return `${tool} is gone: the upstream no longer offers it\n\n`;
   const state = kind === 'new' ? 'not reviewed yet' : 'changed';
   const lines = [
     `${tool} is ${state} (${digest}). The upstream's words:`,
     ...parts.flatMap((part) => partLines(part, kind === 'new')),
+    ...(fault === undefined ? [] : [`It cannot be offered: ${printable(fault)}`]),
   ];
   return `${lines.join('\n')}\n\n`;
 }
