@@ -10,6 +10,8 @@ import { declarationDigest } from '../../src/domain/catalog/declaration.ts';
 import { type GuardOptions, guardService } from '../../src/guard/definition.ts';
 import { NO_PINS, pinned } from '../../src/guard/pins.ts';
 import type { UpstreamTool } from '../../src/guard/upstream.ts';
+import type { JsonObject } from '../../src/protocol/primitives.ts';
+import { testService } from '../../src/testing/author/test-service.ts';
 import { BY, guardOf, PAY } from './rig.ts';
 
 const TOOLS = '  pay: { effect: write, approval: always }';
@@ -44,3 +46,40 @@ test('an approval is not for another upstream, and stays for another deadline', 
   assert.notEqual(boundTo(PAY, { command: ['y'] }), boundTo(PAY));
   assert.equal(boundTo(PAY, { deadline: '5s' }), boundTo(PAY));
 });
+
+const MOVE: UpstreamTool = {
+  name: 'move',
+  description: 'Moves money',
+  inputSchema: {
+    type: 'object',
+    properties: { amount: { type: 'number' }, to: { type: 'string' } },
+  },
+};
+
+const AMOUNTS: readonly (readonly [what: string, parameters: JsonObject, failure?: string])[] = [
+  ['passes zero', { amount: 0 }],
+  ['passes the threshold', { amount: 100 }],
+  ['asks above it', { amount: 100.01 }, 'approval_required'],
+  ['asks below zero', { amount: -1_000_000 }, 'approval_required'],
+  ['asks without an amount', {}, 'approval_required'],
+  ['asks where the amount is null', { amount: null }, 'approval_required'],
+  ['refuses a text', { amount: '200' }, 'invalid_parameters'],
+  ['refuses a list', { amount: [200] }, 'invalid_parameters'],
+];
+
+for (const [what, parameters, failure] of AMOUNTS) {
+  test(`{ above: 100, field: amount } ${what}`, async () => {
+    const { options, calls } = guardOf(
+      '  move: { effect: write, approval: { above: 100, field: amount } }',
+    );
+    const given = { ...options, pins: pinned(NO_PINS, [MOVE], BY), live: [MOVE] };
+    const shop = await testService(guardService(given).service);
+
+    const { client } = await shop.caller('a');
+    const reply = await client.invoke({ capability: 'move', parameters });
+
+    assert.equal(reply.ok ? undefined : reply.failure.type, failure);
+    assert.equal(calls.length, failure === undefined ? 1 : 0);
+    await shop.close();
+  });
+}

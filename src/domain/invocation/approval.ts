@@ -2,7 +2,8 @@
  * Approval: whether a person must approve a call before it runs.
  *
  * Decided from the resolved parameters and the checked amount, never from what the caller claims about
- * them. An unknown amount needs approval, so that a caller cannot bypass a threshold by hiding the amount.
+ * them. Only an amount from zero to the threshold passes: one that is unknown, negative or no number needs approval, so
+ * that a caller cannot bypass a threshold by hiding the amount or its direction.
  *
  * @module
  */
@@ -26,7 +27,8 @@ export function needsApproval({ approval }: Capability, facts: ApprovalFacts): b
   if ('condition' in when) return facts.condition?.(facts.parameters) ?? true;
   if (when.input !== undefined) {
     const amount = facts.parameters[when.input];
-    return !(typeof amount === 'number' && amount <= when.amount_above);
+    // Below zero too: a negative amount may move as much the other way.
+    return !(typeof amount === 'number' && amount >= 0 && amount <= when.amount_above);
   }
   const { charge } = facts;
   const threshold = charge && toMinor(when.amount_above, charge.currency);

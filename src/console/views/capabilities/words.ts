@@ -73,7 +73,7 @@ function whenWords(when: ApprovalDeclaration['when']): string {
   const { amount_above, input } = when;
   return input === undefined
     ? `a call that costs more than ${amount_above}`
-    : `a call whose ${input} is above ${amount_above}`;
+    : `a call whose ${input} is not between 0 and ${amount_above}`;
 }
 
 function durationWords(text: string): string {
