@@ -54,7 +54,7 @@ const charterFleet = defineCapability({
 /** More than a ticket costs is no refund. */
 const REFUND_MOST = 1_000;
 
-const Refunded = z.number().positive().max(REFUND_MOST).multipleOf(0.01);
+const Refunded = z.number().min(0.01).max(REFUND_MOST).multipleOf(0.01);
 const Refund = z.object({ refund_id: z.string(), booking_id: z.string(), amount: z.number() });
 
 const issueRefund = defineCapability({

@@ -16,6 +16,19 @@ export type ForeignReading<Value = unknown> =
   | { readonly value: Value }
   | { readonly fault: string };
 
+/** Faults of the code that made the value. Others may follow from what the code was given: long texts, large numbers. */
+const OWN_FAULTS = new Set([
+  'it throws when it is read',
+  'it has a bigint',
+  'expected an object',
+  'expected a value that JSON has',
+]);
+
+/** Whether what a value was made of may be why it cannot be used. */
+export function isOfContent({ fault }: { readonly fault: string }): boolean {
+  return !OWN_FAULTS.has(fault);
+}
+
 /** Copies a value as if JSON wrote it and read it again. A fault is the end of a sentence. */
 export function readForeign(value: unknown, limits: JsonLimits): ForeignReading {
   const copying: Copying = { limits, bytes: 0, keys: 0, fault: 'it throws when it is read' };

@@ -25,7 +25,7 @@ import { declarationDigest } from '../../domain/catalog/declaration.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { requestFacts } from '../../domain/log/entry-facts.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
-import { readForeignObject } from '../../domain/wire/foreign.ts';
+import { isOfContent, readForeignObject } from '../../domain/wire/foreign.ts';
 import { copyOf, type JsonLimits } from '../../domain/wire/json.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
@@ -182,13 +182,20 @@ function shownTo(
   { capability, charge, parameters }: AskingCall,
   { preview: make }: CompletePolicy,
 ): JsonObject | undefined {
-  const preview = make && previewOf(make, parameters);
+  const preview = make && previewOf(capability, make, parameters);
   if (!charge || !definition.code.get(capability.name)?.price) return preview;
   return { ...preview, [PRICE_FIELD]: moneyOf(charge) };
 }
 
-/** Reads the preview within limits. A preview that cannot be shown must not be approved. */
-function previewOf(make: (parameters: JsonObject) => unknown, parameters: JsonObject): JsonObject {
+/**
+ * Reads the preview within limits. A preview that cannot be shown must not be approved. It is made of the parameters,
+ * so one that is too long or has a value that JSON has not is for the caller to correct.
+ */
+function previewOf(
+  { name }: Capability,
+  make: (parameters: JsonObject) => unknown,
+  parameters: JsonObject,
+): JsonObject {
   const what = 'the preview of the call';
   const made = returnedBy(
     askNow(() => make(copyOf(parameters))),
@@ -196,7 +203,9 @@ function previewOf(make: (parameters: JsonObject) => unknown, parameters: JsonOb
   );
   const reading = readForeignObject(made, PREVIEW_LIMITS);
   if ('value' in reading) return reading.value;
-  throw new Error(`Cannot use ${what}: ${reading.fault}`);
+  if (!isOfContent(reading)) throw new Error(`Cannot use ${what}: ${reading.fault}`);
+  const detail = `Cannot invoke "${name}": an approver must see the call, and its preview cannot be shown: ${reading.fault}`;
+  throw new Refusal(failure('invalid_parameters', detail));
 }
 
 function approvalRequired(parts: ServiceParts, request: ApprovalRecord): Failure {

@@ -15,6 +15,7 @@ import {
   type ForeignReading,
   foreignMember,
   foreignText,
+  isOfContent,
   readForeignObject,
 } from '../../domain/wire/foreign.ts';
 import { BODY_LIMITS, copyOf, type JsonLimits } from '../../domain/wire/json.ts';
@@ -57,8 +58,15 @@ export function validatedParameters(
 function acceptedParameters(name: string, inputs: Capability['inputs'], heard: Heard): JsonObject {
   const what = `what the schema of the inputs of "${name}" returned`;
   const reading = readingOf(heard, what, BODY_LIMITS);
-  if ('issues' in reading) {
-    const detail = `Cannot invoke "${name}": ${reading.issues.join('; ')}`;
+  if (!('value' in reading)) {
+    // The schema makes what it returns of the parameters, so what is too large is for the caller to correct.
+    const isTheirs = 'issues' in reading || isOfContent(reading);
+    if (!isTheirs) throw new Error(`Cannot use ${what}: ${reading.fault}`);
+    const issues =
+      'issues' in reading
+        ? reading.issues
+        : [`what its schema makes of the parameters cannot be used: ${reading.fault}`];
+    const detail = `Cannot invoke "${name}": ${issues.join('; ')}`;
     throw new Refusal(failure('invalid_parameters', detail));
   }
   const stray = Object.keys(reading.value).find((each) =>
@@ -79,8 +87,10 @@ export function validatedResult(
   return ask<SchemaReading | { readonly fault: string }>(
     () => read(given.value),
     (heard) => {
+      const what = 'what the schema of the output returned';
       try {
-        return readingOf(heard, 'what the schema of the output returned', limits);
+        const reading = readingOf(heard, what, limits);
+        return 'fault' in reading ? { fault: `Cannot use ${what}: ${reading.fault}` } : reading;
       } catch (error) {
         return { fault: (error as Error).message };
       }
@@ -88,16 +98,16 @@ export function validatedResult(
   );
 }
 
-function readingOf(heard: Heard, what: string, limits: JsonLimits): SchemaReading {
+/** Throws where the schema threw. */
+function readingOf(
+  heard: Heard,
+  what: string,
+  limits: JsonLimits,
+): SchemaReading | ForeignReading<JsonObject> {
   const result = returnedBy(heard, what);
   const issues = foreignMember(result, 'issues');
   if (issues) return { issues: issuesOf(issues) };
-  const reading: ForeignReading<JsonObject> = readForeignObject(
-    foreignMember(result, 'value'),
-    limits,
-  );
-  if ('value' in reading) return reading;
-  throw new Error(`Cannot use ${what}: ${reading.fault}`);
+  return readForeignObject(foreignMember(result, 'value'), limits);
 }
 
 function issuesOf(issues: unknown): string[] {
