@@ -7,7 +7,7 @@
 import * as z from 'zod';
 import {
   ApprovalRequestId,
-  CallerId,
+  ClientReference,
   Digest,
   FieldName,
   InvocationId,
@@ -217,7 +217,7 @@ export type Failure = z.infer<typeof Failure>;
 export const FailureAnswer = z.object({
   success: z.literal(false),
   invocation_id: InvocationId.optional(),
-  client_reference_id: CallerId.optional(),
+  client_reference_id: ClientReference.optional(),
   failure: Failure,
 });
 export type FailureAnswer = z.infer<typeof FailureAnswer>;

@@ -11,6 +11,7 @@ import {
   Amount,
   CallerId,
   CapabilityName,
+  ClientReference,
   Currency,
   DetachedJws,
   Digest,
@@ -34,7 +35,7 @@ export const TestRequest = z.object({
   // Any text: an impossible name gets the same answer as an unknown one.
   capability: text(ID_LENGTH_MAX, 0),
   parameters: JsonObject,
-  client_reference_id: optional(CallerId),
+  client_reference_id: optional(ClientReference),
   task_id: optional(CallerId),
   parent_invocation_id: optional(InvocationId),
   upstream_service: optional(CallerId),
@@ -104,7 +105,7 @@ export type Receipt = z.infer<typeof Receipt>;
 /** The ids that every answer and every event of one invocation carries. */
 export const InvocationIds = z.object({
   invocation_id: InvocationId,
-  client_reference_id: CallerId.optional(),
+  client_reference_id: ClientReference.optional(),
   task_id: CallerId.optional(),
   parent_invocation_id: InvocationId.optional(),
   upstream_service: CallerId.optional(),

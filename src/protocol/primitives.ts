@@ -112,6 +112,9 @@ export function text(most: number, least = 1) {
 /** A correlation id of the caller: stored and echoed, never interpreted. */
 export const CallerId = text(ID_LENGTH_MAX);
 
+/** As `CallerId`. The specification sets no least length, so it may be empty. */
+export const ClientReference = text(ID_LENGTH_MAX, 0);
+
 /** Names a capability in paths, scopes (`approver:<capability>`) and tool lists. */
 export const CapabilityName = z
   .string()
@@ -132,12 +135,12 @@ export const ServiceId = z
     'expected letters, digits, "_", ".", ":", "/" or "-"',
   );
 
-/** Semantic version 2.0.0, without build metadata, which does not change a contract. */
+/** Semantic version 2.0.0, whole: pre-release parts without leading zeros, and build metadata. */
 export const SemanticVersion = z
   .string()
   .max(64)
   .regex(
-    /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?$/,
+    /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/,
     'expected "1.2.3"',
   );
 

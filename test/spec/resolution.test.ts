@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { configOf } from '../../src/config/config.ts';
 import { ResolutionBehavior, ResolutionMode } from '../../src/protocol/capability.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
@@ -15,6 +16,7 @@ import {
   type DefinitionError,
   type Resolution,
 } from '../../src/service/author/definition.ts';
+import { startWarnings } from '../../src/service/author/warnings.ts';
 import { testService } from '../world.ts';
 import { BARE, CELLS, type Hook, type Outcome, UNEQUIPPED } from './resolution-cells.ts';
 
@@ -61,6 +63,16 @@ function echo(name: string, input: object) {
     inputs: [input as { name: string; type: 'string' }],
     handler: (parameters) => ({ got: parameters as JsonObject }),
   });
+}
+
+/** What the start warns of. It throws where a service with the input does not start. */
+function warningsOf(input: object): string[] {
+  const made = createService({
+    id: 'warned',
+    resolvers: { places },
+    capabilities: [echo('act', input)],
+  });
+  return startWarnings(made, configOf(SETTINGS, '/'));
 }
 
 function faultsOf(input: object): string[] {
@@ -133,9 +145,9 @@ test('the table has each combination of mode, hook and behaviour once', () => {
 
 for (const [mode, hook, behavior, withoutPolicy, withPolicy] of CELLS) {
   if (withoutPolicy === 'fault') {
-    test(`a service does not start with ${hook}: ${behavior} in mode ${mode}`, () => {
-      assert.deepEqual(faultsOf(equipped(mode, { [hook]: behavior })), [
-        `act inputs[0].resolution.${hook}: it can never apply: mode "${mode}" asks no resolver`,
+    test(`a service warns of ${hook}: ${behavior} in mode ${mode}, and starts`, () => {
+      assert.deepEqual(warningsOf(equipped(mode, { [hook]: behavior })), [
+        `The ${hook} of input "x" of capability "act" can never apply: mode "${mode}" asks no resolver`,
       ]);
     });
     continue;
@@ -168,15 +180,18 @@ for (const [mode, sent, withoutPolicy, withPolicy] of BARE) {
 }
 
 for (const [mode, hook, fault] of UNEQUIPPED) {
-  test(`a service ${fault ? 'does not start' : 'starts'} with ${hook} in mode ${mode} alone`, () => {
+  const isFault = fault?.startsWith('mode "backend');
+  test(`a service ${isFault ? 'does not start' : fault ? 'warns' : 'starts'} with ${hook} in mode ${mode} alone`, () => {
     const closed = mode === 'closed_values' && { allowed_values: CLOSED };
     const resolution = { mode, [hook]: 'deny' };
 
-    const faults = faultsOf({ name: 'x', type: 'string', ...closed, resolution });
+    const input = { name: 'x', type: 'string', ...closed, resolution };
 
-    const place = fault?.startsWith('mode "backend') ? '' : `.${hook}: it can never apply`;
-    const expected = `act inputs[0].resolution${place}: ${fault}`;
-    assert.deepEqual(faults, fault ? [expected] : []);
+    if (isFault) assert.deepEqual(faultsOf(input), [`act inputs[0].resolution: ${fault}`]);
+    else {
+      const warning = `The ${hook} of input "x" of capability "act" can never apply: ${fault}`;
+      assert.deepEqual(warningsOf(input), fault ? [warning] : []);
+    }
   });
 }
 
@@ -194,7 +209,10 @@ test('a service starts with a catalog_ref without resolver, if no hook needs one
   const input = { name: 'x', type: 'string', catalog_ref: 'towns' };
 
   assert.deepEqual(faultsOf({ ...input, resolution: { mode: 'clarify' } }), []);
-  assert.deepEqual(faultsOf({ ...input, resolution: { mode: 'clarify', on_ambiguous: 'deny' } }), [
-    'act inputs[0].resolution.on_ambiguous: it can never apply: no resolver "towns" is registered',
-  ]);
+  assert.deepEqual(
+    warningsOf({ ...input, resolution: { mode: 'clarify', on_ambiguous: 'deny' } }),
+    [
+      'The on_ambiguous of input "x" of capability "act" can never apply: no resolver "towns" is registered',
+    ],
+  );
 });

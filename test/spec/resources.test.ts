@@ -27,6 +27,7 @@ import { FreezeRequest, FreezeTarget } from '../../src/protocol/operator.ts';
 import { ReasonType } from '../../src/protocol/permissions.ts';
 import {
   CallerClass,
+  ClientReference,
   Principal,
   PrincipalClass,
   SemanticVersion,
@@ -159,10 +160,16 @@ const FORMS: readonly Form[] = [
   ],
   ['Spec, Resources: no day that does not exist', Timestamp, [], ['2026-02-30T00:00:00Z']],
   [
+    'Spec, Limits: client_reference_id has at most 256 characters, and no least length',
+    ClientReference,
+    ['', 'a', 'x'.repeat(256)],
+    ['x'.repeat(257), 1],
+  ],
+  [
     'Spec, Versioning: contract_version is a semantic version',
     SemanticVersion,
-    ['1.2.0', '0.1.0', '1.0.0-rc.1'],
-    ['1', '1.2', 'v1.2.0', '01.2.0', '1.2.0.0', ''],
+    ['1.2.0', '0.1.0', '1.0.0-rc.1', '1.0.0+b7', '1.0.0-0.a-b.7+001.x', '1.0.0--'],
+    ['1', '1.2', 'v1.2.0', '01.2.0', '1.2.0.0', '', '1.0.0-01', '1.0.0-..', '1.0.0-', '1.0.0+'],
   ],
   [
     'Decisions 6: paths of mappings',

@@ -49,6 +49,12 @@ test('createCatalog() fills in every default', () => {
   });
 });
 
+test('createCatalog() lets a capability name itself in refresh_via', () => {
+  const alone = { ...smallest(), refresh_via: ['alone'] };
+
+  assert.ok('catalog' in createCatalog(Object.entries({ alone })));
+});
+
 test('createCatalog() accepts a service without capabilities', () => {
   assert.deepEqual(createCatalog(Object.entries({})), { catalog: { capabilities: new Map() } });
 });

@@ -138,7 +138,8 @@ const unknownNames: FaultRule = (capability, { known }) => {
       const write = similar(name, others) ?? 'the name of a capability of this service';
       return [fault(capability.name, field, `"${name}" is not declared here`, write)];
     }
-    if (name === capability.name) {
+    // An artifact may be made fresh by the capability that uses it.
+    if (name === capability.name && !field.startsWith('refresh_via')) {
       return [fault(capability.name, field, 'it names itself', 'the name of another capability')];
     }
     return [];

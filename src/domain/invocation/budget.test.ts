@@ -90,6 +90,14 @@ test('checkBudget() refuses another currency before it looks at an amount', () =
   }
 });
 
+test('settledCost() takes the largest declared amount where nothing was checked or reported', () => {
+  const largest = { cost: { currency: 'USD', amount: 900n }, excess: false };
+
+  assert.deepEqual(settledCost(ESTIMATED, undefined, undefined), largest);
+  const free = costing({ certainty: 'estimated' });
+  assert.deepEqual(settledCost(free, undefined, undefined), { cost: undefined, excess: false });
+});
+
 test('settledCost() does not tell a cost in a currency that is not declared', () => {
   const reported = { currency: 'EUR', amount: 1n };
 

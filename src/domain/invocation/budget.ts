@@ -121,10 +121,22 @@ export function settledCost(
   checked: Charge | undefined,
   reported: Charge | undefined,
 ): { readonly cost: Charge | undefined; readonly excess: boolean } {
-  if (!reported) return { cost: checked, excess: false };
+  if (!reported) return { cost: checked ?? largestCost(cost), excess: false };
   const currency = checked?.currency ?? cost?.financial?.currency;
   const within = reported.currency === currency && (!checked || reported.amount <= checked.amount);
   return within ? { cost: reported, excess: false } : { cost: checked, excess: true };
+}
+
+/**
+ * Spec, "Invoke": an answer has `cost_actual` if the capability has a financial cost. Where nothing fixed the price, no
+ * budget was checked and the handler reported nothing, that is the largest amount that was declared.
+ */
+function largestCost(cost: Capability['cost']): Charge | undefined {
+  const { currency, range_max, typical, range_min } = cost?.financial ?? {};
+  const amount = range_max ?? typical ?? range_min;
+  return currency === undefined || amount === undefined
+    ? undefined
+    : chargeFrom({ currency, amount });
 }
 
 export function remainingOf({ max, reserved, consumed }: BudgetState): bigint {

@@ -132,6 +132,20 @@ test('startWarnings() names the identify hook that a mounted service lacks', () 
   ]);
 });
 
+test('startWarnings() names an input whose mode needs an actor policy, where there is none', () => {
+  const resolution = { mode: 'actor_policy_or_explicit' };
+  const inputs = [{ name: 'quote', type: 'string', resolution }];
+  const policies = [{ principals: ['agent:*'], inputs: { quote: { value: 'q' } } }];
+
+  assert.deepEqual(startWarnings(serviceWith({ inputs }), configOf(CLERK, '/')), [
+    'The mode "actor_policy_or_explicit" of input "quote" of capability "pay" takes every value: no actor policy names the input',
+  ]);
+  const ruled = configOf({ ...CLERK, actor_policies: policies }, '/');
+  assert.deepEqual(startWarnings(serviceWith({ inputs }), ruled), []);
+  const hooked = serviceWith({ inputs }, { actorPolicy: () => undefined });
+  assert.deepEqual(startWarnings(hooked, configOf(CLERK, '/')), []);
+});
+
 test('startWarnings() takes a price of the author for a price', () => {
   const definition = serviceWith({ cost: ESTIMATED });
   const code = new Map(

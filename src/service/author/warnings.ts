@@ -12,11 +12,12 @@
 import type { Config } from '../../config/config.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
+import { idleHooks } from '../../domain/catalog/hooks.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import { missingApprovers } from './approval-policy.ts';
 import type { ServiceDefinition } from './definition.ts';
 
-type Settings = Pick<Config, 'entitlements' | 'oidc' | 'sign_in'> & {
+type Settings = Pick<Config, 'actor_policies' | 'entitlements' | 'oidc' | 'sign_in'> & {
   /** Those of the configuration and those in the store. */
   readonly identities: readonly Pick<Entitlement, 'principal' | 'scopes'>[];
   /** Whether the app around a mounted service identifies callers; absent if the service is not mounted. */
@@ -36,6 +37,7 @@ export function startWarnings(definition: ServiceDefinition, settings: Settings)
   return [
     ...unpayableCosts(definition),
     ...strayHints(definition),
+    ...idleResolutions(definition, settings.actor_policies),
     ...(identities.length > 0 || areOthersKnown
       ? unheldScopes(definition, people)
       : [noCaller(isIdentifiedByApp !== undefined)]),
@@ -83,6 +85,30 @@ function unpayableCosts({ catalog, code }: ServiceDefinition): string[] {
 
 function isUnpriced({ cost, requires_binding = [] }: Capability): boolean {
   return cost?.certainty === 'estimated' && !!cost.financial && requires_binding.length === 0;
+}
+
+/** Hooks and policies that the specification lets an input name and that nothing here can ask. */
+function idleResolutions(
+  { catalog, resolvers, actorPolicy }: ServiceDefinition,
+  policies: Settings['actor_policies'],
+): string[] {
+  return [...catalog.capabilities.values()].flatMap(({ name, inputs }) =>
+    inputs.flatMap((input) => {
+      const where = `of input "${input.name}" of capability "${name}"`;
+      const isRuled = actorPolicy || policies.some(({ inputs: ruled }) => ruled[input.name]);
+      const isPolicyless = input.resolution?.mode === 'actor_policy_or_explicit' && !isRuled;
+      return [
+        ...idleHooks(input, (reference) => resolvers.has(reference)).map(
+          ([hook, why]) => `The ${hook} ${where} can never apply: ${why}`,
+        ),
+        ...(isPolicyless
+          ? [
+              `The mode "actor_policy_or_explicit" ${where} takes every value: no actor policy names the input`,
+            ]
+          : []),
+      ];
+    }),
+  );
 }
 
 /** Names of other services cannot be checked; those under this service's own id can. */
