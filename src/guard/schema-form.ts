@@ -19,7 +19,7 @@ export interface Form {
 }
 
 /** The schemas of one document that were met. */
-export interface Forms {
+interface Forms {
   readonly root: JsonObject;
   readonly met: Map<unknown, Form>;
 }
@@ -48,7 +48,7 @@ export interface FormParts {
 }
 
 /** Allowed values: those without parts, and the canonical texts of objects and lists. */
-export interface Closed {
+interface Closed {
   readonly plain: ReadonlySet<unknown>;
   readonly texts: ReadonlySet<string>;
 }
