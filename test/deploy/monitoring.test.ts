@@ -85,7 +85,6 @@ const MADE_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
     '`a debt cannot be read: its row was changed outside the service`',
   ],
   'service/rows/row-seal.ts': ['Sentences about the\nkey folder'],
-  'service/invoke/author-schema.ts': ['`price_outside_range`'],
   'service/invoke/handler.ts': [
     '`a handler returned a result that does not match its declared output`',
   ],

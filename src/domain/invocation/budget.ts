@@ -8,6 +8,7 @@
  */
 
 import type { Capability, Cost } from '../../protocol/capability.ts';
+import { exponentOf } from '../../protocol/currencies.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { BudgetContext } from '../../protocol/invocation.ts';
 import type { Money } from '../../protocol/primitives.ts';
@@ -164,19 +165,19 @@ export function priceOf(cost: Cost, bound: Charge | undefined): Charge | undefin
   return minor === undefined ? undefined : { currency, amount: minor };
 }
 
-/** Why a price is not one that the declaration allows, or `undefined`. */
-export function outsideRange(
-  { currency, range_min, range_max }: NonNullable<Cost['financial']>,
-  price: Charge,
+/** Why an amount cannot be the price of a call by what its cost declares, or `undefined`. */
+export function priceFault(
+  { currency, range_min = 0, range_max }: NonNullable<Cost['financial']>,
+  amount: number,
 ): string | undefined {
-  if (price.currency !== currency) return `it is in ${price.currency}, the cost in ${currency}`;
-  const text = `${formatMinor(price.amount, currency)} ${currency}`;
-  const least = range_min === undefined ? undefined : toMinor(range_min, currency);
-  if (least !== undefined && price.amount < least) return `${text} is below range_min ${range_min}`;
+  const [minor, least] = [toMinor(amount, currency), toMinor(range_min, currency) ?? 0n];
   const most = range_max === undefined ? undefined : toMinor(range_max, currency);
-  return most !== undefined && price.amount > most
-    ? `${text} is above range_max ${range_max}`
-    : undefined;
+  const isLess = minor !== undefined && minor < least;
+  const isMore = minor !== undefined && most !== undefined && minor > most;
+  if (minor !== undefined && !isLess && !isMore) return undefined;
+  const range = range_max === undefined ? `at least ${range_min}` : `${range_min} to ${range_max}`;
+  const decimals = `with at most ${exponentOf(currency) ?? 0} decimals`;
+  return `it would cost ${amount} ${currency}; expected ${range} ${currency} ${decimals}`;
 }
 
 function grantor({ root_principal }: Authority) {

@@ -9,7 +9,7 @@
 
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
-import { type Charge, outsideRange } from '../../domain/invocation/budget.ts';
+import { type Charge, chargeFrom, priceFault } from '../../domain/invocation/budget.ts';
 import { type Eventual, following } from '../../domain/values/eventual.ts';
 import {
   type ForeignReading,
@@ -26,7 +26,7 @@ import type { TokenCaller } from '../core/caller.ts';
 import { ask, askWithin, type Heard, returnedBy } from '../core/foreign.ts';
 import type { ServiceParts } from '../core/parts.ts';
 import { LATE } from '../pace/deadline.ts';
-import { boundViews, foreignCharge } from './context.ts';
+import { boundViews } from './context.ts';
 
 /** Issues that one failure lists, and the length of each. */
 const ISSUES_SHOWN_MAX = 8;
@@ -133,7 +133,10 @@ function issueText(issue: unknown): string {
   return keys.length > 0 ? `"${keys.join('.')}": ${message}` : message;
 }
 
-/** What the author asks for exactly this call. A price outside the declared range is a defect. */
+/**
+ * What the author asks for exactly this call. An amount that cannot be charged follows from the parameters, so the caller
+ * can correct it; another currency, or no amount, is a defect of the price function.
+ */
 export function quotedPrice(
   parts: ServiceParts,
   caller: TokenCaller,
@@ -154,11 +157,15 @@ export function quotedPrice(
   const asked = askWithin(parts.platform, deadlineMs, () => price(copyOf(parameters), context));
   return following(asked, (heard) => {
     if (heard === LATE) throw noAnswer(`Cannot price "${name}"`, deadlineMs);
-    const charge = foreignCharge(returnedBy(heard, `the price of "${name}"`));
-    const outside = outsideRange(financial, charge);
-    if (outside === undefined) return charge;
-    parts.alarms.raise('price_outside_range', { capability: name }, outside);
-    throw new Error(`Cannot use the price of "${name}": ${outside}`);
+    const returned = returnedBy(heard, `the price of "${name}"`);
+    const [amount, currency] = ['amount', 'currency'].map((key) => foreignMember(returned, key));
+    if (typeof amount !== 'number' || currency !== financial.currency) {
+      throw new Error(`Cannot use the price of "${name}": expected an amount in ${financial.currency}`);
+    }
+    const fault = priceFault(financial, amount);
+    if (fault === undefined) return chargeFrom({ currency: financial.currency, amount });
+    const detail = `Cannot price "${name}" with these parameters: ${fault}`;
+    throw new Refusal(failure('invalid_parameters', detail));
   });
 }
 
