@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, test } from 'vitest';
 import { temporaryFolder } from '../../test/ends.ts';
 import { rotateKey } from './key-folder.ts';
-import { folderKeys, markCompromised } from './key-states.ts';
+import { type DecideOnNext, folderKeys, markCompromised } from './key-states.ts';
 import { type Keyring, openKeyring } from './keyring.ts';
 import { rotateRowKey } from './row-keys.ts';
 
@@ -25,6 +25,8 @@ beforeEach(() => {
   );
   keyring.close();
 });
+
+const keep: DecideOnNext = async () => 'keep';
 
 const statesAt = (ms: number) =>
   folderKeys(folder, at(ms)).map(({ file, state }) => `${file} ${state}`);
@@ -69,20 +71,21 @@ test('folderKeys() agrees with the keyring about what is published and what sign
 });
 
 for (const use of ['token', 'log', 'row'] as const) {
-  test(`markCompromised() refuses the ${use} key that is in use, and takes it once another is`, () => {
+  test(`markCompromised() refuses the ${use} key that is in use, and takes it once another is`, async () => {
     const file = `${use}-0001.json`;
     const [, kid] = /"kid": "([^"]+)"/.exec(readFileSync(join(folder, file), 'utf8')) ?? [];
-    assert.throws(
-      () => markCompromised(folder, kid ?? '', at(0)),
+    await assert.rejects(
+      markCompromised(folder, kid ?? '', at(0), keep),
       new RegExp(`it is in use; first run: writ keys rotate ${use} --at-once`),
     );
     if (use === 'row') rotateRowKey(folder, { now: at(0), leadMs: 0 });
     else rotateKey(folder, use, { now: at(0), leadMs: 0 });
 
-    const marked = markCompromised(folder, kid ?? '', at(0));
+    const [marked] = await markCompromised(folder, kid ?? '', at(0), keep);
+    const [again] = await markCompromised(folder, file, at(0), keep);
 
-    assert.deepEqual([marked.file, marked.state], [file, 'compromised']);
-    assert.equal(markCompromised(folder, file, at(0)).state, 'compromised');
+    assert.deepEqual([marked?.file, marked?.state], [file, 'compromised']);
+    assert.equal(again?.state, 'compromised');
     assert.equal(statSync(join(folder, file)).mode & 0o777, 0o600);
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.endsWith('.tmp')),
@@ -94,9 +97,43 @@ for (const use of ['token', 'log', 'row'] as const) {
   });
 }
 
-test('folderKeys() and markCompromised() name what they cannot read, and nothing of a key', () => {
+for (const use of ['token', 'log', 'row'] as const) {
+  test(`markCompromised() asks about the ${use} keys that wait, before it marks anything`, async () => {
+    const rotate = (leadMs: number) =>
+      use === 'row'
+        ? rotateRowKey(folder, { now: at(0), leadMs })
+        : rotateKey(folder, use, { now: at(0), leadMs });
+    // Keys of another use that wait are another question.
+    rotateKey(folder, use === 'log' ? 'token' : 'log', { now: at(0), leadMs: HOUR });
+    rotate(HOUR);
+    rotate(0);
+    const files = (word: string) =>
+      statesAt(2 * HOUR).filter((line) => line.startsWith(use) && line.endsWith(word));
+    const asked: string[][] = [];
+    const before = statesAt(0);
+
+    await assert.rejects(
+      markCompromised(folder, `${use}-0001.json`, at(0), async (next) => {
+        asked.push(next.map(({ file }) => file));
+        throw new Error('not decided');
+      }),
+      /not decided/,
+    );
+    assert.deepEqual(statesAt(0), before);
+    await markCompromised(folder, `${use}-0001.json`, at(0), keep);
+    assert.deepEqual(files('current'), [`${use}-0002.json current`]);
+    await markCompromised(folder, `${use}-0001.json`, at(0), async () => 'drop');
+
+    assert.deepEqual(asked, [[`${use}-0002.json`]]);
+    assert.deepEqual(files('current'), [`${use}-0003.json current`]);
+    assert.equal(files('compromised').length, 2);
+  });
+}
+
+test('folderKeys() and markCompromised() name what they cannot read, and nothing of a key', async () => {
   const secret = /"d": "([^"]+)"/.exec(readFileSync(join(folder, 'token-0001.json'), 'utf8'))?.[1];
-  assert.throws(() => markCompromised(folder, 'unknown', at(0)), /Cannot find the key "unknown"/);
+  const unknown = markCompromised(folder, 'unknown', at(0), keep);
+  await assert.rejects(unknown, /Cannot find the key "unknown"/);
   assert.throws(() => folderKeys(join(folder, 'none'), at(0)), /Cannot read key folder/);
   chmodSync(join(folder, 'token-0001.json'), 0o644);
   assert.throws(() => folderKeys(folder, at(0)), /others have access to it/);

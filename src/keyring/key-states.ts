@@ -1,7 +1,7 @@
 /**
  * What each key of a folder is, without a service: for people who rotate keys, and to mark one as compromised.
  *
- * Reads the files and prints nothing of a key but its id. Writes one file, and only to add the mark.
+ * Reads the files and prints nothing of a key but its id. Writes the files of compromised keys, and only to add the mark.
  *
  * @module
  */
@@ -86,26 +86,43 @@ function stateOf(
   return signFrom > now.getTime() ? 'next' : 'old';
 }
 
+/** Whether the keys that wait for their turn are marked too. Asked only where there are some. */
+export type DecideOnNext = (next: readonly FolderKey[]) => Promise<'drop' | 'keep'>;
+
 /**
  * Marks a key, by its id or its file, as compromised in its file, whole or not at all. Replicas read the folder again within seconds. Refuses the
  * key that signs now, because nothing could be signed then: its successor has to sign first.
+ *
+ * A thief who read this key can have read every other file of the folder. Keys of the same use that wait for their turn sign later without a
+ * further act of a person, so the caller decides about them before anything is marked. A crash leaves some of them unmarked: the same call asks again.
  */
-export function markCompromised(folder: string, named: string, now: Date): FolderKey {
+export async function markCompromised(
+  folder: string,
+  named: string,
+  now: Date,
+  decideOnNext: DecideOnNext,
+): Promise<FolderKey[]> {
   const keys = folderKeys(folder, now);
   const found = keys.find(({ kid, file }) => kid === named || file === named);
   if (!found) throw new Error(`Cannot find the key "${named}" in "${folder}"`);
-  if (found.state === 'compromised') return found;
   if (found.state === 'current') {
     const first = `run: writ keys rotate ${found.use} --at-once --folder "${folder}"`;
     const which = `${found.use} key "${found.kid}"`;
     throw new Error(`Cannot mark the ${which}: it is in use; first ${first}`);
   }
-  const path = join(folder, found.file);
+  const next = keys.filter((key) => key !== found && key.use === found.use && key.state === 'next');
+  const isDropped = next.length > 0 && (await decideOnNext(next)) === 'drop';
+  return [found, ...(isDropped ? next : [])].map((key) => withMark(folder, key));
+}
+
+function withMark(folder: string, key: FolderKey): FolderKey {
+  if (key.state === 'compromised') return key;
+  const path = join(folder, key.file);
   const opened = readPrivately(path);
   if ('fault' in opened) throw new Error(`Cannot use key file "${path}": ${opened.fault}`);
   const content: object = JSON.parse(new TextDecoder().decode(opened.bytes));
   replaceFile(path, `${JSON.stringify({ ...content, compromised: true }, undefined, 2)}\n`);
-  return { ...found, state: 'compromised' };
+  return { ...key, state: 'compromised' };
 }
 
 /** A crash leaves the old file or the new one, and at most a temporary file beside it. */

@@ -339,11 +339,11 @@ async function anchored(
   const { store, keyring, log, platform, callOut, instanceId } = parts;
   const serviceId = parts.definition.id;
   const witnesses = createWitnesses({ store, callOut, log, witnesses: parts.config.witnesses });
-  if (parts.config.witnesses.length > 0) {
-    const { logId } = await currentOrigin(store);
-    const keys = keyring.noteKeys(originOf(serviceId, logId));
-    log.info({ keys: keys.filter(({ type }) => type === 'ed25519').map(vkeyText) }, 'log keys');
-  }
+  const { logId } = await currentOrigin(store);
+  const keys = keyring
+    .noteKeys(originOf(serviceId, logId))
+    .filter(({ type }) => type === 'ed25519');
+  log.info({ log_id: logId, keys: keys.map(vkeyText) }, 'log keys');
   const [first] = parts.config.witnesses;
   const guard = parts.config.mark === 'witness' && first ? witnessGuard(parts, first) : undefined;
   const signer = signerOf(keyring, parts.config.store);

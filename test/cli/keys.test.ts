@@ -114,3 +114,43 @@ test('writ keys compromise withdraws a key after its successor signs, and no key
     ],
   );
 });
+
+test('writ keys compromise asks about a key that waits for its turn, or takes a flag', async () => {
+  await writ(['keys', 'rotate', 'token', '--folder', keys]);
+  const rotated = await writ(['keys', 'rotate', 'token', '--folder', keys, '--at-once']);
+  const mark = (more: string[] = [], ask?: () => Promise<string>) =>
+    writ(['keys', 'compromise', 'token-0001.json', '--folder', keys, ...more], { ask });
+  const states = async () => jsonLines(await list('--json')).map(({ state }) => state);
+
+  const silent = await mark();
+  const unclear = await mark([], async () => 'yes');
+  const both = await mark(['--drop-next', '--keep-next']);
+  const untouched = await states();
+  const kept = await mark(['--keep-next']);
+  const waiting = await states();
+  const dropped = await mark(['--json'], async () => 'drop');
+
+  assert.match(rotated.err, /^token-0002\.json was made before and signs from 20.*asks whether/);
+  for (const refused of [silent, unclear]) {
+    assert.equal(refused.status, 2);
+    assert.match(refused.err, /nothing is marked: .*: token-0002\.json \(signs from 20/);
+    assert.match(refused.err, /--drop-next marks them as compromised, --keep-next lets them sign/);
+  }
+  assert.match(both.err, /expected one of --drop-next and --keep-next/);
+  assert.deepEqual(untouched.slice(0, 3), ['old', 'next', 'current']);
+  assert.equal(kept.status, 0, kept.err);
+  assert.deepEqual(waiting.slice(0, 3), ['compromised', 'next', 'current']);
+  assert.deepEqual(
+    jsonLines(dropped).map(({ file, state }) => `${file} ${state}`),
+    ['token-0001.json compromised', 'token-0002.json compromised'],
+  );
+});
+
+test('the service logs the id of its log with its keys at the start, also without a witness', async () => {
+  const lines = desk.service.log.filter((text) => text.includes('"log keys"'));
+
+  assert.equal(lines.length, 1);
+  const { log_id, keys: vkeys } = JSON.parse(lines[0] ?? '{}');
+  assert.match(log_id, /^[\w-]{8,}$/);
+  assert.ok(vkeys.length > 0 && vkeys.every((vkey: string) => vkey.includes(log_id)));
+});

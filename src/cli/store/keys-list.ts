@@ -8,12 +8,17 @@
  */
 
 import { loadConfig } from '../../config/config.ts';
-import { type FolderKey, folderKeys, markCompromised } from '../../keyring/key-states.ts';
+import {
+  type DecideOnNext,
+  type FolderKey,
+  folderKeys,
+  markCompromised,
+} from '../../keyring/key-states.ts';
 import { answerOf, openClientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
-import { needed, value } from '../shell/options.ts';
+import { flag, needed, value } from '../shell/options.ts';
 import { type Column, JSON_OPTION, printJson, printLine, printTable } from '../shell/output.ts';
 
 /** One key as `--json` prints it. */
@@ -116,27 +121,47 @@ export function compromiseKeyLeaf(): Leaf {
     summary: 'mark a key as compromised, so that it counts for nothing',
     about: `Marks a key in its file. Services read the folder again within seconds: the key neither signs nor verifies from
 then on, and is not published. What it alone signed or authenticated is void. Refuses the key that signs now: rotate it
-with --at-once first. docs/keys.md says what to do in which order.`,
+with --at-once first. Keys of the same use that wait for their turn may be stolen too, and would sign later: the command
+asks about them, or takes --drop-next or --keep-next. docs/keys.md says what to do in which order.`,
     operands: {
       key: needed(
         '<kid|file>',
         'the id of the key or the name of its file, as "writ keys list" shows it',
       ),
     },
-    options: { folder: needed('<path>', 'the key folder (WRIT_KEYS)'), ...JSON_OPTION },
+    options: {
+      folder: needed('<path>', 'the key folder (WRIT_KEYS)'),
+      'drop-next': flag('mark the keys of the same use that wait for their turn too'),
+      'keep-next': flag('let them sign at their time: the thief cannot have read them'),
+      ...JSON_OPTION,
+    },
     examples: [
       ['writ keys compromise token-0001.json --folder .writ/keys', 'a key that was stolen'],
     ],
     cannot: 'mark the key',
-    async run({ key, folder, json }, io) {
-      const marked = markCompromised(folder, key, new Date());
-      if (json) printJson(io, listed(marked, undefined));
-      else
-        printLine(
-          io,
-          `${marked.file} "${marked.kid}" is compromised: services ignore it in seconds`,
-        );
+    async run({ key, folder, json, ...given }, io) {
+      const { 'drop-next': drop, 'keep-next': keep } = given;
+      if (drop && keep) throw new Error('expected one of --drop-next and --keep-next');
+      const decide: DecideOnNext = async (next) =>
+        drop || keep ? (drop ? 'drop' : 'keep') : askAboutNext(next, io);
+      for (const marked of await markCompromised(folder, key, new Date(), decide)) {
+        const { file, kid } = marked;
+        if (json) printJson(io, listed(marked, undefined));
+        else printLine(io, `${file} "${kid}" is compromised: services ignore it in seconds`);
+      }
       return EXIT_OK;
     },
   });
+}
+
+async function askAboutNext(next: readonly FolderKey[], io: Io): Promise<'drop' | 'keep'> {
+  const files = next.map(({ file, since }) => `${file} (signs from ${since?.toISOString()})`);
+  const waiting = `keys that may be stolen too wait for their turn: ${files.join(', ')}`;
+  const flags = '--drop-next marks them as compromised, --keep-next lets them sign';
+  const answer = await io.ask?.(
+    `${waiting}\nType drop to mark them too, or keep to let them sign: `,
+  );
+  const word = answer?.trim();
+  if (word === 'drop' || word === 'keep') return word;
+  throw new Error(`nothing is marked: ${waiting}; ${flags}`);
 }

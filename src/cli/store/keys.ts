@@ -10,11 +10,13 @@
 import { SUCCESSOR_USES } from '../../domain/log/successor.ts';
 import { ROTATION_LEAD_MS, rotateKey } from '../../keyring/key-folder.ts';
 import { readFirstKey } from '../../keyring/key-list.ts';
+import { type FolderKey, folderKeys } from '../../keyring/key-states.ts';
 import { rotateRowKey } from '../../keyring/row-keys.ts';
 import { successorText, verifiedSuccessor } from '../../keyring/successors.ts';
 import { type Group, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import { secretIn } from '../shell/files.ts';
+import type { Io } from '../shell/io.ts';
 import { flag, needed, neededChoice } from '../shell/options.ts';
 import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
 import { compromiseKeyLeaf, listKeysLeaf } from './keys-list.ts';
@@ -55,9 +57,19 @@ function rotateCommand() {
       const from = made.signFrom.toISOString();
       if (json) printJson(io, { use, file, kid, from });
       else printLine(io, `${file} "${kid}" ${isRow ? 'authenticates rows' : 'signs'} from ${from}`);
+      if (given['at-once']) warnOfNext(folder, use, io);
       return EXIT_OK;
     },
   });
+}
+
+/** A key that was made before takes over from the one that signs at once. */
+function warnOfNext(folder: string, use: FolderKey['use'], io: Io): void {
+  const keys = folderKeys(folder, new Date()).filter((key) => key.use === use);
+  for (const { file, since } of keys.filter(({ state }) => state === 'next')) {
+    const later = `${file} was made before and signs from ${since?.toISOString()}`;
+    io.err(`${later}: "writ keys compromise" asks whether to drop it\n`);
+  }
 }
 
 function successorCommand() {
