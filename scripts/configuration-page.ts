@@ -28,8 +28,12 @@ export function configurationPage(): string {
 
 A setting comes from the environment, else from \`writ.config.mjs\`, \`.js\`, \`.yaml\` or \`.ts\` in the working folder
 (\`${CONFIG_FILE_VARIABLE}\` names another file; \`.ts\` needs the package \`tsx\` or Node 22.18), else from its default. The service does not start,
-and reports all faults at once, when it finds two such files, a \`writ.config.*\` in another language, an unknown setting, an unknown
-\`WRIT_*\` variable, a value that it cannot use, half-configured OIDC, or demo credentials on an address that other machines reach.
+and reports all faults at once, when it finds two such files, a \`writ.config.*\` in another language, an unknown setting, a
+\`WRIT_*\` variable whose name is near that of a setting (\`WRIT_STOER\`), a value that it cannot use, half-configured OIDC, or demo credentials on an
+address that other machines reach.
+
+The service ignores every other \`WRIT_*\` variable, and warns of all of them in one line. Kubernetes adds such variables to each container beside a Service
+called \`writ\` (\`WRIT_SERVICE_HOST\`, \`WRIT_PORT=tcp://…\`): set \`enableServiceLinks: false\` in the pod to be rid of them.
 
 | setting | variable | default | |
 |---|---|---|---|

@@ -6,7 +6,14 @@
  * @module
  */
 
-import { type Config, type GivenSettings, loadConfig, unsafeMark } from './config/config.ts';
+import {
+  type Config,
+  type GivenSettings,
+  ignoredVariables,
+  loadConfig,
+  unsafeMark,
+} from './config/config.ts';
+import { adviceOn } from './config/variables.ts';
 import { storeKind } from './domain/values/store-kind.ts';
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
@@ -58,7 +65,13 @@ export interface OpenResources extends ReadSettings {
 export async function readSettings(options: ServeOptions): Promise<ReadSettings> {
   const folder = options.folder ?? process.cwd();
   const config = await loadConfig(folder, options.settings, options.environment);
-  return { config, log: options.log ?? createLog(config.log_level), platform: system };
+  const log = options.log ?? createLog(config.log_level);
+  const variables = ignoredVariables(options.environment);
+  if (variables.length > 0) {
+    const advice = adviceOn(variables);
+    log.warn({ variables, advice }, 'variables that begin with WRIT_ are no settings: ignored');
+  }
+  return { config, log, platform: system };
 }
 
 /** Rejects, with nothing left open, when a part cannot be opened. */

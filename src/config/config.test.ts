@@ -36,13 +36,6 @@ function faultLines(error: unknown): string[] {
   return lines.map((line) => line.trim());
 }
 
-async function loadFaults(environment: Record<string, string>, given = {}): Promise<string[]> {
-  return await loadConfig(folder, given, environment).then(
-    () => assert.fail('the configuration was taken'),
-    (error: unknown) => faultLines(error),
-  );
-}
-
 describe('defaults', () => {
   test('configOf() fills in everything, with absolute paths', () => {
     const config = configOf({}, '/srv');
@@ -326,20 +319,6 @@ describe('all faults at once', () => {
 
     assert.equal(faults.length, 1, faults.join('\n'));
     assert.match(faults[0] ?? '', /"oidc_issuer_url"/);
-  });
-
-  test('loadConfig() lists unknown variables beside the faults of settings', async () => {
-    const variables = ['WRIT_STOER', 'WRIT_X', 'WRIT_PORT', 'WRIT_IDENTITIES'];
-    const unknown = Object.fromEntries(variables.map((name) => [name, SECRET]));
-    const faults = await loadFaults({ ...unknown, PORT: 'x' });
-
-    assert.deepEqual(faults, [
-      'Cannot use variable "WRIT_STOER": there is no such setting; did you mean "WRIT_STORE"?',
-      'Cannot use variable "WRIT_X": there is no such setting; docs/configuration.md lists the settings',
-      'Cannot use variable "WRIT_PORT": the variable of the setting "port" is PORT',
-      'Cannot use variable "WRIT_IDENTITIES": the setting "identities" is for the configuration file',
-      'Cannot use setting "port": expected a number',
-    ]);
   });
 });
 

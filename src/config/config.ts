@@ -1,8 +1,9 @@
 /**
  * Configuration: every setting of a running service, in one schema.
  *
- * A setting comes from the environment, else from the configuration file, else from its default. A
+ * A setting comes from the environment, else from the configuration file, else from its default. An
  * unknown setting, or a value that cannot be used, stops the start; one error lists all such faults.
+ * `variables.ts` decides about variables that are no setting.
  * The reference page is generated from the schema, so it cannot be out of date.
  *
  * @module
@@ -32,6 +33,7 @@ import {
   wholeNumber,
 } from './parts.ts';
 import { insecureSignIn, SignInSettings, withClientSecrets } from './sign-in.ts';
+import { strayVariables } from './variables.ts';
 import { OutsideUrl, Webhooks, type WebhookTarget, withTargetSecrets } from './webhook.ts';
 import { expectedBy, noSuchSetting } from './words.ts';
 
@@ -179,6 +181,12 @@ export const ENVIRONMENT = {
 /** Names the configuration file; the default is `writ.config.*` in the working folder. */
 export const CONFIG_FILE_VARIABLE = 'WRIT_CONFIG';
 
+const VARIABLE_OF: Readonly<Record<string, string | undefined>> = {
+  ...Object.fromEntries(Object.keys(Settings.shape).map((setting) => [setting, undefined])),
+  ...ENVIRONMENT,
+  config: CONFIG_FILE_VARIABLE,
+};
+
 /** The disclosure of each caller class when nothing else is configured. */
 export const DISCLOSURE_DEFAULTS: Readonly<Record<string, DisclosureLevel>> = {
   internal: 'full',
@@ -221,7 +229,7 @@ export async function loadConfig(
   given: GivenSettings = {},
   environment: Environment = process.env,
 ): Promise<Config> {
-  const unknown = unknownVariables(environment);
+  const { faults: unknown } = strayVariables(environment, VARIABLE_OF);
   const file = await readConfigFile(environment[CONFIG_FILE_VARIABLE], folder);
   if ('fault' in file) throw new ConfigError([file.fault, ...unknown], { cause: file.cause });
   const settings = { ...given, ...file.settings, ...fromEnvironment(environment) };
@@ -231,6 +239,11 @@ export async function loadConfig(
   const all = [...unknown, ...faults, ...secrets.faults, ...targets.faults];
   if (all.length > 0) throw new ConfigError(all);
   return { ...config, oidc: secrets.oidc, webhooks: targets.webhooks };
+}
+
+/** Variables that begin with `WRIT_`, are no setting, and do not resemble one. */
+export function ignoredVariables(environment: Environment = process.env): string[] {
+  return strayVariables(environment, VARIABLE_OF).ignored;
 }
 
 /** The unchecked contents of the configuration file; empty without a file. */
@@ -379,25 +392,4 @@ function fromEnvironment(environment: Environment): Record<string, string> {
       return value === undefined || value === '' ? [] : [[setting, value]];
     }),
   );
-}
-
-/** Variables of commands and tests, which are no settings. */
-const OF_COMMANDS = /^WRIT_(?:(?:TEST|CLIENT)_|LOGINS$)/;
-
-/** Refuses unknown variables: a misspelt one would silently leave the default in force. */
-function unknownVariables(environment: Environment): string[] {
-  const known = new Set<string>([...Object.values(ENVIRONMENT), CONFIG_FILE_VARIABLE]);
-  return Object.keys(environment)
-    .filter((name) => name.startsWith('WRIT_') && !OF_COMMANDS.test(name) && !known.has(name))
-    .map((name) => `Cannot use variable "${name}": ${variableMeant(name, known)}`);
-}
-
-/** Some settings have a variable with another name, and lists have none. */
-function variableMeant(name: string, known: Iterable<string>): string {
-  const setting = name.slice('WRIT_'.length).toLowerCase();
-  if (!Object.hasOwn(Settings.shape, setting)) return noSuchSetting(name, known);
-  const variable = (ENVIRONMENT as Readonly<Record<string, string>>)[setting];
-  return variable === undefined
-    ? `the setting "${setting}" is for the configuration file`
-    : `the variable of the setting "${setting}" is ${variable}`;
 }

@@ -68,6 +68,18 @@ describe('start', () => {
     assert.match(manifest, /"https:\/\/desk\.example\.com\/\.well-known\/jwks\.json"/);
   });
 
+  test('serve() starts beside variables of Kubernetes, and warns of all of them in one line', async () => {
+    await start({}, { WRIT_PORT: 'tcp://10.0.0.7:80', WRIT_SERVICE_HOST: '10.0.0.7', WRIT_X: 'y' });
+
+    const warned = lines
+      .filter((line) => line.includes('"level":"warn"'))
+      .map((line) => JSON.parse(line));
+    const [line] = warned.filter(({ variables }) => variables !== undefined);
+    assert.deepEqual(line?.variables, ['WRIT_PORT', 'WRIT_SERVICE_HOST', 'WRIT_X']);
+    assert.match(line.advice, /enableServiceLinks: false/);
+    assert.ok(!lines.some((text) => text.includes('10.0.0.7')), 'a value may be a secret');
+  });
+
   test('serve() makes keys that only this user can read', async () => {
     await start();
 

@@ -6,7 +6,14 @@
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { CONFIG_FILE_VARIABLE, type Config, ConfigError, loadConfig } from '../../config/config.ts';
+import {
+  CONFIG_FILE_VARIABLE,
+  type Config,
+  ConfigError,
+  ignoredVariables,
+  loadConfig,
+} from '../../config/config.ts';
+import { adviceOn } from '../../config/variables.ts';
 import { openHost } from '../../domain/values/host.ts';
 import { type Finding, fault, ok, reasonOf, warn } from './finding.ts';
 
@@ -22,7 +29,11 @@ export async function checkConfig(
 ): Promise<{ config?: Config; findings: Finding[] }> {
   try {
     const config = await loadConfig(folder, {}, environment);
-    const unwise = [...unwiseValues(config), ...readableFile(config, folder, environment)];
+    const unwise = [
+      ...unwiseValues(config),
+      ...readableFile(config, folder, environment),
+      ...ignored(environment),
+    ];
     return { config, findings: unwise.length > 0 ? unwise : [ok(WHAT, 'no fault')] };
   } catch (error) {
     const lines =
@@ -56,6 +67,12 @@ function unwiseValues(config: Config): Finding[] {
       ? [warn(WHAT, 'the store is in memory and ends with the process', 'set WRIT_STORE')]
       : []),
   ];
+}
+
+function ignored(environment: Environment): Finding[] {
+  const names = ignoredVariables(environment);
+  if (names.length === 0) return [];
+  return [warn(WHAT, `no settings, and ignored: ${names.join(', ')}`, adviceOn(names))];
 }
 
 /** A file with credentials that other users of the machine can read. */

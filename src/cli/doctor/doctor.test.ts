@@ -130,6 +130,18 @@ test('writ doctor makes nothing where nothing is', async () => {
   assert.deepEqual(readdirSync(folder), ['writ.config-0.json']);
 });
 
+test('writ doctor warns of variables that are no settings', async () => {
+  Object.assign(env, { WRIT_SERVICE_HOST: '10.0.0.7', WRIT_PORT: 'tcp://10.0.0.7:80' });
+
+  const { status, findings } = await doctor();
+
+  assert.equal(status, 0);
+  assert.match(
+    about(findings, 'configuration'),
+    /^warn no settings, and ignored: WRIT_SERVICE_HOST, WRIT_PORT — .*enableServiceLinks: false/m,
+  );
+});
+
 test('writ doctor names every fault of the configuration', async () => {
   configure({ port: 'x', stoer: 'memory:' });
   env.WRIT_PROT = '1';
