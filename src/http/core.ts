@@ -42,7 +42,7 @@ import {
 } from './exchange.ts';
 import type { Metrics } from './metrics.ts';
 import { type Cors, createCors, originIn } from './origin.ts';
-import { createFrontPage, createReference } from './reference.ts';
+import { createFrontPage, createMissingPage, createReference } from './reference.ts';
 import { askOf, bearerOf, codingOf, pathOf, strangerTo, traceOf } from './request.ts';
 import { createRouter, hasLongValue, type Match, type Router, routedPath } from './router.ts';
 import { askSurface, type Surface, startLater } from './surface.ts';
@@ -76,6 +76,7 @@ interface Core extends CoreOptions {
   readonly platform: Platform;
   readonly cors: Cors | undefined;
   readonly routes: Router<Route>;
+  readonly missingPage: ReturnType<typeof createMissingPage>;
 }
 
 export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
@@ -86,6 +87,7 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
     platform,
     cors: createCors(config.cors_origins),
     routes: createRouter(),
+    missingPage: createMissingPage(runtime),
   };
   addOperations(core);
   for (const surface of options.surfaces) addSurface(core, surface);
@@ -235,9 +237,10 @@ function limitedVisit({ visits }: Core, exchange: Exchange): Eventual<Failure | 
 
 /** Tells a wrong method on a known path from a path that does not exist. */
 function unrouted(
-  { routes, cors, runtime: { basePath } }: Core,
-  { ask, headers }: Exchange,
+  { routes, cors, missingPage, runtime: { basePath } }: Core,
+  exchange: Exchange,
 ): HttpAnswer | Failure {
+  const { ask, headers } = exchange;
   const routed = routedPath(ask.target);
   if (routed === undefined) {
     return failure('invalid_parameters', 'Cannot read the request: its path is malformed');
@@ -246,7 +249,9 @@ function unrouted(
   // A mounted service sees paths without its prefix, and an app may have removed it before.
   const path = `${pathOf(ask.target)}${basePath === '' ? '' : ` under "${basePath}"`}`;
   const methods = routes.methodsOf(routed);
-  if (methods.length === 0) return failure('not_found', `Cannot find ${method} ${path}`);
+  if (methods.length === 0) {
+    return missingPage(exchange, routed) ?? failure('not_found', `Cannot find ${method} ${path}`);
+  }
   if (method === 'OPTIONS' && isShared(routes.find(methods[0] as string, routed))) {
     const preflight = cors?.preflight(ask.headers, methods);
     if (preflight)

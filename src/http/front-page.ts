@@ -59,22 +59,15 @@ export function frontPage(
   const count = Object.keys(capabilities).length;
   const offered =
     gated.length > 0 ? 'capabilities' : count === 1 ? 'one capability' : `${count} capabilities`;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${text(service_id)}</title>
-<style>${FRONT_STYLE}</style>
-</head>
-<body>
-<header><b>Writ</b> ${text(protocol)}</header>
-<main>
-<h1>${text(service_id)}</h1>
+  return framed(
+    service_id,
+    protocol,
+    `<h1>${text(service_id)}</h1>
 <p>This service offers ${offered} to automated agents.${gated.length > 0 ? ' Callers with a credential can list them.' : ''}
 It checks the authority of the caller before each call acts.</p>
 <section>
 <h2>For people</h2>
+${hasSignIn ? '' : `<p>${NO_SIGN_IN} ${text(SIGN_IN_ADVICE)}</p>`}
 <dl>${hasSignIn ? linked('/sign-in', 'Sign in, see the agents that act for you, and end them') : ''}
 ${hasSignIn ? linked('/console/', 'Decide requests, watch and end agents, verify the log') : ''}
 ${linked('/docs', 'Every operation of the API, with examples')}</dl>
@@ -82,11 +75,47 @@ ${linked('/docs', 'Every operation of the API, with examples')}</dl>
 <section>
 <h2>For programs</h2>
 <dl>${documentsOf(found.endpoints, gated)
-    .map(({ path, summary }) => linked(path, summary))
-    .join('\n')}
+      .map(({ path, summary }) => linked(path, summary))
+      .join('\n')}
 ${linked('/openapi.json', 'The API as OpenAPI 3.1')}</dl>
 </section>
-${surfacesOf(found.surfaces ?? {})}
+${surfacesOf(found.surfaces ?? {})}`,
+  );
+}
+
+const NO_SIGN_IN = 'People cannot sign in here, so there is no console.';
+
+/** For the operator: what makes the pages for people appear. */
+export const SIGN_IN_ADVICE =
+  'To let people in, configure an OpenID Connect provider with a client (oidc with sign_in: docs/sign-in.md, "For operators"); on a loopback address a person with a key in identities can sign in, too.';
+
+/** What a browser sees at the address of a page for people, where people cannot sign in. */
+export function noSignInPage(serviceId: string): string {
+  return framed(
+    serviceId,
+    '',
+    `<h1>There is no console here</h1>
+<p>${NO_SIGN_IN} Automated agents and programs call <b>${text(serviceId)}</b> with a credential.</p>
+<section>
+<h2>For the operator</h2>
+<p>${text(SIGN_IN_ADVICE)}</p>
+</section>`,
+  );
+}
+
+function framed(title: string, about: string, main: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${text(title)}</title>
+<style>${FRONT_STYLE}</style>
+</head>
+<body>
+<header><b>Writ</b> ${text(about)}</header>
+<main>
+${main}
 </main>
 </body>
 </html>

@@ -3,7 +3,8 @@
  *
  * Data and page describe exactly the operations that the service offers. The page was rendered when the
  * package was built. The data is made as soon as the service listens, because making it takes longer than
- * a caller should wait. None of the three is an operation, so discovery does not list them.
+ * a caller should wait. None of the three is an operation, so discovery does not list them. Where people cannot
+ * sign in, a page says so at the addresses of the pages for people.
  *
  * @module
  */
@@ -16,7 +17,9 @@ import type { OperationName } from '../protocol/operations.ts';
 import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/core/documents.ts';
 import type { Runtime } from '../service/runtime.ts';
-import { FRONT_STYLE, frontPage } from './front-page.ts';
+import { prefersHtml } from './accept.ts';
+import { type Exchange, type HttpAnswer, headerOf } from './exchange.ts';
+import { FRONT_STYLE, frontPage, noSignInPage, SIGN_IN_ADVICE } from './front-page.ts';
 
 export interface Reference {
   /** The API as OpenAPI, made at the first call. */
@@ -74,6 +77,33 @@ export function createFrontPage(
       made = { from, page: documentOf(page, pageHeaders(styleHash(FRONT_STYLE))) };
     }
     return made.page;
+  };
+}
+
+/** The addresses of pages for people begin so. */
+const PAGES_FOR_PEOPLE = /^\/(?:console|sign-in|authorize|agents|accounts)(?:\/|$)/;
+
+/**
+ * Answers a browser that opens a page for people at a service without sign-in, and logs at the start that there is none.
+ * Programs get a failure as everywhere.
+ */
+export function createMissingPage({
+  id,
+  signIn,
+  log,
+}: Pick<Runtime, 'id' | 'signIn' | 'log'>): (
+  exchange: Exchange,
+  path: string,
+) => HttpAnswer | undefined {
+  if (signIn) return () => undefined;
+  log.info({}, `people cannot sign in, so there is no console. ${SIGN_IN_ADVICE}`);
+  const body = noSignInPage(id);
+  const fixed = { ...pageHeaders(styleHash(FRONT_STYLE)), 'cache-control': 'no-store' };
+  return ({ ask, headers }, path) => {
+    const isOpened = ask.method === 'GET' || ask.method === 'HEAD';
+    if (!isOpened || !PAGES_FOR_PEOPLE.test(path)) return undefined;
+    if (!prefersHtml(headerOf(ask, 'accept'))) return undefined;
+    return { status: 404, headers: Object.assign(headers, fixed, { vary: 'Accept' }), body };
   };
 }
 

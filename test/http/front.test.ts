@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { test } from 'vitest';
+import { describe, test } from 'vitest';
 import { frontPage } from '../../src/http/front-page.ts';
 import type { Discovery } from '../../src/protocol/trust.ts';
 import { testService } from '../world.ts';
@@ -104,6 +104,52 @@ for (const accept of [BROWSER, 'application/json']) {
     assert.equal(changed.status, 200);
   });
 }
+
+describe('a public service without a way to sign in', async () => {
+  const settings = { public_url: 'https://desk.example.com', identities: [] };
+  const open = await testService({ settings });
+  const get = (path: string, accept?: string) =>
+    open.ask('GET', path, { headers: accept === undefined ? {} : { accept } });
+  const words = /People cannot sign in here, so there is no console\./;
+  const advice = /oidc with sign_in: docs\/sign-in\.md/;
+
+  test('the start logs in one line what to configure', () => {
+    const lines = open.log.filter((line) => line.includes('people cannot sign in'));
+
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', advice);
+  });
+
+  for (const path of ['/console', '/console/', '/console/approvals/apr_1', '/sign-in', '/agents']) {
+    test(`GET ${path} answers a browser with words, and a program with a failure`, async () => {
+      const page = await get(path, BROWSER);
+      const failure = await get(path);
+
+      assert.equal(page.status, 404);
+      assert.match(String(page.headers['content-type']), /^text\/html/);
+      assert.match(String(page.headers['content-security-policy']), /^default-src 'none'/);
+      assert.match(page.text ?? '', words);
+      assert.match(page.text ?? '', advice);
+      assert.equal(failure.status, 404);
+      assert.equal(failure.body.failure.type, 'not_found');
+    });
+  }
+
+  test('GET / says so on the page, and links no page that is missing', async () => {
+    const { status, text = '' } = await get('/', BROWSER);
+
+    assert.equal(status, 200);
+    assert.match(text, words);
+    assert.doesNotMatch(text, /href="[^"]*(?:sign-in|console)/);
+  });
+
+  test('an address that is no page for people answers a browser as before', async () => {
+    const { status, headers } = await get('/consoles', BROWSER);
+
+    assert.equal(status, 404);
+    assert.match(String(headers['content-type']), /^application\/json/);
+  });
+});
 
 test('frontPage() escapes every text of the service', () => {
   const hostile = `"><script>alert('&')</script>`;
