@@ -11,6 +11,7 @@
  * @module
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { type LogFn, type Logger as PinoLogger, pino } from 'pino';
 import { foreignMember, isForeignError } from './domain/wire/foreign.ts';
 import { redactedText } from './domain/wire/redaction.ts';
@@ -40,6 +41,9 @@ const SECRET_FIELDS = [
   'headers',
 ];
 
+/** The span that is active, where calls are traced: its lines name it. */
+export const lineTrace = new AsyncLocalStorage<{ trace_id: string; span_id: string }>();
+
 export function createLog(
   level: string,
   destination?: { write(line: string): void },
@@ -53,6 +57,7 @@ export function createLog(
     hooks: { logMethod: repeats.logMethod },
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: errorFacts },
+    mixin: () => ({ ...lineTrace.getStore() }),
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[secret]' },
   };
   const log = pino(options, destination ?? pino.destination({ fd: 2, sync: false }));

@@ -11,6 +11,7 @@ import {
   type GivenSettings,
   ignoredVariables,
   loadConfig,
+  samplingVariables,
   unsafeMark,
 } from './config/config.ts';
 import { adviceOn } from './config/variables.ts';
@@ -90,7 +91,7 @@ export async function openResources(
     store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store, opening));
     await sealStore(rowSealOptions(definition, { config, log, store, keyring }));
     mark = await openMarkOf(definition, config);
-    const telemetry = await openTelemetry(config, definition.id);
+    const telemetry = await openTelemetry(config, definition.id, onWarning);
     const close = () =>
       closeResources({ store, keyring, mark, telemetry }).finally(() => log.flush?.());
     return { config, log, platform, tracer: telemetry?.tracer, store, keyring, mark, close };
@@ -249,7 +250,11 @@ async function named<Part>(
 }
 
 /** The packages are loaded only where they are used: most services are installed without them. */
-async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: string) {
+async function openTelemetry(
+  { otlp_endpoint: endpoint }: Config,
+  serviceId: string,
+  onWarning: (message: string) => void,
+) {
   if (endpoint === undefined) return undefined;
   const { exportTo } = await import('./telemetry.ts').catch((cause: unknown) => {
     if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
@@ -260,7 +265,7 @@ async function openTelemetry({ otlp_endpoint: endpoint }: Config, serviceId: str
       cause,
     });
   });
-  return exportTo(endpoint, serviceId);
+  return exportTo(endpoint, serviceId, { ...samplingVariables(), onWarning });
 }
 
 /** The parts that are open so far. */

@@ -38,7 +38,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   log: ['domain', 'platform'],
   config: ['protocol', 'domain'],
   openapi: ['protocol', 'domain'],
-  telemetry: ['service'],
+  telemetry: ['service', 'log', 'platform'],
   verify: ['protocol', 'domain'],
   witness: ['protocol', 'domain', 'keyring', 'folder'],
   // It verifies passkeys by the same code as an offline verifier.

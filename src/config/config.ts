@@ -246,6 +246,11 @@ export function ignoredVariables(environment: Environment = process.env): string
   return strayVariables(environment, VARIABLE_OF).ignored;
 }
 
+/** Variables of OpenTelemetry that its packages do not read themselves. */
+export function samplingVariables(environment: Environment = process.env) {
+  return { sampler: environment.OTEL_TRACES_SAMPLER, arg: environment.OTEL_TRACES_SAMPLER_ARG };
+}
+
 /** The unchecked contents of the configuration file; empty without a file. */
 export async function fileSettings(
   folder: string,

@@ -311,12 +311,15 @@ test('an operation whose store is gone is 503, states that nothing ran, and when
   const { status, body, headers } = await gone.ask('POST', '/svc/tokens', {
     bearer: ALICE,
     body: { scope: ['travel.read'] },
+    headers: { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' },
   });
 
   assert.equal(status, 503);
   assert.equal(body.failure.type, 'service_unavailable');
   assert.match(body.failure.detail, /nothing happened/);
   assert.equal(headers['retry-after'], '1');
+  const line = JSON.parse(gone.log.find((text) => text.includes('store unavailable')) ?? '{}');
+  assert.equal(line.trace_id, '4bf92f3577b34da6a3ce929d0e0e4736', 'the line names the trace');
 });
 
 describe('metrics off loopback', () => {

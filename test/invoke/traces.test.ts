@@ -8,7 +8,8 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trace';
-import { beforeEach, describe, test } from 'vitest';
+import { beforeEach, describe, test, vi } from 'vitest';
+import { samplingVariables } from '../../src/config/config.ts';
 import { createTelemetry, exportTo } from '../../src/telemetry.ts';
 import { closedAtEnd } from '../ends.ts';
 import { startRig } from './rig.ts';
@@ -82,12 +83,29 @@ describe('spans', async () => {
     );
   });
 
-  test('a caller that does not sample is still traced', async () => {
+  test('a caller that does not sample is not traced, and a caller without a trace is', async () => {
     const { token } = await rig.token();
     const unsampled = { traceparent: `00-${TRACE}-${PARENT}-00` };
     await rig.invoke(token, 'look', {}, { headers: unsampled });
+    const before = (await spansOf()).size;
+    await rig.invoke(token, 'look');
 
+    assert.equal(before, 0);
     assert.ok((await spansOf()).has('invoke'));
+  });
+
+  test('a log line inside a call has the ids of its span, and one outside has none', async () => {
+    const { token } = await rig.token();
+    rig.world.script('look', () => Promise.reject(new Error('of the test')));
+    await rig.invoke(token, 'look', {}, { headers });
+    rig.world.script('look');
+
+    const lines = rig.log.map((line) => JSON.parse(line));
+    const broke = lines.find(({ msg }) => msg === 'a handler broke');
+    const spans = [...(await spansOf()).values()].map((span) => span.spanContext().spanId);
+    assert.equal(broke?.trace_id, TRACE);
+    assert.ok(spans.includes(broke?.span_id), 'the line names one of the spans');
+    assert.equal(lines[0]?.trace_id, undefined);
   });
 
   test('work outside of a call leaves no span', async () => {
@@ -114,6 +132,96 @@ test('exportTo() sends spans to a collector, and stops when it is unreachable', 
   await away.close();
 
   assert.deepEqual(received, ['POST /v1/traces']);
+});
+
+test('close() does not wait for a collector that takes spans and never answers', async () => {
+  const open = new Set<object>();
+  let onAsked: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => {
+    onAsked = resolve;
+  });
+  const collector = createServer((request, response) => {
+    open.add(request);
+    response.on('close', () => open.delete(request));
+    onAsked();
+  });
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
+  const { port } = collector.address() as AddressInfo;
+  const telemetry = exportTo(`http://127.0.0.1:${port}`, 'test-world');
+  telemetry.tracer.call('invoke').end();
+
+  const closing = telemetry.close();
+  await asked;
+  await closing;
+
+  assert.equal(open.size, 1, 'the request still waits for its answer');
+  collector.closeAllConnections();
+  collector.close();
+});
+
+/** The span of one call under these variables, if it is traced. */
+async function spanUnder(
+  variables: Record<string, string>,
+  isSampled?: boolean,
+  sampling: ReturnType<typeof samplingVariables> = samplingVariables({}),
+) {
+  const exporter = new InMemorySpanExporter();
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  const telemetry = createTelemetry(exporter, 'test-world', {
+    ...sampling,
+    onWarning: (text) => void warnings.push(text),
+  });
+  vi.unstubAllEnvs();
+  const parent = { traceId: TRACE, spanId: PARENT, sampled: isSampled === true };
+  telemetry.tracer.call('invoke', isSampled === undefined ? undefined : parent).end();
+  await telemetry.flush();
+  const [span] = exporter.getFinishedSpans();
+  await telemetry.close();
+  return { attributes: span?.resource.attributes, isTraced: span !== undefined, warnings };
+}
+
+// The names of the specification of OpenTelemetry, and what each does without a parent, below a sampled and an unsampled one.
+const samplers: [sampler: string, arg: string, traced: boolean[]][] = [
+  ['', '', [true, true, false]],
+  ['always_on', '', [true, true, true]],
+  ['always_off', '', [false, false, false]],
+  ['traceidratio', '0', [false, false, false]],
+  ['traceidratio', '1', [true, true, true]],
+  ['parentbased_always_on', '', [true, true, false]],
+  ['parentbased_always_off', '', [false, true, false]],
+  ['parentbased_traceidratio', '0', [false, true, false]],
+  ['parentbased_traceidratio', '', [true, true, false]],
+  ['xray', '', [true, true, false]],
+  ['traceidratio', '1.5', [true, true, false]],
+];
+for (const [sampler, arg, traced] of samplers) {
+  test(`createTelemetry() traces what OTEL_TRACES_SAMPLER=${sampler} (${arg}) says`, async () => {
+    const given = samplingVariables({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: arg });
+    const found = [];
+    for (const parent of [undefined, true, false]) found.push(await spanUnder({}, parent, given));
+
+    assert.deepEqual(
+      found.map(({ isTraced }) => isTraced),
+      traced,
+    );
+    const isUnknown = sampler === 'xray' || arg === '1.5';
+    assert.deepEqual(found[0]?.warnings.length, isUnknown ? 1 : 0);
+  });
+}
+
+test('createTelemetry() takes name and attributes of the service from the variables of OpenTelemetry', async () => {
+  const plain = await spanUnder({});
+  const named = await spanUnder({
+    OTEL_SERVICE_NAME: 'desk-eu',
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test,service.name=other',
+  });
+
+  assert.deepEqual(plain.attributes, { 'service.name': 'test-world' });
+  assert.deepEqual(named.attributes, {
+    'service.name': 'desk-eu',
+    'deployment.environment.name': 'test',
+  });
 });
 
 test('metrics count invocations by capability and outcome, with declared names only', async () => {

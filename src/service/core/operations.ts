@@ -101,7 +101,7 @@ export function* performing(
   try {
     return yield* resultOf(method(ask));
   } catch (error) {
-    const found = failureOf(name, error, log);
+    const found = failureOf(name, error, log, ask.trace);
     const isInvocation = name === 'invoke' || name === 'test';
     return { body: failureAnswer(platform, found, isInvocation), failure: found };
   }
@@ -174,23 +174,26 @@ export function failureOf(
   name: OperationName | ConsoleMethodName | 'metrics' | 'sign-in',
   error: unknown,
   log: Logger,
+  trace?: TraceParent,
 ): Failure {
   if (error instanceof Refusal) return error.failure;
   if (error instanceof LogWithheld) {
     return failure('service_unavailable', `Cannot answer ${name}: ${error.message}`);
   }
+  const ids = trace && { trace_id: trace.traceId, span_id: trace.spanId };
+  const facts = { operation: name, ...ids };
   if (error instanceof StoreUnavailable) {
-    log.error({ operation: name, err: error }, 'store unavailable');
+    log.error({ ...facts, err: error }, 'store unavailable');
     const detail = `Cannot answer ${name}: the store is not available; nothing happened`;
     return failure('service_unavailable', detail, { estimated_availability: 'PT1S' });
   }
   if (error instanceof OutcomeUnknown) {
-    log.error({ operation: name, err: error }, 'outcome unknown');
+    log.error({ ...facts, err: error }, 'outcome unknown');
     return failure(
       'outcome_unknown',
       `Cannot report the outcome of ${name}: the store did not answer`,
     );
   }
-  log.error({ operation: name, err: error }, 'defect');
+  log.error({ ...facts, err: error }, 'defect');
   return failure('internal_error', `Cannot complete ${name}: internal error`);
 }
