@@ -364,7 +364,7 @@ function addHealth(core: Core): void {
         : ((await limitedVisit(core, exchange)) ?? (await runtime.unreadableMetrics(asking)));
       if (found) return found;
       headers['content-type'] = METRICS_TYPE;
-      return { status: 200, headers, body: metrics.text() };
+      return { status: 200, headers, body: await metrics.text() };
     },
   });
 }

@@ -4,8 +4,10 @@
  * @module
  */
 
+import type { Figures } from '../service/core/figures.ts';
 import type { Watcher } from '../service/core/parts.ts';
 import type { SealingState } from '../service/log/sealer.ts';
+import type { Runtime } from '../service/runtime.ts';
 import type { Load } from './bounds/shed.ts';
 import { createCounter, createGauge, createHistogram, metricsText } from './bounds/tally.ts';
 
@@ -16,7 +18,7 @@ const DURATION_BUCKETS = [
 
 export interface Metrics extends Watcher {
   /** All of them, as a scraper reads them. */
-  text(): string;
+  text(): Promise<string>;
   /** Labels are names of ours, never a caller's text: their number is bounded. */
   answered(operation: string, status: number, seconds: number): void;
   shed(): void;
@@ -25,8 +27,13 @@ export interface Metrics extends Watcher {
   alarmed(alarm: string): void;
 }
 
-/** `sealing` tells of the log where it is sealed. */
-export function createMetrics(load: Load, sealing: () => SealingState | undefined): Metrics {
+/** `watched` is the service that runs now. */
+export function createMetrics(
+  load: Load,
+  watched: () => Pick<Runtime, 'sealing' | 'figures'>,
+): Metrics {
+  const sealing = () => watched().sealing();
+  let figures: Figures = { backlog: 0 };
   const requests = createCounter('writ_http_requests_total', 'Answered requests', [
     'operation',
     'status',
@@ -65,8 +72,14 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
     'Calls whose handler reported a higher cost than was reserved',
     ['capability'],
   );
+  const undelivered = createCounter(
+    'writ_webhook_failures_total',
+    'Failed attempts to send a notification; state: pending is tried again, failed is not',
+    ['state'],
+  );
   const all = [
     overruns,
+    undelivered,
     requests,
     durations,
     turnedAway,
@@ -77,10 +90,21 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
     createGauge('writ_http_requests_in_work', 'Requests in work', load.inWork),
     createGauge('writ_process_resident_bytes', 'Resident memory', () => process.memoryUsage.rss()),
     createGauge('writ_process_uptime_seconds', 'Time since the start', () => process.uptime()),
+    createGauge(
+      'writ_event_loop_delay_seconds',
+      'Median event loop delay of the last half second',
+      () => {
+        return load.delayMs() / 1_000;
+      },
+    ),
+    ...figureGauges(() => figures),
     ...(sealing() ? sealingGauges(sealing) : []),
   ];
   return {
-    text: () => metricsText(all),
+    async text() {
+      figures = await watched().figures();
+      return metricsText(all);
+    },
     answered(operation, status, seconds) {
       requests.inc(operation, String(status));
       durations.observe(operation, seconds);
@@ -88,12 +112,38 @@ export function createMetrics(load: Load, sealing: () => SealingState | undefine
     shed: () => turnedAway.inc(),
     alarmed: (alarm) => alarms.inc(alarm),
     overran: (capability) => overruns.inc(capability),
+    undelivered: (state) => undelivered.inc(state),
     ended: (reason) => endedConnections.inc(reason),
     invoked({ capability = 'none', outcome, seconds }) {
       invocations.inc(capability, outcome);
       invocationDurations.observe(capability, seconds);
     },
   };
+}
+
+function figureGauges(figures: () => Figures) {
+  const store = () => figures().store;
+  return [
+    createGauge('writ_log_backlog_entries', 'Durable entries without a place in the log', () => {
+      return figures().backlog;
+    }),
+    createGauge('writ_log_checkpoint_age_seconds', 'Time since the last checkpoint', () => {
+      return figures().checkpointAgeSeconds;
+    }),
+    createGauge('writ_store_bytes', 'Size of the store', () => store()?.bytes),
+    createGauge('writ_approvals_open', 'Approval requests that wait for a decision', () => {
+      return store()?.openApprovals;
+    }),
+    createGauge('writ_store_connections_used', 'Connections to the database in use', () => {
+      return store()?.pool?.used;
+    }),
+    createGauge('writ_store_connections_idle', 'Connections to the database that are idle', () => {
+      return store()?.pool?.idle;
+    }),
+    createGauge('writ_store_connections_awaited', 'Calls that wait for a connection', () => {
+      return store()?.pool?.waiting;
+    }),
+  ];
 }
 
 function sealingGauges(sealing: () => SealingState | undefined) {

@@ -68,7 +68,7 @@ export function createHttpServer(
   let serving: Serving;
   let current = runtime;
   let isStopping = false;
-  const metrics = createMetrics(load, () => current.sealing());
+  const metrics = createMetrics(load, () => current);
   // Shared by all runtimes: numbers and limits do not begin again with another one.
   const isLeaving = () => isStopping;
   const shared = { load, metrics, visits: createVisits(runtime), isLeaving };

@@ -37,6 +37,7 @@ import { type Alarms, createAlarms } from './core/alarms.ts';
 import { answered } from './core/audited.ts';
 import { callerOf, createTokenReader, strangerTo } from './core/caller.ts';
 import { createDocuments } from './core/documents.ts';
+import { createFigures, type Figures } from './core/figures.ts';
 import { type Ask, failureOf, type Methods } from './core/operations.ts';
 import { type OwnAct, recordOwnAct } from './core/own-act.ts';
 import type { ServiceParts, Watcher } from './core/parts.ts';
@@ -161,6 +162,8 @@ export interface Runtime {
    * sealed.
    */
   sealing(): SealingState | undefined;
+  /** What operators watch. Never rejects. */
+  figures(): Promise<Figures>;
   /** The reasons why the service is not ready; empty when it is. */
   unready(): Promise<string[]>;
 }
@@ -209,7 +212,7 @@ export async function createRuntime({
     ...{ work: createWorkInProgress(platform), waits: createWaits(platform) },
     ...{ withheld, compose: runComposition, relyingParty: () => relyingPartyOf(baseUrl()) },
     decisionUrl: (id) => pageUrl(`/console/approvals/${encodeURIComponent(id)}`),
-    webhooks: startWebhooks({ ...given, store }, upkeep),
+    webhooks: startWebhooks({ ...given, store, ...notifyAll(watchers) }, upkeep),
     receipts: sealer && createReceiptSigner({ ...given, store, logs }),
   };
   const { parts, accounts, startEnds } = openAccounts(withoutAccounts, { baseUrl, pageUrl });
@@ -236,7 +239,7 @@ export async function createRuntime({
   const ends = startEnds(upkeep?.accountsMs);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
-  const health = { sealing: () => sealer?.state(), unready: () => unready(parts, sealer) };
+  const health = healthOf(parts, sealer);
   return {
     ...{ methods, config, log, platform, baseUrl, basePath, ...definition.catalog },
     ...forPeople({ ...parts, ...health, ...site }, accounts),
@@ -257,6 +260,15 @@ export async function createRuntime({
       for (const last of [ends, resuming, recovery, retention, sealer]) await last?.stop();
     },
   };
+}
+
+function healthOf(
+  parts: ServiceParts,
+  sealer: Sealer | undefined,
+): Pick<Runtime, 'sealing' | 'unready' | 'figures'> {
+  const sealing = () => sealer?.state();
+  const figures = createFigures(parts.store, parts.platform, sealing);
+  return { sealing, unready: () => unready(parts, sealer), figures };
 }
 
 /** What decides whether people can sign in with keys. */
@@ -299,14 +311,14 @@ async function finishWork({ work, log }: ServiceParts, graceMs: number): Promise
   if (left > 0) log.warn({ left }, 'stopped while calls were still running');
 }
 
-function notifyAll(watchers: ReadonlySet<Watcher>): Pick<ServiceParts, 'ended' | 'overran'> {
+function notifyAll(
+  watchers: ReadonlySet<Watcher>,
+): Omit<Watcher, 'invoked'> & Pick<ServiceParts, 'ended'> {
+  const all = (notify: (watcher: Watcher) => void) => watchers.forEach(notify);
   return {
-    ended(invocation) {
-      for (const watcher of watchers) watcher.invoked(invocation);
-    },
-    overran(capability) {
-      for (const watcher of watchers) watcher.overran(capability);
-    },
+    ended: (invocation) => all((each) => each.invoked(invocation)),
+    overran: (capability) => all((each) => each.overran(capability)),
+    undelivered: (state) => all((each) => each.undelivered(state)),
   };
 }
 

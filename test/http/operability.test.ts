@@ -158,6 +158,50 @@ describe('metrics', () => {
     assert.match(body, /writ_http_requests_in_work 1/);
   });
 
+  for (const { name, open } of STORES) {
+    test(`GET /metrics has the figures of the store, and asks it once for many scrapes (${name})`, async () => {
+      const place = await open();
+      let asked = 0;
+      const watched = await testService({
+        store: place.url,
+        wrap: (store) =>
+          Object.assign(Object.create(store), {
+            figures: (now: Date) => {
+              asked += 1;
+              return store.figures(now);
+            },
+          }),
+      });
+      const scrapes: string[] = [];
+      for (let i = 0; i < 3; i++) scrapes.push((await watched.ask('GET', '/metrics')).text ?? '');
+
+      const [text = ''] = scrapes;
+      const value = (metric: string) => new RegExp(`^${metric} ([\\d.e+-]+)$`, 'm').exec(text)?.[1];
+      assert.ok(Number(value('writ_store_bytes')) > 10_000, text);
+      assert.equal(value('writ_approvals_open'), '0');
+      for (const some of [
+        'event_loop_delay_seconds',
+        'log_checkpoint_age_seconds',
+        'log_backlog_entries',
+      ]) {
+        assert.ok(Number(value(`writ_${some}`)) >= 0, some);
+      }
+      const hasPool = name === 'PostgreSQL';
+      assert.equal(value('writ_store_connections_idle') !== undefined, hasPool);
+      assert.equal(asked, 1);
+    });
+  }
+
+  test('GET /metrics answers without the figures of a store that is gone', async () => {
+    const gone = await testService();
+    await gone.store.close();
+
+    const { status, text = '' } = await gone.ask('GET', '/metrics');
+
+    assert.equal(status, 200);
+    assert.doesNotMatch(text, /^writ_store_bytes /m);
+  });
+
   test('GET /metrics has no label that a caller chose', async () => {
     const paths = ['/canary', '/svc/graph/canary', '/svc/invoke/canary', '/svc/audit?canary=1'];
     for (const path of paths) {

@@ -141,6 +141,7 @@ test('close() does not wait for a collector that takes spans and never answers',
     onAsked = resolve;
   });
   const collector = createServer((request, response) => {
+    if (request.url === '/seen') return void response.end();
     open.add(request);
     response.on('close', () => open.delete(request));
     onAsked();
@@ -153,6 +154,8 @@ test('close() does not wait for a collector that takes spans and never answers',
   const closing = telemetry.close();
   await asked;
   await closing;
+  // What the exporter did to its connection before is seen before this request.
+  await fetch(`http://127.0.0.1:${port}/seen`);
 
   assert.equal(open.size, 1, 'the request still waits for its answer');
   collector.closeAllConnections();

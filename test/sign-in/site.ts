@@ -33,7 +33,7 @@ export async function openSite(
   const service = await testService(options);
   const runtime = { ...service.runtime, signIn } as Runtime;
   const load = patientLoad();
-  const metrics = createMetrics(load, runtime.sealing);
+  const metrics = createMetrics(load, () => runtime);
   const surfaces = [mcpSurface(runtime)];
   const visits = createVisits(runtime);
   const given = { load, visits, metrics, surfaces, hasOpenMetrics: true, added };

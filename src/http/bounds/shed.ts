@@ -25,6 +25,8 @@ type DelaySource = (see: (medianMs: number) => void) => () => void;
 export interface Load {
   /** Requests that are arriving or in work now. */
   readonly inWork: () => number;
+  /** The median event loop delay of the last sample. */
+  readonly delayMs: () => number;
   /** Headers received; not counted as work until the body arrives. */
   enter(): Place;
   /** Why the last entered request is refused, or `undefined`. */
@@ -60,6 +62,7 @@ export function watchLoad(platform: Platform, bounds: LoadBounds = {}): Load {
 
   return {
     inWork: () => arriving + working,
+    delayMs: () => delayMs,
     enter() {
       let state: 'arriving' | 'working' | 'left' = 'arriving';
       arriving += 1;

@@ -84,8 +84,14 @@ export function createHistogram(
   };
 }
 
-export function createGauge(name: string, help: string, value: () => number): Metric {
-  return { text: () => metricText(name, help, 'gauge', [`${name} ${value()}`]) };
+/** Without a value there is no line of it. */
+export function createGauge(name: string, help: string, value: () => number | undefined): Metric {
+  return {
+    text() {
+      const now = value();
+      return metricText(name, help, 'gauge', now === undefined ? [] : [`${name} ${now}`]);
+    },
+  };
 }
 
 export function metricsText(metrics: readonly Metric[]): string {

@@ -93,7 +93,7 @@ export interface AppService {
 export function openApp(runtime: Runtime, parts: AppParts): AppService {
   const { platform } = runtime;
   const { place, surfaces, load = watchLoad(platform) } = parts;
-  const metrics = createMetrics(load, runtime.sealing);
+  const metrics = createMetrics(load, () => runtime);
   // The app decides who reaches it, so metrics always ask for a credential.
   const added = [...signInRoutes(runtime), ...consoleRoutes(runtime)];
   const visits = createVisits(runtime);

@@ -17,7 +17,7 @@ import type { DeliveryRecord } from '../../storage/port/records.ts';
 import type { DeliveryResult } from '../../storage/port/store.ts';
 import { operatorList } from '../authority/freeze.ts';
 import type { Answer, Ask } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { ServiceParts, Watcher } from '../core/parts.ts';
 import type { OutboundRequest } from '../outbound/outbound.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 
@@ -58,7 +58,8 @@ export interface WebhookTiming {
   readonly resolve?: OutboundRequest['resolve'];
 }
 
-type SenderParts = Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform' | 'callOut'>;
+type SenderParts = Pick<ServiceParts, 'config' | 'store' | 'log' | 'platform' | 'callOut'> &
+  Pick<Watcher, 'undelivered'>;
 type Target = ServiceParts['config']['webhooks'][number];
 
 /** Starts sending. Without a target nothing runs and the store is not asked. */
@@ -133,6 +134,7 @@ async function sendOne(
   if (missed !== undefined) {
     const facts = { delivery_id, target: name, state: result.state, why: missed.why };
     parts.log.warn(facts, 'a webhook was not delivered');
+    parts.undelivered(result.state);
   }
   await parts.store.finishDelivery(result);
 }

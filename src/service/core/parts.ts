@@ -57,6 +57,8 @@ interface EndedInvocation {
 export interface Watcher {
   invoked(invocation: EndedInvocation): void;
   overran(capability: string): void;
+  /** An attempt to send a notification failed; `state` says whether it is tried again. */
+  undelivered(state: string): void;
 }
 
 export interface ServiceParts {

@@ -134,6 +134,7 @@ const WHILE_WITHHELD = {
   onOtherCopy: 'goes_on',
   openIntents: 'goes_on',
   origins: 'goes_on',
+  figures: 'goes_on',
   probe: 'goes_on',
   queryEntries: 'goes_on',
   readLedger: 'goes_on',

@@ -81,6 +81,9 @@ export interface Store
   /** Proves with a real write that the store accepts writes now. Rejects when it does not. */
   probe(): Promise<void>;
 
+  /** What operators watch. Reads an index and at most `OPEN_COUNTED_MAX` rows of it, whatever the store has. */
+  figures(now: Date): Promise<StoreFigures>;
+
   /**
    * Where a store can find that its address leads to another copy of the database than before, such as a standby
    * that was promoted: calls `compare` then. Until it settles, and until every call that began before has ended,
@@ -90,6 +93,17 @@ export interface Store
 
   /** Finishes accepted calls, then releases the store. Later calls reject with `StoreUnavailable`. */
   close(): Promise<void>;
+}
+
+/** Pending requests that `figures` counts; with more of them it says this number. */
+export const OPEN_COUNTED_MAX = 10_000;
+
+export interface StoreFigures {
+  readonly bytes: number;
+  /** Requests that wait for a decision. */
+  readonly openApprovals: number;
+  /** Connections of this process for requests, and calls that wait for one; absent where there is no pool. */
+  readonly pool?: { readonly used: number; readonly idle: number; readonly waiting: number };
 }
 
 export interface ApprovalStore {

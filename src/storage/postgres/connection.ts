@@ -45,6 +45,8 @@ export interface Database {
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>;
   /** Asks a server which copy it is, for connections that a pooler may have moved. */
   look(): Promise<void>;
+  /** Connections in use and idle, and callers that wait for one. */
+  pool(): { used: number; idle: number; waiting: number };
   close(): Promise<void>;
 }
 
@@ -119,6 +121,10 @@ export function openDatabase(
           throw failureOf(error, 'read');
         },
       );
+    },
+    pool: () => {
+      const { totalCount, idleCount, waitingCount } = pool;
+      return { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
     },
     close: () => pool.end(),
   };

@@ -14,6 +14,7 @@ import {
   entriesToCheck,
   type Stated,
 } from '../log/derived.ts';
+import { OPEN_COUNTED_MAX, type StoreFigures } from '../port/store.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { allHeads, bucketsOfBlock } from './log/blocks.ts';
 import { segmentsFrom } from './log/segments.ts';
@@ -155,4 +156,20 @@ const INDEX_STATES: Statement = {
     LEFT JOIN pg_class t ON t.oid = to_regclass(i.on_table)
     LEFT JOIN pg_class c ON c.relname = i.name AND c.relnamespace = t.relnamespace
     LEFT JOIN pg_index x ON x.indexrelid = c.oid`,
+};
+
+/** What operators watch. The pending requests are counted in their partial index. */
+export async function figures(database: Database, now: Date): Promise<StoreFigures> {
+  const [row] = await database.read<{ bytes: unknown; open: unknown }>(FIGURES, [
+    now,
+    OPEN_COUNTED_MAX,
+  ]);
+  const pool = database.pool();
+  return { bytes: Number(row?.bytes ?? 0), openApprovals: Number(row?.open ?? 0), pool };
+}
+
+export const FIGURES: Statement = {
+  name: 'figures',
+  text: `SELECT pg_database_size(current_database()) AS bytes, (SELECT count(*) FROM (
+    SELECT 1 FROM approval_requests WHERE status = 'pending' AND expires_at > $1 LIMIT $2) AS one) AS open`,
 };

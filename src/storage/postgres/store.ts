@@ -29,7 +29,7 @@ import { createDeclarations } from './declarations.ts';
 import { createDeliveries } from './deliveries.ts';
 import { isStoreFailure } from './failure.ts';
 import { createIdentities } from './identities.ts';
-import { inspectDatabase } from './inspect.ts';
+import { figures, inspectDatabase } from './inspect.ts';
 import { createCheckpoints } from './log/checkpoints.ts';
 import { createAppend } from './log/entries.ts';
 import { erase, erasures } from './log/erase.ts';
@@ -148,6 +148,7 @@ function operationsOf(
         : append({ entries, bindings }, isRepeat),
     settle: createSettlement(database, resolveTimeoutMs, recent),
     sequence,
+    figures: (at) => figures(database, at),
     inspect: () => inspectDatabase(database),
     readLedger: createLedgerReader(database),
     admit(request) {

@@ -1,5 +1,5 @@
 /**
- * Checks that SQLite can make of its own file: pages, tiles, index blocks, schema.
+ * Checks that SQLite can make of its own file (pages, tiles, index blocks, schema), and what operators watch of it.
  *
  * Only reads, in the snapshot of its caller. When pages are damaged it stops: other results would prove
  * nothing.
@@ -7,6 +7,7 @@
  * @module
  */
 
+import { OPEN_COUNTED_MAX, type StoreFigures } from '../port/store.ts';
 import { type Connection, IN_MEMORY, openConnection } from './connection.ts';
 import { derivedFaults } from './log/derived.ts';
 import { migrate } from './schema/migrations.ts';
@@ -107,3 +108,17 @@ function schemaOf(connection: Connection): SchemaPart[] {
      WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'`,
   );
 }
+
+/** What operators watch. The pending requests are counted in their partial index. */
+export function figures(connection: Connection, now: Date): StoreFigures {
+  const row = connection.get<{ bytes: bigint | number; open: bigint | number }>(
+    FIGURES,
+    now,
+    OPEN_COUNTED_MAX,
+  );
+  return { bytes: Number(row?.bytes ?? 0), openApprovals: Number(row?.open ?? 0) };
+}
+
+export const FIGURES = `SELECT page_count * page_size AS bytes, (SELECT count(*) FROM (
+    SELECT 1 FROM approval_requests WHERE status = 'pending' AND expires_at > ? LIMIT ?)) AS open
+  FROM pragma_page_count(), pragma_page_size()`;

@@ -36,7 +36,7 @@ import {
   WAITING_MAX,
 } from './group-commit.ts';
 import * as identities from './identities.ts';
-import { inspect } from './inspect.ts';
+import { figures, inspect } from './inspect.ts';
 import * as checkpoints from './log/checkpoints.ts';
 import { erasures } from './log/erase.ts';
 import { createEraser } from './log/eraser.ts';
@@ -172,6 +172,7 @@ const READS = {
   pendingApprovals: lists.pendingApprovals,
   pendingSides: lists.pendingSides,
   approvalsOf: lists.approvalsOf,
+  figures,
   statesSince: lists.statesSince,
   listDeliveries: deliveries.listDeliveries,
   keptDeclarations: declarations.keptDeclarations,

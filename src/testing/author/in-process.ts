@@ -22,7 +22,7 @@ export function inProcessService(runtime: Runtime): InProcess {
   const { platform } = runtime;
   // A machine that is busy with other tests must not make the service refuse requests.
   const load = watchLoad(platform, { loopDelayMaxMs: Number.POSITIVE_INFINITY });
-  const metrics = createMetrics(load, runtime.sealing);
+  const metrics = createMetrics(load, () => runtime);
   const core = createCore(runtime, {
     ...{ load, metrics, visits: createVisits(runtime), surfaces: [], added: [] },
     hasOpenMetrics: true,
