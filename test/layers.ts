@@ -127,6 +127,7 @@ export const ASKS_NODE: readonly string[] = [
   'src/platform.ts', // The port itself.
   'src/open.ts', // Gives it to a service that starts.
   'src/log.ts', // The default of a log that a program opens alone.
+  'src/telemetry.ts', // Bounds how long a stop waits for a collector, when no call runs any more.
   'src/storage/sqlite/connection.ts', // The default of a store that a program opens alone.
   'src/storage/postgres/options.ts', // The default of a store that a program opens alone.
   'src/keyring/', // Secrets of keys, names of temporary files, the default of a program alone.

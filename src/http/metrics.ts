@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Figures } from '../service/core/figures.ts';
 import type { Watcher } from '../service/core/parts.ts';
+import type { Figures } from '../service/log/figures.ts';
 import type { SealingState } from '../service/log/sealer.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { Load } from './bounds/shed.ts';
@@ -34,69 +34,10 @@ export function createMetrics(
 ): Metrics {
   const sealing = () => watched().sealing();
   let figures: Figures = { backlog: 0 };
-  const requests = createCounter('writ_http_requests_total', 'Answered requests', [
-    'operation',
-    'status',
-  ]);
-  const durations = createHistogram(
-    'writ_http_request_duration_seconds',
-    'Time from the first byte of a request to the end of its answer',
-    'operation',
-    DURATION_BUCKETS,
-  );
-  const turnedAway = createCounter(
-    'writ_http_requests_shed_total',
-    'Requests turned away because of load',
-  );
-  const endedConnections = createCounter(
-    'writ_http_connections_ended_total',
-    'Connections that were ended by their bounds',
-    ['reason'],
-  );
-  const invocations = createCounter(
-    'writ_invocations_total',
-    'Invocations by outcome: success, or the type of the failure',
-    ['capability', 'outcome'],
-  );
-  const invocationDurations = createHistogram(
-    'writ_invocation_duration_seconds',
-    'Time from the first check to the durable entry, or to the last event of a stream',
-    'capability',
-    DURATION_BUCKETS,
-  );
-  const alarms = createCounter('writ_alarms_total', 'Events that mean altered data or a defect', [
-    'alarm',
-  ]);
-  const overruns = createCounter(
-    'writ_cost_overruns_total',
-    'Calls whose handler reported a higher cost than was reserved',
-    ['capability'],
-  );
-  const undelivered = createCounter(
-    'writ_webhook_failures_total',
-    'Failed attempts to send a notification; state: pending is tried again, failed is not',
-    ['state'],
-  );
+  const counted = counters();
   const all = [
-    overruns,
-    undelivered,
-    requests,
-    durations,
-    turnedAway,
-    endedConnections,
-    invocations,
-    invocationDurations,
-    alarms,
-    createGauge('writ_http_requests_in_work', 'Requests in work', load.inWork),
-    createGauge('writ_process_resident_bytes', 'Resident memory', () => process.memoryUsage.rss()),
-    createGauge('writ_process_uptime_seconds', 'Time since the start', () => process.uptime()),
-    createGauge(
-      'writ_event_loop_delay_seconds',
-      'Median event loop delay of the last half second',
-      () => {
-        return load.delayMs() / 1_000;
-      },
-    ),
+    ...Object.values(counted),
+    ...processGauges(load),
     ...figureGauges(() => figures),
     ...(sealing() ? sealingGauges(sealing) : []),
   ];
@@ -106,19 +47,78 @@ export function createMetrics(
       return metricsText(all);
     },
     answered(operation, status, seconds) {
-      requests.inc(operation, String(status));
-      durations.observe(operation, seconds);
+      counted.requests.inc(operation, String(status));
+      counted.durations.observe(operation, seconds);
     },
-    shed: () => turnedAway.inc(),
-    alarmed: (alarm) => alarms.inc(alarm),
-    overran: (capability) => overruns.inc(capability),
-    undelivered: (state) => undelivered.inc(state),
-    ended: (reason) => endedConnections.inc(reason),
+    shed: () => counted.turnedAway.inc(),
+    alarmed: (alarm) => counted.alarms.inc(alarm),
+    overran: (capability) => counted.overruns.inc(capability),
+    undelivered: (state) => counted.undelivered.inc(state),
+    ended: (reason) => counted.endedConnections.inc(reason),
     invoked({ capability = 'none', outcome, seconds }) {
-      invocations.inc(capability, outcome);
-      invocationDurations.observe(capability, seconds);
+      counted.invocations.inc(capability, outcome);
+      counted.invocationDurations.observe(capability, seconds);
     },
   };
+}
+
+function counters() {
+  return {
+    requests: createCounter('writ_http_requests_total', 'Answered requests', [
+      'operation',
+      'status',
+    ]),
+    durations: createHistogram(
+      'writ_http_request_duration_seconds',
+      'Time from the first byte of a request to the end of its answer',
+      'operation',
+      DURATION_BUCKETS,
+    ),
+    turnedAway: createCounter(
+      'writ_http_requests_shed_total',
+      'Requests turned away because of load',
+    ),
+    endedConnections: createCounter(
+      'writ_http_connections_ended_total',
+      'Connections that were ended by their bounds',
+      ['reason'],
+    ),
+    invocations: createCounter(
+      'writ_invocations_total',
+      'Invocations by outcome: success, or the type of the failure',
+      ['capability', 'outcome'],
+    ),
+    invocationDurations: createHistogram(
+      'writ_invocation_duration_seconds',
+      'Time from the first check to the durable entry, or to the last event of a stream',
+      'capability',
+      DURATION_BUCKETS,
+    ),
+    alarms: createCounter('writ_alarms_total', 'Events that mean altered data or a defect', [
+      'alarm',
+    ]),
+    overruns: createCounter(
+      'writ_cost_overruns_total',
+      'Calls whose handler reported a higher cost than was reserved',
+      ['capability'],
+    ),
+    undelivered: createCounter(
+      'writ_webhook_failures_total',
+      'Failed attempts to send a notification; state: pending is tried again, failed is not',
+      ['state'],
+    ),
+  };
+}
+
+function processGauges(load: Load) {
+  return [
+    createGauge('writ_http_requests_in_work', 'Requests in work', load.inWork),
+    createGauge('writ_process_resident_bytes', 'Resident memory', () => process.memoryUsage.rss()),
+    createGauge('writ_process_uptime_seconds', 'Time since the start', () => process.uptime()),
+    createGauge('writ_event_loop_delay_seconds', 'Median of the last half second', () => {
+      return load.delayMs() / 1_000;
+    }),
+  ];
 }
 
 function figureGauges(figures: () => Figures) {

@@ -16,12 +16,14 @@ import {
   STALE_GRANTS as STALE_GRANTS_POSTGRES,
   STALE_REQUESTS as STALE_REQUESTS_POSTGRES,
 } from './postgres/declarations.ts';
+import { FIGURES as FIGURES_POSTGRES } from './postgres/inspect.ts';
 import { settingsOf } from './postgres/options.ts';
 import { openPostgres } from './postgres/store.ts';
 import * as lists from './sqlite/approval-lists.ts';
 import { LATEST, WAITING } from './sqlite/approvals.ts';
 import { openConnection } from './sqlite/connection.ts';
 import { STALE_GRANTS, STALE_REQUESTS } from './sqlite/declarations.ts';
+import { FIGURES } from './sqlite/inspect.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 
 const QUESTION = 'chain=? AND capability=? AND contract_version=? AND parameters_digest=?';
@@ -68,6 +70,10 @@ const STALE_PLANS: [query: string, plan: string][] = [
     STALE_REQUESTS,
     'SEARCH approval_requests USING INDEX approval_requests_open (capability=? AND expires_at>?)',
   ],
+  [
+    FIGURES,
+    'SEARCH approval_requests USING COVERING INDEX approval_requests_pending (expires_at>?)',
+  ],
   [STALE_GRANTS, 'SEARCH grants USING INDEX grants_unused (capability=? AND expires_at>?)'],
   [
     lists.PENDING,
@@ -108,7 +114,9 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
   const askedOf = await planOf(postgresLists.ASKED_OF);
   const approvedOf = await planOf(postgresLists.APPROVED_OF);
   const statesSince = await planOf(postgresLists.STATES_SINCE);
+  const figures = await planOf(FIGURES_POSTGRES);
 
+  assert.match(figures, /Index Only Scan using approval_requests_(?:pending|open) on/);
   assert.match(
     waiting,
     /Index Scan using grants_waiting .*\n *Index Cond: .*chain = .*digest = .*expires_at > /,

@@ -295,7 +295,10 @@ test('an address and a header of the environment reach the receiver, and no log 
   const { token } = (await issued.json()) as { token: string };
   await post('/svc/invoke/issue_refund', token, { parameters: {} });
   await eventually(() => lines.some((line) => line.includes('was not delivered')));
+  const metrics = await (await fetch(`${running.url}/metrics`)).text();
 
+  assert.match(metrics, /^writ_webhook_failures_total\{state="pending"\} [1-9]/m);
+  assert.match(metrics, /^writ_approvals_open 1$/m);
   const [sent] = receiver.received;
   assert.equal(sent?.path, `/services/${CANARY}?key=canary`);
   assert.equal(sent?.headers.authorization, 'Bearer canary');

@@ -175,3 +175,9 @@ export function staleApprovals(
     isComplete: asked.length < limit && given.length < limit,
   };
 }
+
+export function openApprovals({ requests }: MemoryDatabase, now: Date): number {
+  const isOpen = ({ status, expires_at }: ApprovalRecord) =>
+    status === 'pending' && expires_at > now;
+  return Array.from(requests.values()).filter(isOpen).length;
+}

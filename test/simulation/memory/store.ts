@@ -67,7 +67,7 @@ export function openMemoryStore(database: MemoryDatabase, options: MemoryOptions
     erasures: () => run(() => erasures(database)),
     inspect: () => run(() => []),
     probe: () => run(() => undefined),
-    figures: () => run(() => ({ bytes: 0, openApprovals: 0 })),
+    figures: (now) => run(() => ({ bytes: 0, openApprovals: lists.openApprovals(database, now) })),
     backlog: () => ({ waiting: 0, overloaded: false }),
     close: async () => {
       isClosed = true;

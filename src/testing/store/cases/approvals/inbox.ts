@@ -50,6 +50,20 @@ export const INBOX_CASES: Cases = {
     same(paged, all);
   },
 
+  'figures() counts the requests that are neither decided nor expired': async (store) => {
+    await asked(store, approval({ expires_at: at(2 * HOUR) }));
+    await asked(store, approval({ expires_at: at(3 * HOUR), capability: 'other' }));
+    await asked(store, approval({ expires_at: at(HOUR) }));
+    for (const decide of [approve, deny]) {
+      const { request } = await asked(store, approval());
+      await decide(store, request);
+    }
+
+    const { openApprovals } = await store.figures(at(HOUR));
+
+    assert.equal(openApprovals, 2);
+  },
+
   'pendingApprovals() gives neither decided nor expired requests nor those of other capabilities':
     async (store) => {
       const open = approval({ expires_at: at(2 * HOUR) });

@@ -9,7 +9,7 @@
 
 import type { Platform } from '../../platform.ts';
 import type { Store, StoreFigures } from '../../storage/port/store.ts';
-import type { SealingState } from '../log/sealer.ts';
+import type { SealingState } from './sealer.ts';
 
 export interface Figures {
   /** Entries that are acknowledged and have no place in the tree yet. */
