@@ -244,9 +244,9 @@ onEachStore((desk) => {
 
   test('approval_grants.issue checks scope and binding against the capability of the request', async () => {
     const { id } = await fresh(desk(), 'over');
-    assertRefused(await desk().approve(CLERK, id), 'not_found');
+    assertRefused(await desk().approve(CLERK, id), 'approver_not_authorized', /lacks scope/);
     const narrow = await desk().token({ scope: ['approver:sign'], subject: 'human:bob' }, BOB);
-    assertRefused(await desk().approve(narrow.token, id), 'not_found');
+    assertRefused(await desk().approve(narrow.token, id), 'approver_not_authorized');
     const own = { scope: ['approver:*'], subject: 'human:bob' };
     const bound = await desk().token({ ...own, capability: 'sign' }, BOB);
     assertRefused(await desk().approve(bound.token, id), 'approver_not_authorized', /bound to/);

@@ -1,6 +1,6 @@
 /**
  * Ids of others, over a real socket: for a caller who may neither read nor decide, what exists and
- * what does not are one answer.
+ * what does not are one answer. Only who may approve something else learns, by approving, that a request exists.
  *
  * @module
  */
@@ -9,21 +9,30 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { Reply } from '../world.ts';
-import { assertRefused, BOB, CLERK, type Desk, onEachStore, ROBOT } from './desk.ts';
+import { assertRefused, BOB, CLERK, type Desk, OPERATOR, onEachStore, ROBOT } from './desk.ts';
 import { askedOverSocket } from './socket.ts';
 
 const HEX = '0'.repeat(32);
 
-/** Callers of every kind that have nothing to do with a request of alice's for "over". */
+/** Callers that may approve nothing and have nothing to do with a request of alice's for "over". */
 async function strangers(desk: Desk): Promise<Record<string, string>> {
   const robots = await desk.token({ subject: 'agent:a' }, ROBOT);
   const sibling = await desk.token({ subject: 'agent:b' });
+  const stray = { scope: ['approver:plain'], subject: 'human:bob' };
+  return {
+    'the namesake of the requester under another root': robots.token,
+    'another agent of the same root': sibling.token,
+    'an approver of what needs no approval': (await desk.token(stray, BOB)).token,
+    'an operator': OPERATOR,
+  };
+}
+
+/** Callers that may approve "sign" and not "over". */
+async function otherApprovers(desk: Desk): Promise<Record<string, string>> {
   const scope = ['approver:sign'];
   const narrow = await desk.token({ scope, subject: 'human:bob' }, BOB);
   return {
     'an approver of something else': CLERK,
-    'the namesake of the requester under another root': robots.token,
-    'another agent of the same root': sibling.token,
     'a token for approving something else': narrow.token,
   };
 }
@@ -48,11 +57,26 @@ onEachStore((desk) => {
     }
   });
 
-  test('the trail of an outsider does not name the request it asked for', async () => {
+  test('approval_grants.issue checks the authority of an approver after it found the request', async () => {
     const id = await desk().asked(await desk().token(), 'over', {});
+
+    for (const [who, bearer] of Object.entries(await otherApprovers(desk()))) {
+      const outside = await desk().approve(bearer, id, { max_uses: 99 });
+      const unknown = await desk().approve(bearer, `apr_${HEX}`);
+
+      assertRefused(outside, 'approver_not_authorized', /lacks scope "approver:over"/);
+      assert.deepEqual([outside.status, unknown.status], [403, 404], who);
+      assertRefused(await desk().read(bearer, id), 'not_found');
+      assertRefused(await desk().deny(bearer, id), 'not_found');
+    }
+    assert.equal((await desk().store.loadApproval(id))?.status, 'pending');
+  });
+
+  test('the trail of an outsider does not name the request it asked for', async () => {
+    const id = await desk().asked(await desk().token(), 'over', { note: 'trail' });
     const before = (await desk().entries('approval_decision')).length;
 
-    await desk().approve(CLERK, id);
+    await desk().approve(OPERATOR, id);
     await desk().deny(CLERK, id);
 
     const told = (await desk().entries('approval_decision')).slice(before);
@@ -63,9 +87,11 @@ onEachStore((desk) => {
         ['not_found', null, null],
       ],
     );
-    const clerks = { rootPrincipal: 'service:clerk', limit: 9 };
-    const { entries: stored } = await desk().store.queryEntries(clerks);
-    assert.equal(JSON.stringify(stored.map(entryView)).includes(id), false);
+    for (const rootPrincipal of ['service:clerk', 'service:operator']) {
+      const { entries: stored } = await desk().store.queryEntries({ rootPrincipal, limit: 9 });
+      const named = stored.filter((each) => JSON.stringify(entryView(each)).includes(id));
+      assert.deepEqual(named, []);
+    }
   });
 
   test('every other id of another root is answered like one that does not exist', async () => {

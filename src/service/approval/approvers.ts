@@ -94,15 +94,15 @@ export function visibleRequest(
 }
 
 /**
- * The request, for a decision. A caller with the approver scope may know that it exists, and learns
- * why it may not decide this one.
+ * The request, for an approval. A caller that may approve anything in this service may know that it
+ * exists, and learns why it may not approve this one.
  */
 export function addressedRequest(
   parts: ServiceParts,
   caller: Caller,
   id: string,
 ): Promise<ApprovalRecord> {
-  return requestFor(parts, caller, id, isApprover);
+  return requestFor(parts, caller, id, isAnyApprover);
 }
 
 async function requestFor(
@@ -117,12 +117,9 @@ async function requestFor(
   throw new Refusal(failure('not_found', 'Cannot find the approval request'));
 }
 
-function isApprover(
-  parts: ServiceParts,
-  caller: Caller,
-  { capability }: ApprovalRecord,
-): Promise<boolean> {
-  return mayHold(parts, caller, approverScope(capability));
+function isAnyApprover(parts: ServiceParts, caller: Caller): Promise<boolean> {
+  const asking = [...parts.definition.code].filter(([, { approval }]) => approval);
+  return mayHold(parts, caller, ...asking.map(([name]) => approverScope(name)));
 }
 
 /** Why a request cannot be decided any more. */
@@ -244,16 +241,17 @@ export async function decisionView(
 }
 
 /**
- * Checks the current entitlement too: a token can outlive it, but an approval must not. What an identity holds was
- * read for this request.
+ * Whether the caller holds any of the scopes. Checks the current entitlement too: a token can outlive it, but an
+ * approval must not. What an identity holds was read for this request.
  */
 async function mayHold(
   { identities }: ServiceParts,
   caller: Caller,
-  scope: string,
+  ...scopes: string[]
 ): Promise<boolean> {
-  if (!holds(caller, scope)) return false;
-  return caller.kind === 'identity' || identities.isEntitled(caller.root_principal, scope);
+  const held = scopes.filter((scope) => holds(caller, scope));
+  if (held.length === 0) return false;
+  return caller.kind === 'identity' || identities.isEntitled(caller.root_principal, ...held);
 }
 
 function otherBinding(caller: Caller, { capability }: AskedRequest): string | undefined {

@@ -97,7 +97,8 @@ export function createIdentities(
       if (!isPrincipal(principal)) throw new Error('Cannot use what identify() returned');
       return ruleFor(entitlements, principal);
     },
-    isEntitled: (principal, scope) => isAny(principal, (each) => allows(each, scope)),
+    isEntitled: (principal, ...scopes) =>
+      isAny(principal, (each) => scopes.some((scope) => allows(each, scope))),
     mayApprove: (principal) => isAny(principal, ({ scopes }) => scopes.some(isApproving)),
   };
 }

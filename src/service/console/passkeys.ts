@@ -8,7 +8,12 @@ import { grantTerms } from '../../domain/authority/grant.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import type { ConsoleRequest } from '../../protocol/console/methods.ts';
 import type { Challenge } from '../../protocol/console/views.ts';
-import { addressedRequest, closedRequest, notApprover } from '../approval/approvers.ts';
+import {
+  addressedRequest,
+  closedRequest,
+  notApprover,
+  visibleRequest,
+} from '../approval/approvers.ts';
 import { frozenFor } from '../authority/freeze.ts';
 import type { Caller } from '../core/caller.ts';
 import { decisionQuestion } from '../passkey/decision.ts';
@@ -20,7 +25,8 @@ export async function challengeFor(
   caller: Caller,
   asked: ConsoleRequest<'decision.challenge'>,
 ): Promise<Challenge> {
-  const request = await addressedRequest(parts, caller, asked.approval_request_id);
+  const find = asked.decision === 'deny' ? visibleRequest : addressedRequest;
+  const request = await find(parts, caller, asked.approval_request_id);
   refuse(await notApprover(parts, caller, request));
   refuse(closedRequest(request, parts.store.now()));
   const approver = caller.root_principal;

@@ -150,8 +150,8 @@ export interface Identities {
   byDigest(digest: string): Promise<Entitlement | undefined>;
   /** What the rules entitle a principal to that authenticates in another way. */
   byRules(principal: string): Entitlement;
-  /** Whether a principal may have a scope now, by any of its credentials or by a rule. */
-  isEntitled(principal: string, scope: string): Promise<boolean>;
+  /** Whether a principal may have one of the scopes now, by any of its credentials or by a rule. */
+  isEntitled(principal: string, ...scopes: readonly string[]): Promise<boolean>;
   /** Whether a principal may approve anything now, by any of its credentials or by a rule. */
   mayApprove(principal: string): Promise<boolean>;
 }
