@@ -16,6 +16,7 @@ import { sha256Hex } from '../domain/wire/hash.ts';
 import { CallerClass } from '../protocol/primitives.ts';
 import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
 import { DisclosureLevel } from '../protocol/trust.ts';
+import { APPROVAL_ENVIRONMENT, ApprovalSettings } from './approvals.ts';
 import { readConfigFile } from './file.ts';
 import * as http from './http.ts';
 import * as log from './log.ts';
@@ -93,6 +94,7 @@ export const Settings = z.strictObject({
   rate_limit: Rate.optional().describe(
     'How many invocations each root principal and its delegates may make over all replicas, such as `100/PT1M`; without it only `principal_rate` applies',
   ),
+  ...ApprovalSettings,
   ...http.HttpSettings,
   otlp_endpoint: z
     .url({ protocol: /^https?$/ })
@@ -170,6 +172,7 @@ export const ENVIRONMENT = {
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',
   max_delegation_depth: 'WRIT_MAX_DELEGATION_DEPTH',
   rate_limit: 'WRIT_RATE_LIMIT',
+  ...APPROVAL_ENVIRONMENT,
   ...http.HTTP_ENVIRONMENT,
   otlp_endpoint: 'OTEL_EXPORTER_OTLP_ENDPOINT',
   stop_grace_seconds: 'WRIT_STOP_GRACE_SECONDS',

@@ -170,7 +170,7 @@ export const GUIDANCE = {
   ),
   rate_limited: again(
     'wait_and_retry',
-    'the principal, the capability or the address is over its rate limit',
+    'the principal, the capability or the address is over its rate limit, or too many approval requests wait',
   ),
   // The effect may have happened before the defect, so the caller must look before trying again.
   internal_error: stop('revalidate_state', 'the service or a handler has a defect'),

@@ -25,7 +25,7 @@ import type {
   IntentRecord,
   TokenRecord,
 } from '../storage/port/records.ts';
-import type { Store } from '../storage/port/store.ts';
+import type { Crowded, Store } from '../storage/port/store.ts';
 import {
   approvalEntry,
   at,
@@ -195,6 +195,8 @@ export function approval(changed: Partial<ApprovalRecord> = {}): ApprovalRecord 
     root_principal: 'human:root@example.com',
     chain: chainOf('human:root@example.com', ['agent:asker']),
     requested_through: ['human:root@example.com', 'agent:asker'],
+    delegate: 'agent:asker',
+    kept_bytes: 100,
     invocation_id: newId('inv-'),
     parameters: { to: 'Zürich', seats: 2 },
     parameters_digest: `sha256:${randomBytes(32).toString('hex')}`,
@@ -316,12 +318,13 @@ export async function insert(store: Store, token: TokenRecord): Promise<TokenRec
   return token;
 }
 
-/** The outcome of a transition without an actor, which cannot have ended. */
-export function happened<Outcome>(outcome: Outcome): Exclude<Outcome, ActorEnded> {
-  if (outcome !== 'actor_revoked' && outcome !== 'actor_expired') {
-    return outcome as Exclude<Outcome, ActorEnded>;
+/** The outcome of a transition without an actor, which cannot have ended, and without bounds. */
+export function happened<Outcome>(outcome: Outcome): Exclude<Outcome, ActorEnded | Crowded> {
+  const isCrowded = typeof outcome === 'object' && outcome !== null && 'exceeded' in outcome;
+  if (outcome !== 'actor_revoked' && outcome !== 'actor_expired' && !isCrowded) {
+    return outcome as Exclude<Outcome, ActorEnded | Crowded>;
   }
-  throw new Error(`Cannot continue with the case: ${outcome}, and there was none`);
+  throw new Error(`Cannot continue with the case: ${isCrowded ? 'crowded' : outcome}`);
 }
 
 /** A token whose requester holds an approved grant. */

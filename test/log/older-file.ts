@@ -33,7 +33,10 @@ export function writeOlder(from: string, to: string): void {
   raw.exec('PRAGMA foreign_keys = OFF');
   attack(raw, () => {
     for (const table of tablesOf(raw)) {
-      raw.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM newer.${table}`);
+      const columns = raw.prepare(`SELECT name FROM pragma_table_info(?, 'main')`).all(table);
+      const list = columns.map(({ name }) => `"${name}"`).join(', ');
+      raw.exec(`DELETE FROM main.${table}`);
+      raw.exec(`INSERT INTO main.${table} (${list}) SELECT ${list} FROM newer.${table}`);
     }
     insertRows(raw, entries);
     insertNodes(raw, entries);

@@ -1,5 +1,5 @@
 /**
- * Approval requests: whether one is still open, and what the next vote makes of it.
+ * Approval requests: how many may be open, whether one is still open, and what the next vote makes of it.
  *
  * A store decides under its lock with these rules; the service asks the same ones before it signs.
  *
@@ -7,6 +7,7 @@
  */
 
 import type { ApprovalStatus } from '../../protocol/approval.ts';
+import { utf8 } from '../wire/hash.ts';
 
 interface Lifetime {
   readonly status: ApprovalStatus;
@@ -17,6 +18,64 @@ interface Votes {
   readonly approval_request_id: string;
   readonly approvals: readonly { readonly approver: string }[];
   readonly approvals_required: number;
+}
+
+/** Bounds on open requests. No chain gets more than half of its root's requests and bytes. */
+export interface OpenBounds {
+  /** Requests of one chain, where everything below a first delegation is one chain. */
+  readonly chain: number;
+  /** Requests of one root principal. */
+  readonly root: number;
+  /** Bytes that are kept for the requests of one root principal. */
+  readonly bytes: number;
+}
+
+/** What is open already, and the bytes of the new request. */
+export interface OpenRequests {
+  readonly chain: number;
+  readonly chainBytes: number;
+  readonly root: number;
+  readonly rootBytes: number;
+}
+
+/** The bound that one more request would exceed. */
+export interface ExceededBound {
+  readonly of: 'chain' | 'root';
+  readonly unit: 'requests' | 'bytes';
+  /** Requests that wait for a decision. */
+  readonly waiting: number;
+  readonly most: number;
+}
+
+export function exceededBound(
+  open: OpenRequests,
+  bytes: number,
+  bounds: OpenBounds,
+): ExceededBound | undefined {
+  const half = (bound: number) => Math.floor(bound / 2);
+  const chain = { of: 'chain', waiting: open.chain } as const;
+  const root = { of: 'root', waiting: open.root } as const;
+  const most = Math.min(bounds.chain, half(bounds.root));
+  if (open.chain >= most) return { ...chain, unit: 'requests', most };
+  if (open.root >= bounds.root) return { ...root, unit: 'requests', most: bounds.root };
+  if (open.chainBytes + bytes > half(bounds.bytes)) {
+    return { ...chain, unit: 'bytes', most: half(bounds.bytes) };
+  }
+  if (open.rootBytes + bytes > bounds.bytes) return { ...root, unit: 'bytes', most: bounds.bytes };
+  return undefined;
+}
+
+/** In bytes: what a request keeps of the caller's choice. */
+export function keptBytes({
+  parameters,
+  preview,
+  note,
+}: {
+  readonly parameters: unknown;
+  readonly preview?: unknown;
+  readonly note?: string | undefined;
+}): number {
+  return utf8(JSON.stringify([parameters, preview, note])).length;
 }
 
 /** A pending request is expired from its expiry on, whether or not its row was changed yet. */

@@ -17,6 +17,14 @@ export function chainNames(rootPrincipal: string, subjects: readonly string[]): 
   return names.filter((name, place) => place === 0 || name !== names[place - 1]);
 }
 
+/**
+ * The principal that the root principal delegated to first, or the root principal where it acts in person. What
+ * one delegation may leave behind is counted under this name: holders below it choose only the later names.
+ */
+export function firstDelegate(rootPrincipal: string, subjects: readonly string[]): string {
+  return subjects.find((subject) => subject !== rootPrincipal) ?? rootPrincipal;
+}
+
 /** The digest of the names of a chain. The service stores, signs and compares this digest. */
 export function chainOf(rootPrincipal: string, subjects: readonly string[]): string {
   return digestOf(chainNames(rootPrincipal, subjects));

@@ -3,7 +3,8 @@
  * learns that approval is needed.
  *
  * The service makes the preview from the resolved parameters. Asking reserves nothing and claims no
- * idempotency key. The same question is the same request while it is pending.
+ * idempotency key. The same question is the same request while it is pending. The store bounds how many
+ * requests of one delegation and of one root principal are open.
  *
  * An approval goes through these files:
  *
@@ -18,7 +19,13 @@
  * @module
  */
 
+import {
+  type ExceededBound,
+  keptBytes,
+  type OpenBounds,
+} from '../../domain/authority/approval-request.ts';
 import { barredApprover } from '../../domain/authority/approver.ts';
+import { firstDelegate } from '../../domain/authority/chain.ts';
 import { boundElsewhere } from '../../domain/authority/grant.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { declarationDigest } from '../../domain/catalog/declaration.ts';
@@ -77,10 +84,31 @@ export async function requestApproval(parts: ServiceParts, call: AskingCall): Pr
     detail: { ...requestFacts(request), requested_through: [...request.requested_through] },
   });
   const notices = noticesOf(parts, 'requested', request);
-  const stored = acted(await parts.store.requestApproval(request, entry, notices, actorOf(caller)));
+  const asking = { actor: actorOf(caller), bounds: boundsIn(parts.config) };
+  const stored = acted(await parts.store.requestApproval(request, entry, notices, asking));
+  if ('exceeded' in stored) throw new Refusal(tooManyOpen(call, stored.exceeded));
   parts.webhooks.nudge();
   call.approvalRequestId = stored.approval_request_id;
   return approvalRequired(parts, stored);
+}
+
+function boundsIn(config: ServiceParts['config']): OpenBounds {
+  return {
+    chain: config.max_open_approvals_per_chain,
+    root: config.max_open_approvals,
+    bytes: config.max_open_approval_bytes,
+  };
+}
+
+/** Only a decision or an expiry makes room, and people take minutes. */
+const MORE_ROOM_AFTER = 'PT60S';
+
+function tooManyOpen({ capability, caller }: AskingCall, exceeded: ExceededBound): Failure {
+  const { of, unit, waiting, most } = exceeded;
+  const whose =
+    of === 'root' ? `root principal "${caller.root_principal}"` : 'this delegation and those below';
+  const detail = `Cannot ask for approval of "${capability.name}": ${waiting} requests of ${whose} wait for a decision, and at most ${most} ${unit} may`;
+  return failure('rate_limited', detail, { estimated_availability: MORE_ROOM_AFTER });
 }
 
 /**
@@ -142,7 +170,9 @@ function standingDenial(
 function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy): ApprovalRecord {
   const { caller, capability, parameters, ids } = call;
   const { token_id, subject, root_principal, chain, session_id } = caller.token;
+  const requested_through = caller.loaded.lineage.map((link) => link.subject);
   const preview = shownTo(parts, call, policy);
+  const note = call.request?.note ?? undefined;
   const now = parts.store.now();
   return {
     approval_request_id: newId(parts.platform, 'apr_'),
@@ -153,7 +183,9 @@ function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy
     subject,
     root_principal,
     chain,
-    requested_through: caller.loaded.lineage.map((link) => link.subject),
+    requested_through,
+    delegate: firstDelegate(root_principal, requested_through),
+    kept_bytes: keptBytes({ parameters, preview, note }),
     token_id,
     session_id,
     invocation_id: ids.invocation_id,
@@ -162,7 +194,7 @@ function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy
     preview,
     preview_digest: preview && digestOf(preview),
     cost: call.charge && moneyOf(call.charge),
-    note: call.request?.note ?? undefined,
+    note,
     grant_policy: policy.grant_policy,
     approvals_required: policy.approvals_required ?? 1,
     require: policy.require,

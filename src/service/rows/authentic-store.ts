@@ -204,7 +204,8 @@ function approvalRows(store: Store, rows: RowSealing, check: RowCheck): Partial<
   return {
     async requestApproval(request, ...rest) {
       const stored = await store.requestApproval(rows.sealed('approval', request), ...rest);
-      if (typeof stored === 'string' || check.isApproval(stored)) return stored;
+      if (typeof stored === 'string' || 'exceeded' in stored) return stored;
+      if (check.isApproval(stored)) return stored;
       throw new StoreUnavailable('Cannot store the request: an equal one cannot be authenticated');
     },
     async loadApproval(id) {

@@ -71,6 +71,10 @@ export interface ApprovalRecord {
   readonly chain?: string | undefined;
   /** The subject of every token in the requesting lineage, root token first. */
   readonly requested_through: readonly string[];
+  /** Under this name the open requests of one delegation are counted (`firstDelegate`). As above. */
+  readonly delegate?: string | undefined;
+  /** What the request counts towards the bound on bytes (`keptBytes`). As above. */
+  readonly kept_bytes?: number | undefined;
   /** The token that asked. Absent in rows of an older version. */
   readonly token_id?: string | undefined;
   readonly session_id?: string | undefined;

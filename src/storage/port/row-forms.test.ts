@@ -34,7 +34,11 @@ const UNCOVERED: Readonly<Record<RowKind, readonly string[]>> = {
   revocation: [],
   freeze: ['mac'],
   binding: ['mac'],
-  approval: [...['mac', 'approvals', 'status', 'decided_at', 'decided_by', 'reason', 'grant_id']],
+  // The delegate and the bytes follow from fields that are covered.
+  approval: [
+    ...['mac', 'approvals', 'status', 'decided_at', 'decided_by', 'reason', 'grant_id'],
+    ...['delegate', 'kept_bytes'],
+  ],
   vote: ['mac'],
   grant: ['mac', 'uses'],
   session: ['mac'],

@@ -13,6 +13,7 @@
  * @module
  */
 
+import type { ExceededBound, OpenBounds } from '../../domain/authority/approval-request.ts';
 import type { FreezeKey } from '../../domain/authority/freeze.ts';
 import type { GrantTerms } from '../../domain/authority/grant.ts';
 import type { EntryRecord } from '../../domain/log/entry.ts';
@@ -111,14 +112,15 @@ export interface ApprovalStore {
    * Inserts a pending request with its entry and notifications. While an equal question (chain, capability,
    * contract version, declaration, parameters, session) is pending and not expired at the new one's
    * `created_at`, it returns that request and inserts nothing. Two concurrent equal questions get the same
-   * request.
+   * request. Where a new request would exceed a bound, it inserts nothing and returns that bound. Of racing
+   * callers exactly as many insert a request as the bounds leave; decided and expired requests do not count.
    */
   requestApproval(
     request: ApprovalRecord,
     entry: EntryRecord,
     deliveries: readonly DeliveryRecord[],
-    actor?: string,
-  ): Promise<ApprovalRecord | ActorEnded>;
+    asking?: Asking,
+  ): Promise<ApprovalRecord | Crowded | ActorEnded>;
 
   loadApproval(approvalRequestId: string): Promise<ApprovalRecord | undefined>;
 
@@ -205,6 +207,17 @@ export interface ApprovalStore {
 
   /** Newest first; those older than the delivery `before`. */
   listDeliveries(limit: number, before?: string): Promise<readonly DeliveryRecord[]>;
+}
+
+/** The token that asks, where there is one, and the bounds on open requests, where there are any. */
+export interface Asking {
+  readonly actor?: string | undefined;
+  readonly bounds?: OpenBounds | undefined;
+}
+
+/** Nothing was inserted: too many requests are open. */
+export interface Crowded {
+  readonly exceeded: ExceededBound;
 }
 
 /** Requests that one query looks at. The compared columns come after the long ones, so each look reads a whole row. */

@@ -9,8 +9,12 @@
 
 import {
   closedAs,
+  type ExceededBound,
+  exceededBound,
   isStaleVote,
   misfitGrant,
+  type OpenBounds,
+  type OpenRequests,
   statusAt,
 } from '../../domain/authority/approval-request.ts';
 import { amended } from '../../domain/values/amended.ts';
@@ -22,6 +26,7 @@ import {
   type ApprovalPlace,
   type ApprovalQuery,
   type ApprovalStore,
+  type Crowded,
   type Denial,
   type LatestApproval,
   type Question,
@@ -48,17 +53,20 @@ type Approvals = Omit<
 type ApprovalState = Pick<ApprovalRecord, 'status' | 'expires_at'>;
 
 export function createApprovals(database: Database): Approvals {
+  const inTurn = createTurns();
   return {
-    requestApproval: (request, entry, deliveries, actor) =>
-      database.transaction(async (session) => {
-        const ended = await endedActor(session, actor, request.created_at);
-        if (ended) return ended;
-        const asked = await ask(session, request);
-        if (asked) return asked;
-        await insertDeliveries(session, deliveries);
-        await enqueue(session, entry);
-        return request;
-      }),
+    requestApproval: (request, entry, deliveries, asking) =>
+      inTurn(request.root_principal, () =>
+        database.transaction(async (session) => {
+          const ended = await endedActor(session, asking?.actor, request.created_at);
+          if (ended) return ended;
+          const answer = await ask(session, request, asking?.bounds);
+          if (answer) return answer;
+          await insertDeliveries(session, deliveries);
+          await enqueue(session, entry);
+          return request;
+        }),
+      ),
 
     async loadApproval(approvalRequestId) {
       const [row] = await database.read<Row>(LOAD, [approvalRequestId]);
@@ -101,12 +109,34 @@ export function createApprovals(database: Database): Approvals {
 }
 
 /**
- * Inserts the request, or returns the equal pending one. Of two concurrent equal requests the second waits in
- * the unique index for the first. An expired request gives up its place in that index and is otherwise
+ * Runs the work of one key in order. The database lets requests of one root principal in one after the other; of
+ * this process only the next one waits there, so that the others hold no connection.
+ */
+function createTurns() {
+  const last = new Map<string, Promise<unknown>>();
+  return async <Result>(key: string, work: () => Promise<Result>): Promise<Result> => {
+    const mine = (last.get(key) ?? Promise.resolve()).then(work, work);
+    last.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(key) === mine) last.delete(key);
+    }
+  };
+}
+
+/**
+ * Inserts the request, or returns the equal pending one or the bound that is exceeded. Requests of one root
+ * principal are counted and inserted one after the other, so each counts those before it. An expired request gives up its place in the unique index and is otherwise
  * unchanged.
  */
-async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalRecord | undefined> {
+async function ask(
+  session: Session,
+  request: ApprovalRecord,
+  bounds: OpenBounds | undefined,
+): Promise<ApprovalRecord | Crowded | undefined> {
   const { session_id = '' } = request;
+  await session.run(HOLD_ROOT, [request.root_principal]);
   for (;;) {
     // Read first: a request of an older version has no digest, so it does not conflict with the new one.
     const rows = await session.run<Row>(ASKED, [...questionValues(request), session_id]);
@@ -114,9 +144,22 @@ async function ask(session: Session, request: ApprovalRecord): Promise<ApprovalR
       if (!closedAs(asked, request.created_at)) return asked;
       await session.run(ASKED_NO_MORE, [asked.approval_request_id]);
     }
+    const exceeded = bounds && (await exceededBy(session, request, bounds));
+    if (exceeded) return { exceeded };
     const inserted = await session.run(INSERT, [REQUESTS.rows([request])]);
     if (inserted.length > 0) return undefined;
   }
+}
+
+async function exceededBy(
+  session: Session,
+  { root_principal, created_at, delegate, kept_bytes = 0 }: ApprovalRecord,
+  bounds: OpenBounds,
+): Promise<ExceededBound | undefined> {
+  const values = [root_principal, created_at, delegate];
+  const [open] = await session.run<OpenRequests>(OPEN, values);
+  if (!open) throw new Error('Cannot count open requests: the server returned no row');
+  return exceededBound(open, kept_bytes, bounds);
 }
 
 /** The requests that one query found, and the last one it examined, where there are more. */
@@ -225,6 +268,26 @@ const ASKED: Statement = {
       AND r.parameters_digest = $4 AND coalesce(r.declaration_digest, $5) = $5
       AND coalesce(r.session_id, '') = $6
     FOR UPDATE`,
+};
+
+/** A number that no other program locks in this database. */
+const ROOT = 0x77_72_61_70;
+
+/** Comes after the gate of the actor, and before every row. */
+const HOLD_ROOT: Statement = {
+  name: 'hold_root',
+  text: `SELECT pg_advisory_xact_lock(${ROOT}, hashtext($1))`,
+};
+
+/** Reads at most as many rows of the index as may be open for a root principal. */
+const OPEN: Statement = {
+  name: 'open_requests',
+  text: `SELECT count(*)::integer AS root,
+      coalesce(sum(kept_bytes), 0)::float8 AS "rootBytes",
+      (count(*) FILTER (WHERE delegate = $3))::integer AS chain,
+      coalesce(sum(kept_bytes) FILTER (WHERE delegate = $3), 0)::float8 AS "chainBytes"
+    FROM approval_requests
+    WHERE status = 'pending' AND root_principal = $1 AND expires_at > $2`,
 };
 
 export const WAITING: Statement = {

@@ -9,8 +9,12 @@
 
 import {
   closedAs,
+  type ExceededBound,
+  exceededBound,
   isStaleVote,
   misfitGrant,
+  type OpenBounds,
+  type OpenRequests,
   statusAt,
 } from '../../domain/authority/approval-request.ts';
 import { amended } from '../../domain/values/amended.ts';
@@ -22,6 +26,7 @@ import {
   type ApprovalPage,
   type ApprovalQuery,
   type ApprovalStore,
+  type Crowded,
   type Denial,
   type LatestApproval,
   type Question,
@@ -37,12 +42,14 @@ import { endedActor } from './tokens.ts';
 export function requestApproval(
   connection: Connection,
   log: LogWriter,
-  ...[request, entry, deliveries, actor]: Parameters<ApprovalStore['requestApproval']>
-): ApprovalRecord | ActorEnded {
-  const ended = endedActor(connection, actor, request.created_at);
+  ...[request, entry, deliveries, asking]: Parameters<ApprovalStore['requestApproval']>
+): ApprovalRecord | Crowded | ActorEnded {
+  const ended = endedActor(connection, asking?.actor, request.created_at);
   if (ended) return ended;
   const asked = findPending(connection, request);
   if (asked) return asked;
+  const exceeded = asking?.bounds && exceededBy(connection, request, asking.bounds);
+  if (exceeded) return { exceeded };
 
   insert(connection, REQUESTS, request);
   insertDeliveries(connection, deliveries);
@@ -239,11 +246,7 @@ export function expireApprovals(
 /** A pending request past its expiry does not count, even before it is marked as expired. */
 function findPending(connection: Connection, request: ApprovalRecord): ApprovalRecord | undefined {
   const row = connection.get<Row>(
-    `SELECT * FROM approval_requests
-     WHERE status = 'pending' AND chain = ? AND capability = ? AND contract_version = ?
-       AND parameters_digest = ? AND ifnull(declaration_digest, ?5) = ?5
-       AND session_id IS ? AND expires_at > ?
-     LIMIT 1`,
+    ASKED,
     request.chain,
     request.capability,
     request.contract_version,
@@ -254,6 +257,39 @@ function findPending(connection: Connection, request: ApprovalRecord): ApprovalR
   );
   return row && withApprovals(connection, row);
 }
+
+/** Without the name SQLite takes the index by capability and expiry, which has the requests of all principals. */
+const ASKED = `
+  SELECT * FROM approval_requests INDEXED BY approval_requests_asked
+  WHERE status = 'pending' AND chain = ? AND capability = ? AND contract_version = ?
+    AND parameters_digest = ? AND ifnull(declaration_digest, ?5) = ?5
+    AND session_id IS ? AND expires_at > ?
+  LIMIT 1`;
+
+function exceededBy(
+  connection: Connection,
+  { root_principal, created_at, delegate, kept_bytes = 0 }: ApprovalRecord,
+  bounds: OpenBounds,
+): ExceededBound | undefined {
+  const open = connection.get<Stored<OpenRequests>>(OPEN, root_principal, created_at, delegate);
+  if (!open) throw new Error('Cannot count open requests: SQLite returned no row');
+  const { chain, chainBytes, root, rootBytes } = open;
+  const counts = {
+    chain: Number(chain),
+    chainBytes: Number(chainBytes),
+    root: Number(root),
+    rootBytes: Number(rootBytes),
+  };
+  return exceededBound(counts, kept_bytes, bounds);
+}
+
+/** Reads the index alone. It has at most as many rows of a root principal as may be open. */
+const OPEN = `
+  SELECT count(*) AS root, total(kept_bytes) AS rootBytes,
+    count(*) FILTER (WHERE delegate = ?3) AS chain,
+    total(kept_bytes) FILTER (WHERE delegate = ?3) AS chainBytes
+  FROM approval_requests INDEXED BY approval_requests_waiting
+  WHERE status = 'pending' AND root_principal = ?1 AND expires_at > ?2`;
 
 export function withApprovals(connection: Connection, row: Row): ApprovalRecord {
   const request = REQUESTS.read(row);

@@ -156,6 +156,8 @@ export const REQUESTS: Description<Omit<ApprovalRecord, 'approvals'>> = {
     root_principal: 'text',
     chain: 'text?',
     requested_through: 'list',
+    delegate: 'text?',
+    kept_bytes: 'integer?',
     token_id: 'text?',
     session_id: 'text?',
     invocation_id: 'text',

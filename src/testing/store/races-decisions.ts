@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { checkStore } from '../../storage/fsck/fsck.ts';
+import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { Store } from '../../storage/port/store.ts';
 import {
   admission,
@@ -142,6 +143,30 @@ export const APPROVAL_RACES: Races = {
     assert.equal((await stores[0].listApprovals({ now: at(0), limit: 100 })).requests.length, 2);
     assert.equal((await stores[0].sequence()).size, 2);
   },
+
+  'requestApproval() inserts exactly as many requests as the bounds leave to racing callers':
+    async (stores) => {
+      const bounds = { chain: 9, root: 25, bytes: 2_500 };
+      const questions = Array.from({ length: 120 }, (_, caller) =>
+        approval({ delegate: `agent:${caller % 3}`, kept_bytes: 100 }),
+      );
+
+      const results = await raceOf(stores, questions.length, (store, caller) =>
+        store.requestApproval(questions[caller] as ApprovalRecord, entry(), [], { bounds }),
+      );
+
+      const inserted = questions.filter((_, caller) => {
+        const result = results[caller];
+        return typeof result === 'object' && !('exceeded' in result);
+      });
+      const perChain = [0, 1, 2].map((chain) => {
+        return inserted.filter(({ delegate }) => delegate === `agent:${chain}`).length;
+      });
+      assert.equal(inserted.length, 25, String(perChain));
+      assert.ok(Math.max(...perChain) <= 9, String(perChain));
+      const kept = await stores[0].listApprovals({ now: at(0), limit: 200 });
+      assert.equal(kept.requests.length, 25);
+    },
 
   'expireApprovals() and takeDeliveries() give each row to one caller': async (stores) => {
     for (let i = 0; i < 30; i++) {

@@ -13,6 +13,7 @@ import { ACTOR_CASES } from './cases/actors.ts';
 import { FREEZE_CASES, LIVENESS_CASES, MONEY_CASES, ORDER_CASES } from './cases/admission.ts';
 import { ASKING_CASES, DECISION_CASES } from './cases/approvals/decisions.ts';
 import { INBOX_CASES } from './cases/approvals/inbox.ts';
+import { OPEN_CASES } from './cases/approvals/open.ts';
 import { LISTING_CASES, WAITING_CASES } from './cases/approvals/reads.ts';
 import { GRANT_CASES, KEY_CASES, LEASE_CASES } from './cases/claims.ts';
 import { ADOPTION_CASES, ROLLBACK_CASES, STEP_CASES } from './cases/compositions.ts';
@@ -81,6 +82,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
   'unknown outcomes': UNKNOWN_OUTCOME_CASES,
   approvals: {
     ...ASKING_CASES,
+    ...OPEN_CASES,
     ...LISTING_CASES,
     ...INBOX_CASES,
     ...DECISION_CASES,

@@ -38,7 +38,7 @@ export function grants(shadow: Shadow): Subject {
     store: {
       requestApproval(event) {
         const [record] = event.args;
-        if (typeof event.result !== 'object') return;
+        if (typeof event.result !== 'object' || 'exceeded' in event.result) return;
         const chain = chainOf(shadow, record);
         const question = questionOf(record, chain);
         if (!isRequested(event)) {

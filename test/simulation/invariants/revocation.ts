@@ -48,8 +48,8 @@ export function revocation(shadow: Shadow): Subject {
         const parent = tokenOf(shadow, token_id).lineage.at(-2);
         if (parent) refuseEnded(parent, now, `token "${token_id}" was delegated`);
       },
-      requestApproval({ args: [, , , actor], result }) {
-        if (typeof result === 'object') refuseActor(actor, 'an approval was requested');
+      requestApproval({ args: [, , , asking], result }) {
+        if (typeof result === 'object') refuseActor(asking?.actor, 'an approval was requested');
       },
       approve({ args: [{ actor }], result }) {
         if (result === 'approved' || result === 'counted')

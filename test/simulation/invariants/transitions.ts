@@ -60,7 +60,8 @@ function frozenBy(overrun: Overrun | undefined): EntryRecord[] {
 
 /** Whether the request is a new one. */
 export function isRequested({ args: [request], result }: Executed<'requestApproval'>): boolean {
-  return typeof result === 'object' && result.approval_request_id === request.approval_request_id;
+  if (typeof result !== 'object' || 'exceeded' in result) return false;
+  return result.approval_request_id === request.approval_request_id;
 }
 
 /** The run that this transition ends; undefined where it repeats that or changes nothing. */

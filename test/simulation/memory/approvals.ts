@@ -4,6 +4,10 @@
  * @module
  */
 
+import {
+  exceededBound,
+  type OpenRequests,
+} from '../../../src/domain/authority/approval-request.ts';
 import type {
   ActorEnded,
   ApprovalRecord,
@@ -13,6 +17,7 @@ import type {
 import type {
   ApprovalDecision,
   ApprovalStore,
+  Crowded,
   Denial,
   LatestApproval,
   Question,
@@ -27,17 +32,34 @@ import { endedActor } from './tokens.ts';
 
 export function requestApproval(
   database: MemoryDatabase,
-  ...[request, entry, deliveries, actor]: Parameters<ApprovalStore['requestApproval']>
-): ApprovalRecord | ActorEnded {
-  const ended = endedActor(database, actor, request.created_at);
+  ...[request, entry, deliveries, asking]: Parameters<ApprovalStore['requestApproval']>
+): ApprovalRecord | Crowded | ActorEnded {
+  const ended = endedActor(database, asking?.actor, request.created_at);
   if (ended) return ended;
   const asked = pendingFor(database, request);
   if (asked) return copyOf(asked);
+  const open = openFor(database, request);
+  const exceeded = asking?.bounds && exceededBound(open, request.kept_bytes ?? 0, asking.bounds);
+  if (exceeded) return { exceeded };
 
   database.requests.insert(request.approval_request_id, copyOf(request));
   insertDeliveries(database, deliveries);
   database.log.append(entry);
   return copyOf(request);
+}
+
+function openFor({ requests }: MemoryDatabase, request: ApprovalRecord): OpenRequests {
+  const open = Array.from(requests.values()).filter((each) => {
+    return (
+      each.root_principal === request.root_principal &&
+      stateAt(each, request.created_at) === 'pending'
+    );
+  });
+  const own = open.filter(({ delegate }) => delegate === request.delegate);
+  const bytesOf = (all: readonly ApprovalRecord[]) =>
+    all.reduce((sum, { kept_bytes = 0 }) => sum + kept_bytes, 0);
+  const bytes = { chainBytes: bytesOf(own), rootBytes: bytesOf(open) };
+  return { chain: own.length, root: open.length, ...bytes };
 }
 
 function pendingFor(

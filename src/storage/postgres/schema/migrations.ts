@@ -24,6 +24,7 @@ import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './functio
 import { IDENTITIES } from './identities.ts';
 import { AGENTS, FREEZES_BY_AGE, WAITING_GRANTS } from './indexes.ts';
 import { LOG_TABLES } from './log.ts';
+import { OPEN_REQUESTS } from './open-requests.ts';
 import { ORIGINS } from './origins.ts';
 import { PASSKEYS } from './passkeys.ts';
 import { ROW_MACS } from './rows.ts';
@@ -69,6 +70,7 @@ export const MIGRATIONS: readonly Migration[] = [
   IDENTITIES,
   moveLog,
   BATCHES,
+  OPEN_REQUESTS,
 ];
 
 /** The first version that has its log in segments. */

@@ -41,9 +41,8 @@ export function endStep(
   const ended = connection.change(
     `UPDATE steps SET outcome = ?, output = ?, failure_type = ?, drawn = ?, entry_id = ?
      WHERE operation_id = ? AND role = ? AND step_id = ? AND invocation_id = ? AND outcome IS NULL
-       AND operation_id IN (
-         SELECT operation_id FROM intents WHERE composing IS NOT NULL AND instance_id = ?
-       )`,
+       AND EXISTS (SELECT 1 FROM intents i WHERE i.operation_id = steps.operation_id
+         AND i.composing IS NOT NULL AND i.instance_id = ?)`,
     step.outcome,
     step.output && JSON.stringify(step.output),
     step.failure_type,

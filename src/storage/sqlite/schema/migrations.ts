@@ -33,6 +33,7 @@ import { DECLARATIONS } from './declarations.ts';
 import { IDENTITIES } from './identities.ts';
 import { BOUNDED_LISTS } from './lists.ts';
 import { type Blueprint, blueprintOf, build } from './new-store.ts';
+import { OPEN_REQUESTS } from './open-requests.ts';
 import { ORIGINS } from './origins.ts';
 import { PASSKEYS } from './passkeys.ts';
 import { ROW_MACS } from './rows.ts';
@@ -71,6 +72,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (connection) => connection.script(CONNECTED_ACCOUNTS),
   (connection) => connection.script(IDENTITIES),
   moveLog,
+  (connection) => connection.script(OPEN_REQUESTS),
 ];
 
 /** The first version that has its log in segments. */

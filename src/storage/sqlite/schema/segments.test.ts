@@ -173,6 +173,7 @@ test('openSqlite() reports how far the move of a log has come, and its end', asy
     { version: SEGMENTED - 1, of, milliseconds: 0, moved: 4_096, entries },
     { version: SEGMENTED - 1, of, milliseconds: 0, moved: 8_192, entries },
     { version: SEGMENTED, of, milliseconds: 0 },
+    { version: SEGMENTED + 1, of, milliseconds: 0 },
   ]);
 });
 

@@ -47,7 +47,7 @@ const STEPS: Readonly<Record<string, (store: Store) => Promise<Step>>> = {
       happens: 'object',
       take: async (actor, created_at) => {
         const request = approval({ created_at, expires_at: at(48 * HOUR) });
-        return kindOf(await store.requestApproval(request, entry(), [], actor));
+        return kindOf(await store.requestApproval(request, entry(), [], { actor }));
       },
     };
   },

@@ -25,6 +25,7 @@ export const APPROVAL_ACTS: Readonly<Record<string, Act>> = {
     if (!token) return undefined;
     const request = approval({
       ...{ chain: token.chain, root_principal: token.root_principal, created_at: now },
+      ...{ delegate: random.pick(['agent:a', 'agent:b']), kept_bytes: random.below(300) },
       ...{ capability: random.pick(CAPABILITIES), parameters_digest: random.pick(DIGESTS) },
       ...{
         approvals_required: 1 + random.below(2),
@@ -37,8 +38,8 @@ export const APPROVAL_ACTS: Readonly<Record<string, Act>> = {
     world.requests.push(request);
     world.deliveries.push(notice);
     const made = logged(world, { entry_type: 'approval_request' });
-    const { actor } = actorOf(world);
-    return (store) => store.requestApproval(request, made, [notice], actor);
+    const asking = { actor: actorOf(world).actor, bounds: { chain: 4, root: 6, bytes: 900 } };
+    return (store) => store.requestApproval(request, made, [notice], asking);
   },
 
   approve(world) {
