@@ -210,7 +210,7 @@ export interface ApprovalStore {
 }
 
 /** The token that asks, where there is one, and the bounds on open requests, where there are any. */
-export interface Asking {
+interface Asking {
   readonly actor?: string | undefined;
   readonly bounds?: OpenBounds | undefined;
 }

@@ -332,6 +332,7 @@ const HOLD: Statement = {
 const STATUS_AT = `CASE WHEN r.status = 'pending' AND r.expires_at <= $1 THEN 'expired'
   ELSE r.status END`;
 
+/** The offset keeps the planner from reading the whole table for the rows that were looked at. */
 const LIST: Statement = {
   name: 'list_approvals',
   text: `WITH looked AS MATERIALIZED (
@@ -341,7 +342,8 @@ const LIST: Statement = {
       ORDER BY created_at DESC, approval_request_id DESC LIMIT $7::integer
     ), found AS (
       SELECT ${REQUEST_COLUMNS}
-      FROM looked JOIN approval_requests r USING (approval_request_id)
+      FROM looked, LATERAL (SELECT * FROM approval_requests a
+        WHERE a.approval_request_id = looked.approval_request_id OFFSET 0) r
       WHERE ($2::text IS NULL OR ${STATUS_AT} = $2)
         AND ($3::text[] IS NULL OR r.capability = ANY ($3))
       ORDER BY r.created_at DESC, r.approval_request_id DESC LIMIT $6

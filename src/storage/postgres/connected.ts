@@ -70,7 +70,7 @@ const INSERT: Statement = {
 };
 
 const REPLACEMENT = `UPDATE connected_accounts t SET (${CONNECTED.list()}) = ROW (${CONNECTED.list('new')})
-  FROM jsonb_populate_recordset(NULL::connected_accounts, $1::jsonb) new
+  FROM jsonb_populate_record(NULL::connected_accounts, $1::jsonb -> 0) new
   WHERE t.principal = new.principal AND t.account = new.account AND t.connection_id = $2`;
 
 const RECONNECT: Statement = { name: 'reconnect', text: `${REPLACEMENT} RETURNING t.principal` };

@@ -167,7 +167,7 @@ function storedSessionOf(row: Row): StoredSession {
 /** Stores the row in the JSON parameter in place of the one with its key. */
 function replacement<Kept>({ name, list }: PostgresTable<Kept>, key: string): string {
   return `UPDATE ${name} t SET (${list()}) = ROW (${list('new')})
-    FROM jsonb_populate_recordset(NULL::${name}, $1::jsonb) new WHERE t.${key} = new.${key}`;
+    FROM jsonb_populate_record(NULL::${name}, $1::jsonb -> 0) new WHERE t.${key} = new.${key}`;
 }
 
 const FIRST = ROW_VALUES + 1;
