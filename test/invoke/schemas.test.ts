@@ -290,9 +290,30 @@ onEachStore(
       assert.deepEqual(admitted.body.cost_check, cost);
     });
 
+    for (const [name, amount] of [
+      ['below the range', 4.99],
+      ['above the range', 50.01],
+      ['below zero', -20],
+      ['with too many decimals', 20.555],
+      ['that is not finite', Number.POSITIVE_INFINITY],
+    ] as const) {
+      test(`invoke() refuses parameters that lead to a price ${name}, with the range`, async () => {
+        const { token: rich } = await budgeted(1_000);
+        price = { currency: 'USD', amount };
+
+        const { status, body } = await opened().invoke(rich, 'taxi', { km: 10 });
+
+        assert.equal(status, 400);
+        assert.equal(body.failure.type, 'invalid_parameters');
+        assert.equal(
+          body.failure.detail,
+          `Cannot price "taxi" with these parameters: it would cost ${amount} USD; expected 5 to 50 USD with at most 2 decimals`,
+        );
+        assert.deepEqual(ran, []);
+      });
+    }
+
     for (const [name, wrong] of [
-      ['below the range', { currency: 'USD', amount: 4.99 }],
-      ['above the range', { currency: 'USD', amount: 50.01 }],
       ['in another currency', { currency: 'EUR', amount: 20 }],
       ['that is no amount', { currency: 'USD', amount: 'much' }],
       ['that is nothing', null],

@@ -160,7 +160,9 @@ export function quotedPrice(
     const returned = returnedBy(heard, `the price of "${name}"`);
     const [amount, currency] = ['amount', 'currency'].map((key) => foreignMember(returned, key));
     if (typeof amount !== 'number' || currency !== financial.currency) {
-      throw new Error(`Cannot use the price of "${name}": expected an amount in ${financial.currency}`);
+      throw new Error(
+        `Cannot use the price of "${name}": expected an amount in ${financial.currency}`,
+      );
     }
     const fault = priceFault(financial, amount);
     if (fault === undefined) return chargeFrom({ currency: financial.currency, amount });
