@@ -63,7 +63,8 @@ const REVIEWED: Readonly<Record<string, readonly string[]>> = {
   adoptComposition: ['intents_composing'],
   load: ['intents_open'],
   openIntents: ['intents_open'],
-  // Counts up to the bound on identities.
+  // Counts up to a bound: once in ten seconds at most, and up to the bound on identities.
+  figures: ['approval_requests_pending', 'approval_requests_due', 'approval_requests_waiting'],
   insertIdentity: ['identities_by_principal', 'identities'],
 };
 
