@@ -141,7 +141,7 @@ onEachStore((desk) => {
   test('invoke() stores no request whose preview cannot be shown', async () => {
     const reply = await desk().invoke((await desk().token()).token, 'broken_preview');
 
-    assertRefused(reply, 'internal_error');
+    assertRefused(reply, 'invalid_parameters');
     const listed = await desk().ask('GET', '/svc/approval_requests', { bearer: BOB });
     const names = listed.body.approval_requests.map(
       (each: { capability: string }) => each.capability,
