@@ -63,6 +63,10 @@ function readCalls(database: MemoryDatabase, see: LedgerSight): void {
       ...money,
     });
   }
+  for (const { intent, reserved = 0n, closed } of database.calls.values()) {
+    const { invocation_id, token_id } = intent;
+    if (closed) see.closedCall({ invocation_id, token_id, reserved, ...closed });
+  }
   for (const { record } of database.keys.values()) {
     if (isOfEndedLog(database, record.operation_id)) see.oldKey(record.operation_id);
   }
