@@ -349,8 +349,9 @@ function costOf(
 ): { cost?: Money | undefined; debt?: Money } {
   const { how, cost: reported } = parameters;
   if (how === 'no_effect') return {};
-  if (typeof reported !== 'number' || !facts.cost) return { cost: charge };
-  const { currency } = facts.cost;
+  if (!facts.cost) return { cost: charge };
+  const { currency, amount } = facts.cost;
+  if (typeof reported !== 'number') return { cost: charge ?? { currency, amount } };
   if (!charge) return { cost: { currency, amount: reported } };
   if (reported > charge.amount)
     return { cost: charge, debt: { currency, amount: reported - charge.amount } };

@@ -27,7 +27,7 @@ export function wireMoney({ currency, amount }: Money) {
 export interface Facts {
   readonly effect: 'read' | 'write' | 'irreversible';
   readonly scope: readonly string[];
-  /** The price, the upper bound of a dynamic cost, or only the currency of an estimated one. */
+  /** The price, the upper bound of a dynamic cost, or the largest amount of an estimated one. */
   readonly cost?: { readonly certainty: 'fixed' | 'dynamic' | 'estimated' } & Money;
   /** The price of a call is so much for each unit of the parameter `size`. */
   readonly priceOfUnit?: number;
@@ -64,11 +64,11 @@ const TABLE = {
   },
   spend: { effect: 'write', scope: USE, cost: usd('dynamic', 2_000) },
   strict: { effect: 'write', scope: USE, cost: usd('dynamic', 500), freezesOnOverrun: true },
-  guess: { effect: 'write', scope: USE, cost: usd('estimated', 0) },
+  guess: { effect: 'write', scope: USE, cost: usd('estimated', 10_000) },
   tailor: {
     effect: 'write',
     scope: USE,
-    cost: usd('estimated', 0),
+    cost: usd('estimated', 10_000),
     priceOfUnit: 350,
     inputs: { size: 'integer' },
   },
@@ -76,7 +76,7 @@ const TABLE = {
   book: {
     effect: 'irreversible',
     scope: USE,
-    cost: usd('estimated', 0),
+    cost: usd('estimated', 10_000),
     inputs: { quote: 'string' },
     quoteMaxAge: 15 * MINUTE_MS,
   },
