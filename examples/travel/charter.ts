@@ -81,7 +81,8 @@ const issueRefund = defineCapability({
     preview: (asked) => ({ action: 'Refund', ...asked, amount: `${asked.amount.toFixed(2)} USD` }),
   },
   handler({ booking_id, amount }, context) {
-    context.cost(usd(amount));
+    // The schema lets the nearest double pass, such as 0.1 + 0.2; money has cents.
+    context.cost(usd(Math.round(amount * 100) / 100));
     return { refund_id: numbered('RF'), booking_id, amount, ...USD };
   },
 });

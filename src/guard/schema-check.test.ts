@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { schemaIssues, withDefs } from './schema-check.ts';
-import { rootForm } from './schema-form.ts';
+import { partsOf, rootForm } from './schema-form.ts';
 import { workFault } from './schema-work.ts';
 
 type Row = [name: string, schema: JsonObject, good: unknown, bad: unknown, issue: string];
@@ -165,6 +165,15 @@ test('schemaIssues() compares one schema with one part of a value once, in howev
   assert.equal(schemaIssues(doubling(40), 1)[0]?.message, 'it has none of the allowed forms');
   assert.deepEqual(schemaIssues(EXPRESSION, expression(30, 'then')), []);
   assert.equal(schemaIssues(EXPRESSION, expression(30, 'not')).length, 1);
+});
+
+test('rootForm() keeps of a list of types the names of JSON, however long the list is', () => {
+  const long = [...Array(5_000).keys()].map((i) => `t${i}`);
+  const types = (type: string[]) => partsOf(rootForm({ type })).types;
+
+  assert.deepEqual(types([...long, 'number', 'number', 'string']), ['string', 'number']);
+  assert.deepEqual(types(long), ['t0']);
+  assert.equal(schemaIssues({ type: long }, 1)[0]?.message, 'expected "t0"');
 });
 
 test('schemaIssues() refuses a value that takes too much work, and says so', () => {

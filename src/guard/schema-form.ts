@@ -136,7 +136,7 @@ function readParts(document: Forms, schema: JsonObject): FormParts {
     isCombined: ['$ref', ...KEYWORDS_OF.combined.split(' ')].some((each) => each in schema),
     rules: [...new Set(keywords.flatMap((keyword) => RULE_OF.get(keyword) ?? []))],
     isUnsure: keywords.some((keyword) => !RULE_OF.has(keyword) && !IDLE.has(keyword)),
-    types: texts(type),
+    types: typesOf(texts(type)),
     closed: [
       ...(Array.isArray(schema.enum) ? [closedSet(schema.enum)] : []),
       ...(schema.const === undefined ? [] : [closedSet([schema.const])]),
@@ -187,4 +187,12 @@ function unescaped(part: string): string {
   } catch {
     return key;
   }
+}
+
+const JSON_TYPES = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+/** A list of types may be long and repeat itself. Only names of JSON fit a value; without one, a single name is kept for its sentence. */
+function typesOf(names: readonly string[]): readonly string[] {
+  const known = JSON_TYPES.filter((each) => names.includes(each));
+  return known.length > 0 ? known : names.slice(0, 1);
 }

@@ -56,7 +56,7 @@ test(
 test('deploy/writ.service gives a stop more time than the service takes', () => {
   const unit = deployed('writ.service');
   const { stop_delay_seconds, stop_grace_seconds } = configOf(
-    { host: '0.0.0.0', mark: 'witness' },
+    { host: '0.0.0.0', mark: '/srv/mark/mark.db' },
     '.',
   );
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);

@@ -165,7 +165,11 @@ async function settle({ intent, charge }: Admission): Promise<void> {
   const spent = outcome === 'no_effect' ? 0 : randomInt(most + 1);
   const closing: Settlement = settlement(
     { intent },
-    { outcome, actual: BigInt(spent), entry: outcomeEntry(intent, 'completed', spent) },
+    {
+      outcome,
+      actual: BigInt(spent),
+      entry: outcomeEntry(intent, outcome === 'completed' ? outcome : 'failed', spent),
+    },
   );
   const { operation_id, invocation_id } = intent;
   const act = {

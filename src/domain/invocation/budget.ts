@@ -170,7 +170,7 @@ export function priceFault(
   { currency, range_min = 0, range_max }: NonNullable<Cost['financial']>,
   amount: number,
 ): string | undefined {
-  const [minor, least] = [toMinor(amount, currency), toMinor(range_min, currency) ?? 0n];
+  const [minor, least] = [toMinor(amount + 0, currency), toMinor(range_min, currency) ?? 0n];
   const most = range_max === undefined ? undefined : toMinor(range_max, currency);
   const isLess = minor !== undefined && minor < least;
   const isMore = minor !== undefined && most !== undefined && minor > most;

@@ -165,7 +165,9 @@ export function quotedPrice(
       );
     }
     const fault = priceFault(financial, amount);
-    if (fault === undefined) return chargeFrom({ currency: financial.currency, amount });
+    // Minus zero is zero.
+    if (fault === undefined)
+      return chargeFrom({ currency: financial.currency, amount: amount + 0 });
     const detail = `Cannot price "${name}" with these parameters: ${fault}`;
     throw new Refusal(failure('invalid_parameters', detail));
   });

@@ -344,7 +344,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     name: 'failed-flush-not-rolled-back',
     mode: 'sqlite',
     why: 'a batch whose commit failed stays open, and the next batch commits it too',
-    found: ['log-contiguous', 'ledger-is-log', 'liveness', 'logged-once'],
+    found: ['log-contiguous', 'ledger-is-log', 'liveness', 'logged-once', 'checkpoints'],
     edits: [
       {
         file: COMMIT,
