@@ -64,7 +64,12 @@ const REVIEWED: Readonly<Record<string, readonly string[]>> = {
   load: ['intents_open'],
   openIntents: ['intents_open'],
   // Counts up to a bound: once in ten seconds at most, and up to the bound on identities.
-  figures: ['approval_requests_pending', 'approval_requests_due', 'approval_requests_waiting'],
+  figures: [
+    'approval_requests_pending',
+    'approval_requests_due',
+    'approval_requests_waiting',
+    'approval_requests',
+  ],
   insertIdentity: ['identities_by_principal', 'identities'],
 };
 
