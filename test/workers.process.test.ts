@@ -120,6 +120,17 @@ test('a worker that crashes is replaced, and the service goes on meanwhile', PAT
   assert.deepEqual(desk.workers().filter(lives), []);
 });
 
+test('SIGTERM while further workers start ends those that serve in order', PATIENT, async () => {
+  const desk = start(['--workers', '3']);
+  await until(() => desk.err().includes('"msg":"listening"') && desk.workers().length === 3);
+
+  desk.child.kill('SIGTERM');
+
+  assert.equal(await desk.ended, 0);
+  assert.match(desk.err(), /"reason":"SIGTERM","msg":"stopping"/);
+  assert.deepEqual(desk.workers().filter(lives), []);
+});
+
 test('workers that cannot start end the program with a reason', PATIENT, async () => {
   const desk = start(['--workers', '2'], { WRIT_STORE: `sqlite:${temporaryFolder()}` });
 

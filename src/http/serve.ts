@@ -106,10 +106,12 @@ async function serveByWorkers(
 ): Promise<ServedService> {
   const failed = () => {
     log.fatal({}, 'workers keep exiting; see their log lines');
-    void running.close().finally(() => process.exit(1));
+    void workers.close().finally(() => process.exit(1));
   };
-  const workers = await startWorkers(config, log, failed);
-  const url = urlOf(config.host, workers.port);
+  const workers = startWorkers(config, log, failed);
+  // The first worker serves while the others still start: a stop at that time drains it, too.
+  if (signals) stopOnSignals({ config, close: workers.close }, { log, platform });
+  const url = urlOf(config.host, await workers.port);
   const running: ServedService = {
     url,
     pagesUrl: pagesUrl(config.public_url ?? url),
@@ -120,7 +122,6 @@ async function serveByWorkers(
     record: async () => ofWorkers('record an act'),
     close: workers.close,
   };
-  if (signals) stopOnSignals(running, { log, platform });
   return running;
 }
 

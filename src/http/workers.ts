@@ -25,7 +25,8 @@ const DEATHS_MS = 60_000;
 const STOP_SPARE_MS = 5_000;
 
 export interface Workers {
-  readonly port: number;
+  /** Resolves when every worker listens. Rejects, with nothing left running, when one cannot. */
+  readonly port: Promise<number>;
   /** Resolves when every worker has finished its requests and ended. */
   close(): Promise<void>;
 }
@@ -45,7 +46,7 @@ export function endWorker(): void {
 }
 
 /** Rejects, with no worker left, when one cannot start. Calls `onFailed` when they keep dying. */
-export async function startWorkers(
+export function startWorkers(
   {
     workers: count,
     stop_delay_seconds,
@@ -53,7 +54,7 @@ export async function startWorkers(
   }: Pick<Config, 'workers' | 'stop_delay_seconds' | 'stop_grace_seconds'>,
   log: Logger,
   onFailed: () => void,
-): Promise<Workers> {
+): Workers {
   const living = new Set<Worker>();
   const deaths: number[] = [];
   let isServing = false;
@@ -96,15 +97,21 @@ export async function startWorkers(
     clearTimeout(late);
   }
 
-  try {
-    const port = await start();
-    await Promise.all(Array.from({ length: count - 1 }, start));
-    isServing = true;
-    return { port, close };
-  } catch (error) {
-    await close();
-    throw error;
+  async function startAll(): Promise<number> {
+    try {
+      const port = await start();
+      await Promise.all(Array.from({ length: count - 1 }, start));
+      isServing = true;
+      return port;
+    } catch (error) {
+      // A stop during the start ends workers that do not listen yet; it ends this process, too.
+      if (isStopping) return new Promise(() => undefined);
+      await close();
+      throw error;
+    }
   }
+
+  return { port: startAll(), close };
 }
 
 /** The port a worker listens on; a worker that cannot start says why itself. */
