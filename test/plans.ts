@@ -343,6 +343,10 @@ DECLARE
   shared jsonb := '${JSON.stringify(SHARED).replaceAll("'", "''")}';
 BEGIN
   SET LOCAL session_replication_role = replica;
+  -- A table that is analysed meanwhile would have another plan than in the next run.
+  FOR each IN SELECT oid::regclass AS tab FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+  LOOP EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = false)', each.tab); END LOOP;
   FOR each IN SELECT conrelid::regclass AS tab, conname FROM pg_constraint
     WHERE contype = 'c' AND conrelid <> 0 AND connamespace = 'public'::regnamespace
   LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', each.tab, each.conname); END LOOP;
