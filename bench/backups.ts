@@ -12,7 +12,7 @@ import { once } from 'node:events';
 import { rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { openStore } from '../src/storage/open.ts';
-import { entry } from '../src/testing/fixtures.ts';
+import { entry } from '../test/support/fixtures.ts';
 import { DESK, type Program, startProgram, storeFolder } from './processes.ts';
 import { STORE_FILE } from './service.ts';
 import { issue } from './targets.ts';

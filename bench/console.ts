@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
 import { serve } from '../src/http/serve.ts';
-import { openBrowser } from '../test/chromium.ts';
+import { openBrowser } from '../test/support/chromium.ts';
 import { median } from './measure.ts';
 
 /** Loads of each page; they take turns. */

@@ -10,7 +10,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { inclusionHashes } from '../src/service/log/proofs.ts';
-import { childToken, entry, happened, rootToken } from '../src/testing/fixtures.ts';
+import { childToken, entry, happened, rootToken } from '../test/support/fixtures.ts';
 import type { Curve } from './chart.ts';
 import { type Figure, figure } from './figures.ts';
 import { median } from './measure.ts';

@@ -19,7 +19,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { makeDatabase, startPostgres } from '../test/postgres.ts';
+import { makeDatabase, startPostgres } from '../test/support/postgres.ts';
 import { underAttack } from './attacks.ts';
 import { besideBackups } from './backups.ts';
 import { chartOf } from './chart.ts';

@@ -1,5 +1,6 @@
 /**
- * Renders the API page: the API description as HTML and CSS, and nothing else.
+ * Renders the API page: the API description as HTML and CSS, and nothing else. As a program it writes the page into
+ * dist, where `src/openapi/page.ts` reads it; `npm run build` runs it.
  *
  * The page fetches nothing and runs nothing, so a strict policy can say so. Every text of the document is
  * escaped. A service that does not offer every operation serves only the parts that belong to those it
@@ -8,38 +9,21 @@
  * @module
  */
 
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { styleHash, text } from '../src/openapi/html.ts';
-import type { ApiDocument, ApiOperation, ApiResponse, Content } from '../src/openapi/openapi.ts';
-import type { PagePart } from '../src/openapi/page.generated.ts';
+import {
+  type ApiDocument,
+  type ApiOperation,
+  type ApiResponse,
+  type Content,
+  openApiDocument,
+} from '../src/openapi/openapi.ts';
+import type { BuiltPage, PagePart } from '../src/openapi/page.ts';
 import { componentsOf, referred, type Schema } from '../src/openapi/schemas.ts';
-import type { OperationName } from '../src/protocol/operations.ts';
+import { type OperationName, operations } from '../src/protocol/operations.ts';
 
-/** The page as a module of the package: what is served, before a service leaves parts out. */
-export function pageFile(parts: readonly PagePart[]): string {
-  const lines = parts.map((part) => `  ${JSON.stringify(part)},`);
-  return `/**
- * The API page in parts. Made by \`npm run generate\`.
- *
- * @module
- */
-
-import type { OperationName } from '../protocol/operations.ts';
-
-export interface PagePart {
-  readonly html: string;
-  /** Shown where one of these is offered; everywhere without. */
-  readonly of?: readonly OperationName[];
-  /** Shown only where these ask for a credential, or only where they do not. */
-  readonly gated?: boolean;
-}
-
-export const STYLE_HASH = ${JSON.stringify(styleHash(STYLE))};
-
-export const PAGE_PARTS: readonly PagePart[] = [
-${lines.join('\n')}
-];
-`;
-}
+const FOLDER = 'dist/src/openapi';
 
 interface Listed extends ApiOperation {
   readonly operationId: OperationName;
@@ -282,3 +266,11 @@ summary { cursor: pointer; padding: .25rem 0; }
   code, pre { font-size: .8125rem; }
 }
 `;
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const every = Object.keys(operations) as OperationName[];
+  const parts = pageParts(openApiDocument(every), openApiDocument(every, { gated: every }));
+  const page: BuiltPage = { styleHash: styleHash(STYLE), parts };
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(`${FOLDER}/page.json`, JSON.stringify(page));
+}

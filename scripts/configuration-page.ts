@@ -71,7 +71,7 @@ private or local address needs \`allow_inside\`. The service follows no redirect
 (\`docs/approvals.md\`); \`email\` has ${names(EmailForm.shape)}. \`url_env\` and the values of \`header_env\` name
 environment variables that have an address or a header, under the rules of \`client_secret_env\` below.
 
-\`oidc\` — [Signing in with an identity provider](oidc.md) explains the rules of an issuer. Its \`sign_in\` has
+\`oidc\` — [Identity providers](sign-in.md#identity-providers) explains the rules of an issuer. Its \`sign_in\` has
 ${names(ProviderClient.shape)}: with it, people sign in there with a browser. \`client_secret_env\` names the environment variable that
 has the secret; the service reads it once at the start, and does not start when the variable is not set. Its name cannot begin with
 \`WRIT_\`, because those variables are settings. No message and no log line contains a secret. The service does not start when

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Counts a test report (the JSON of vitest) and prints one line. Fails when a test failed, when none
- * ran, and when there is no report: silence is not success.
+ * Counts test reports (the JSON of vitest) and prints one line over all. Fails when a test failed, when a report
+ * counts none, and when there is no report: silence is not success.
  *
  * A file that could not be loaded has no tests to count, so it counts as one failure itself.
  *
@@ -10,9 +10,11 @@
 
 import { readFileSync } from 'node:fs';
 
-const { passed, failed } = countOf(process.argv[2] ?? '');
+const counts = process.argv.slice(2).map(countOf);
+const passed = counts.reduce((sum, count) => sum + count.passed, 0);
+const failed = counts.reduce((sum, count) => sum + count.failed, 0);
 process.stdout.write(`tests: ${passed} passed, ${failed} failed\n`);
-process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+process.exitCode = failed === 0 && passed > 0 && counts.every((count) => count.passed > 0) ? 0 : 1;
 
 /**
  * @param {string} path

@@ -2,7 +2,7 @@
  * Fuzz, as long as wanted: hostile requests to every path of a running service, edited tokens, and digests of
  * random JSON compared with two other implementations.
  *
- *     npm run fuzz -- --requests 100000 --tokens 1000000 --values 1000000 --minutes 120 --record
+ *     npm run fuzz -- --requests 100000 --tokens 1000000 --values 1000000 --minutes 120
  *
  * Without a number all three run, for about a quarter of an hour. A failure prints the command that repeats it, and
  * ends with 1. `--store` takes the address of an empty store; without it a file in a temporary folder is used. The service
@@ -13,13 +13,12 @@
 
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { closedAtEnd, temporaryFolder } from '../test/ends.ts';
 import { FuzzFault, fuzz } from '../test/hostile/fuzz.ts';
 import { digestFault } from '../test/hostile/json-digests.ts';
 import { served } from '../test/hostile/served.ts';
 import { fuzzTokens } from '../test/hostile/token-edits.ts';
+import { closedAtEnd, temporaryFolder } from '../test/support/ends.ts';
 import { runLong } from './long-run.ts';
-import { recordFigures } from './security-figures.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -30,7 +29,6 @@ const { values: given } = parseArgs({
     from: { type: 'string', default: '0' },
     store: { type: 'string' },
     minutes: { type: 'string', default: '120' },
-    record: { type: 'boolean', default: false },
   },
 });
 
@@ -40,7 +38,6 @@ const wanted = { requests: '0', tokens: '0', values: '0', ...(isWhole ? WHOLE_RU
 
 const seed = numberOf('seed');
 const from = numberOf('from');
-const figures: Record<string, number> = {};
 
 const PROGRESS_EVERY_MS = 5_000;
 let shown = Date.now();
@@ -56,7 +53,6 @@ await runLong({
     await fuzzSurface(counts.requests);
     fuzzSignatures(counts.tokens);
     fuzzDigests(counts.values);
-    if (given.record) recordFigures('fuzz', figures);
   },
 });
 
@@ -79,9 +75,6 @@ async function fuzzSurface(requests: number): Promise<void> {
   if (findings.length > 0) throw new FuzzFault(`After seed ${seed}:\n${findings.join('\n')}`);
   console.log(`requests ${report.requests}, by status ${JSON.stringify(report.statuses)}`);
   console.log(`honest calls beside them ${report.honest}, all served; rows and log agree`);
-  figures['hostile requests'] = report.requests;
-  figures['answers of 500'] = 0;
-  figures['honest calls beside them'] = report.honest;
 }
 
 function fuzzSignatures(count: number): void {
@@ -90,8 +83,6 @@ function fuzzSignatures(count: number): void {
   const { edited, accepted } = fuzzTokens({ seed, from, count, onProgress });
   if (accepted.length > 0) throw new FuzzFault(`Accepted:\n${accepted.join('\n')}`);
   console.log(`edited tokens ${edited}, accepted 0`);
-  figures['edited tokens'] = edited;
-  figures['edited tokens accepted'] = 0;
 }
 
 function fuzzDigests(count: number): void {
@@ -100,7 +91,6 @@ function fuzzDigests(count: number): void {
   const fault = digestFault({ seed, from, count, onProgress });
   if (fault) throw new FuzzFault(fault);
   console.log(`digests compared with two other implementations ${count}`);
-  figures['digests compared'] = count;
 }
 
 function progress(what: string, done: number, all: number): void {

@@ -15,35 +15,32 @@ import { commandTree } from '../src/cli/main.ts';
 import { policyJsonSchema } from '../src/guard/policy/schema.ts';
 import { openApiDocument } from '../src/openapi/openapi.ts';
 import { type OperationName, operations } from '../src/protocol/operations.ts';
-import { pageFile, pageParts } from './api-page.ts';
 import { cliPage } from './cli-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
-import { readmeWithFigures } from './readme-figures.ts';
 import { examplesFile, recordedExamples } from './recorded-examples.ts';
-import { figuresIn } from './security-figures.ts';
-import { securityWithTable } from './security-table.ts';
-import { starterModule } from './starter-files.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Which `writ init` writes, in the order in which it prints them. */
+const STARTER_FILES = [
+  ...['src/service.ts', 'test/service.test.ts', 'writ.config.yaml', 'tsconfig.json'],
+  ...['README.md', '.gitignore'],
+];
 
 const every = Object.keys(operations) as OperationName[];
 const examples = await recordedExamples();
 const api = openApiDocument(every, {}, examples);
-const gated = openApiDocument(every, { gated: every }, examples);
 
 /** By path from the root of the repository. */
 const documents: Readonly<Record<string, string>> = {
-  'README.md': readmeWithFigures(textOf('README.md'), textOf('bench/RESULTS.md')),
-  'SECURITY.md': securityWithTable(textOf('SECURITY.md'), figuresIn(), textOf('bench/RESULTS.md')),
   'docs/cli.md': cliPage(await commandTree()),
   'docs/configuration.md': configurationPage(),
   'docs/failures.md': failuresPage(),
   'docs/guard.schema.json': `${JSON.stringify(policyJsonSchema(), null, 2)}\n`,
   'docs/openapi.json': `${JSON.stringify(api, null, 2)}\n`,
-  'src/cli/serve/starter.generated.ts': starterModule(ROOT),
+  'src/cli/serve/starter.generated.ts': starterModule(),
   'src/openapi/examples.generated.ts': examplesFile(examples),
-  'src/openapi/page.generated.ts': pageFile(pageParts(api, gated)),
 };
 
 const stale = Object.entries(documents).filter(([path, content]) => {
@@ -55,6 +52,22 @@ else write();
 
 function textOf(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
+}
+
+function starterModule(): string {
+  const rows = STARTER_FILES.map((name) => {
+    const text = JSON.stringify(textOf(`examples/starter/${name}`));
+    return `  ${JSON.stringify(name)}: ${text},\n`;
+  });
+  return `/**
+ * Made by \`npm run generate\` from examples/starter.
+ *
+ * @module
+ */
+
+export const STARTER: Readonly<Record<string, string>> = {
+${rows.join('')}};
+`;
 }
 
 function check(): void {

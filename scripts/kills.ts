@@ -1,10 +1,10 @@
 /**
  * Kills real service processes under load and checks after each kill what they left:
  *
- *     npm run kills -- [--kills 20] [--store sqlite|postgresql|both] [--minutes 60] [--record]
+ *     npm run kills -- [--kills 20] [--store sqlite|postgresql|both] [--minutes 60]
  *
- * Everything is on loopback and in temporary folders. It ends by itself. With `--record` the figures of a run that
- * found nothing go to docs/security-figures.json.
+ * Everything is on loopback and in temporary folders. It ends by itself. SECURITY.md has the
+ * figures of the last run that found nothing.
  *
  * @module
  */
@@ -12,7 +12,6 @@
 import { parseArgs } from 'node:util';
 import { type KillsStore, runKills } from '../test/kills/kills.ts';
 import { numberOf, printFigures, runLong, sayWithTime } from './long-run.ts';
-import { recordFigures } from './security-figures.ts';
 
 /** Of the settings: a run must end on the day on which it began. */
 const KILLS_MAX = 10_000;
@@ -29,7 +28,6 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '20' },
     store: { type: 'string', default: 'both' },
     minutes: { type: 'string', default: '60' },
-    record: { type: 'boolean', default: false },
   },
 });
 
@@ -48,7 +46,6 @@ await runLong({
         say: (line) => sayWithTime(`${store}: ${line}`),
       });
       printFigures(`${store}: nothing was lost, nothing happened twice`, { ...report });
-      if (values.record) recordFigures(`kills-${store}`, { ...report });
     }
   },
 });

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { withEnds } from '../test/ends.ts';
+import { withEnds } from '../test/support/ends.ts';
 
 export interface LongRun {
   /** A run that takes longer has failed. */

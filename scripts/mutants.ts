@@ -1,5 +1,5 @@
 /**
- * Tests the tester at length: `npm run mutants -- [--seeds N] [--only name,…] [--record]`.
+ * Tests the tester at length: `npm run mutants -- [--seeds N] [--only name,…]`.
  *
  * Prints for each deliberate bug which invariant found it, and after how many seeds. Exits with 1 when one
  * survives that a run should reach. The seeds are kept for the suite, which begins with them.
@@ -10,14 +10,12 @@
 import { parseArgs } from 'node:util';
 import { MUTANTS } from '../test/simulation/mutants/all.ts';
 import { type Hunted, hunt, keepSeeds } from '../test/simulation/mutants/hunt.ts';
-import { recordFigures } from './security-figures.ts';
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '2000' },
     processes: { type: 'string', default: '2' },
     only: { type: 'string' },
-    record: { type: 'boolean', default: false },
   },
 });
 const only = values.only?.split(',');
@@ -36,8 +34,8 @@ process.stdout.write(tableOf(hunted));
 const survivors = hunted.filter(
   ({ invariant, mutant }) => invariant === undefined && mutant.unreached === undefined,
 );
+process.stdout.write(figuresOf(hunted));
 if (survivors.length > 0) process.exitCode = 1;
-else if (values.record && !only) recordFigures('mutants', figuresOf(hunted));
 
 function tableOf(all: readonly Hunted[]): string {
   const rows = all.map(({ mutant, invariant, seed }) => [
@@ -56,12 +54,8 @@ function tableOf(all: readonly Hunted[]): string {
     .join('');
 }
 
-function figuresOf(all: readonly Hunted[]): Record<string, number> {
+function figuresOf(all: readonly Hunted[]): string {
   const counts = all.flatMap(({ seed }) => seed ?? []).toSorted((one, other) => one - other);
-  return {
-    'deliberate bugs': all.length,
-    'deliberate bugs found': all.filter(({ invariant }) => invariant !== undefined).length,
-    'seeds for the median': counts[Math.floor(counts.length / 2)] ?? 0,
-    'seeds for the hardest': counts.at(-1) ?? 0,
-  };
+  const median = counts[Math.floor(counts.length / 2)] ?? 0;
+  return `${all.length} deliberate bugs, ${counts.length} found; seeds: ${median} for the median, ${counts.at(-1) ?? 0} for the hardest\n`;
 }

@@ -15,16 +15,15 @@ import { join } from 'node:path';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { serve } from 'writ';
 import { DEMO_IDENTITIES, DEMO_SIGN_IN, travelDesk } from '../examples/travel/service.ts';
-import { openBrowser } from '../test/chromium.ts';
+import { openBrowser } from '../test/support/chromium.ts';
 import { takeConsolePictures } from './console-pictures.ts';
-import { smallPng } from './small-png.ts';
 
 const FOLDER = 'docs/images';
 
 /** Bytes: a page with all pictures loads quickly. */
-const PICTURE_MAX = 120 * 1_024;
+const PICTURE_MAX = 400 * 1_024;
 
-/** Where the client waits for its answer. Nothing listens there: the browser is answered by this script. */
+/** Where the client waits for its answer. Nothing listens there: this script reads the address that the browser asks for. */
 const REDIRECT = 'http://127.0.0.1:53187/callback';
 
 const USER_AGENT =
@@ -102,9 +101,6 @@ async function context(
 ): Promise<BrowserContext> {
   const opened = await browser.newContext(options);
   if (signedIn) await opened.addCookies(await signedIn.cookies());
-  await opened.route(`${REDIRECT}**`, (route) =>
-    route.fulfill({ body: 'You can close this page.' }),
-  );
   return opened;
 }
 
@@ -114,7 +110,7 @@ async function picture(page: Page, name: string, height?: number): Promise<void>
   const usual = page.viewportSize() ?? DESKTOP.viewport;
   const whole = await page.evaluate<number>('document.documentElement.scrollHeight');
   await page.setViewportSize({ width: usual.width, height: height ?? whole });
-  const png = smallPng(await page.screenshot());
+  const png = await page.screenshot();
   await page.setViewportSize(usual);
   const size = png.length;
   if (size > PICTURE_MAX) throw new Error(`Cannot keep ${path}: ${size} bytes`);
@@ -153,11 +149,11 @@ function askingOf(client: string): Asking {
   return { client, verifier, address: `${service.url}/authorize?${query}` };
 }
 
-/** Lets the client act, and takes the code from the address that the browser comes to. */
+/** Lets the client act, and takes the code from the address that the browser is sent to. */
 async function answerOf(page: Page): Promise<string> {
+  const sent = page.waitForRequest(`${REDIRECT}**`);
   await page.getByRole('button', { name: 'Let it act' }).click();
-  await page.waitForURL(`${REDIRECT}**`);
-  return new URL(page.url()).searchParams.get('code') ?? '';
+  return new URL((await sent).url()).searchParams.get('code') ?? '';
 }
 
 async function tokenFor({ client, verifier }: Asking, code: string): Promise<string> {

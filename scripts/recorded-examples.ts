@@ -16,13 +16,13 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ServeOptions, type Service, serve } from 'writ';
 import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
+import * as desk from '../src/conformance/desk.ts';
+import { surfaceScenarios } from '../src/conformance/scenarios.ts';
+import { overHttp, type Surface } from '../src/conformance/surface.ts';
 import { createLog } from '../src/log.ts';
 import type { Examples, RecordedExample } from '../src/openapi/examples.generated.ts';
 import { type OperationName, operations } from '../src/protocol/operations.ts';
 import type { JsonObject } from '../src/protocol/primitives.ts';
-import * as desk from '../src/testing/scenarios/desk.ts';
-import { surfaceScenarios } from '../src/testing/scenarios/scenarios.ts';
-import { overHttp, type Surface } from '../src/testing/scenarios/surface.ts';
 import { withStandIns } from './stand-ins.ts';
 
 interface Exchange {

@@ -12,122 +12,82 @@ import { pathToFileURL } from 'node:url';
 
 /** In the order in which a release has them. */
 const KINDS = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
-const UNRELEASED = 'Unreleased';
+const UNRELEASED = '[Unreleased]';
 const RELEASE = /^\[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$/;
+/** A release, a kind of change, a subject, or a change or a remark on one line. */
+const LINE = new RegExp(
+  `^(?:## .*|### (?:${KINDS.join('|')})|#### \\S.*|(?:- \\S|[^\\s*+#-]).*\\.|)$`,
+);
+/** A subject or a kind right before the next heading of its level, or at the end. */
+const EMPTY = /^(?:#### .*(?=\n+#|$(?![\s\S]))|### .*(?=\n+### |$(?![\s\S])))/gm;
 
-interface Heading {
-  readonly level: number;
+interface Section {
   readonly title: string;
-  /** Counted from 1. */
-  readonly line: number;
-  /** The headings that it stands under, the nearest last. */
-  readonly above: readonly Heading[];
-  /** Under it or under a heading inside it. */
-  readonly changes: string[];
+  readonly body: string;
 }
 
 /** What is wrong with the form of a changelog, one text each. `version` is that of package.json. */
 export function changelogFaults(text: string, version: string): string[] {
-  const headings = headingsOf(text);
+  const [intro = ''] = text.split(/^## /m);
+  const skipped = intro.split('\n').length - 1;
+  const lines = text.split('\n').flatMap((line, index) => {
+    if (index < skipped || LINE.test(line)) return [];
+    return [`line ${index + 1}: "${line}" is neither a heading nor a change with a full stop`];
+  });
+  const [first, ...releases] = sectionsOf(text);
+  const order = first?.title === UNRELEASED ? [] : [`the first section is not ${UNRELEASED}`];
+  let [above, aboveDay] = [version, '9999-12-31'];
+  for (const [index, { title }] of releases.entries()) {
+    const [, number = '', day = ''] = RELEASE.exec(title) ?? [];
+    const compared = number.localeCompare(above, 'en', { numeric: true });
+    if (number === '') order.push(`"${title}" is not of the form [1.2.3] - 2026-01-31`);
+    else if (compared > 0 || (compared === 0 && index > 0))
+      order.push(`${number} stands below ${above}`);
+    if (day > aboveDay) order.push(`${day} stands below ${aboveDay}`);
+    [above, aboveDay] = [number, day];
+  }
+  return [...lines, ...order, ...sectionsOf(text).flatMap(sectionFaults)];
+}
+
+function sectionFaults({ title, body }: Section): string[] {
+  const kinds = [...body.matchAll(/^### (.*)$/gm)].map(([, kind = '']) => KINDS.indexOf(kind));
+  const isOrdered = kinds.every((kind, at) => kind > (kinds[at - 1] ?? -1));
   return [
-    ...text.split('\n').flatMap((line, index) => lineFaults(line, index + 1)),
-    ...headings.flatMap((heading) => headingFaults(heading, headings)),
-    ...orderFaults(headings, version),
+    ...(isOrdered ? [] : [`${title}: each kind stands once, in the order ${KINDS.join(', ')}`]),
+    ...[...body.matchAll(EMPTY)].map(([heading]) => `${title}: "${heading}" has no change`),
+    ...(title === UNRELEASED || changesIn(body) > 0 ? [] : [`${title} has no change`]),
   ];
 }
 
 /** Why the tag cannot be published; the form of the changelog is another question. */
 export function releaseFaults(text: string, version: string, tag: string): string[] {
-  const sections = headingsOf(text).filter(({ level }) => level === 2);
-  const [, newest = ''] = RELEASE.exec(sections[1]?.title ?? '') ?? [];
-  const left = sections[0]?.changes.length ?? 0;
+  const [unreleased, newest] = sectionsOf(text);
+  const [, number = ''] = RELEASE.exec(newest?.title ?? '') ?? [];
+  const left = changesIn(unreleased?.body ?? '');
   const faults: string[] = [];
   if (tag !== `v${version}`) faults.push(`the tag is "${tag}", and package.json has ${version}`);
-  if (newest !== version) {
-    faults.push(`CHANGELOG.md has "${newest}" as its newest release, and package.json ${version}`);
+  if (number !== version) {
+    faults.push(`CHANGELOG.md has "${number}" as its newest release, and package.json ${version}`);
   }
-  if (left > 0) faults.push(`CHANGELOG.md has ${left} changes under [${UNRELEASED}]`);
+  if (left > 0) faults.push(`CHANGELOG.md has ${left} changes under ${UNRELEASED}`);
   return faults;
 }
 
 /** The lines of one release, without its heading. */
 export function notesOf(text: string, version: string): string {
+  return sectionsOf(text).find(({ title }) => title.startsWith(`[${version}]`))?.body ?? '';
+}
+
+function sectionsOf(text: string): Section[] {
   const [, ...sections] = text.split(/^## /m);
-  const section = sections.find((each) => each.startsWith(`[${version}]`)) ?? '';
-  return section.slice(section.indexOf('\n') + 1).trim();
+  return sections.map((section) => {
+    const [title = '', ...body] = section.split('\n');
+    return { title, body: body.join('\n').trim() };
+  });
 }
 
-function headingsOf(text: string): Heading[] {
-  const headings: Heading[] = [];
-  let open: Heading[] = [];
-  for (const [index, content] of text.split('\n').entries()) {
-    const [, marks = '', title = ''] = /^(#+) (.*)$/.exec(content) ?? [];
-    if (marks !== '') {
-      open = open.filter(({ level }) => level < marks.length);
-      const level = marks.length;
-      const heading = { level, title, line: index + 1, above: [...open], changes: [] };
-      headings.push(heading);
-      open.push(heading);
-    }
-    if (content.startsWith('- ')) for (const each of open) each.changes.push(content);
-  }
-  return headings;
-}
-
-function lineFaults(line: string, number: number): string[] {
-  if (/^\s+\S/.test(line))
-    return [`line ${number}: goes on with the line above; a change is one line`];
-  if (/^[*+] /.test(line))
-    return [`line ${number}: begins with "${line[0]}"; a change begins with "- "`];
-  if (/^- /.test(line) && !/\S.*\.$/.test(line))
-    return [`line ${number}: does not end with a full stop`];
-  return [];
-}
-
-function headingFaults(heading: Heading, headings: readonly Heading[]): string[] {
-  const { level, title, line, above, changes } = heading;
-  const parent = above.at(-1);
-  const siblings = headings.filter((each) => each.above.at(-1) === parent && each.line < line);
-  const faults: string[] = [];
-  if (level > 1 && parent?.level !== level - 1)
-    faults.push('is not one level below the heading above it');
-  if (siblings.some((each) => each.title === title)) faults.push('is there twice');
-  if (level === 3 && !KINDS.includes(title)) faults.push(`is none of ${KINDS.join(', ')}`);
-  if (level === 3 && siblings.some((each) => KINDS.indexOf(each.title) > KINDS.indexOf(title))) {
-    faults.push(`stands after one that follows it: the order is ${KINDS.join(', ')}`);
-  }
-  if (level > 4) faults.push('is too deep: a release has kinds, and a kind has subjects');
-  // Nothing is unreleased right after a release.
-  if (changes.length === 0 && title !== `[${UNRELEASED}]` && level > 1)
-    faults.push('has no change');
-  return faults.map((fault) => `line ${line}: "${title}" ${fault}`);
-}
-
-function orderFaults(headings: readonly Heading[], version: string): string[] {
-  const [first, ...releases] = headings.filter(({ level }) => level === 2);
-  const faults: string[] = [];
-  if (first?.title !== `[${UNRELEASED}]`) faults.push(`the first section is not [${UNRELEASED}]`);
-  let [above, aboveDay] = [version, '9999-12-31'];
-  for (const [index, { title, line }] of releases.entries()) {
-    const [, number = '', day = ''] = RELEASE.exec(title) ?? [];
-    const compared = compareVersions(number, above);
-    if (number === '')
-      faults.push(`line ${line}: "${title}" is not of the form [1.2.3] - 2026-01-31`);
-    else if (index === 0 ? compared > 0 : compared >= 0) {
-      faults.push(
-        `line ${line}: ${number} stands below ${above}${index === 0 ? ' of package.json' : ''}`,
-      );
-    }
-    if (day > aboveDay) faults.push(`line ${line}: ${day} stands below ${aboveDay}`);
-    [above, aboveDay] = [number, day];
-  }
-  return faults;
-}
-
-function compareVersions(left: string, right: string): number {
-  const [ours, theirs] = [left, right].map((version) => version.split('.').map(Number));
-  const differences = ours?.map((number, index) => number - (theirs?.[index] ?? 0)) ?? [];
-  return differences.find((difference) => difference !== 0) ?? 0;
+function changesIn(body: string): number {
+  return body.match(/^- /gm)?.length ?? 0;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

@@ -1,18 +1,17 @@
 /**
  * Replaces replicas under load, and every client must notice nothing:
  *
- *     npm run rolling -- [--stops 50] [--rotations 2] [--rounds 3] [--older <commit>] [--minutes 60] [--record]
+ *     npm run rolling -- [--stops 50] [--rotations 2] [--rounds 3] [--older <commit>] [--minutes 60]
  *
  * Stops by SIGTERM, rotations of every key, and replicas of an older build beside those of this one on one database.
  * The older build is made from git: by default the oldest commit with the schema of this one. Each part runs on
- * SQLite and on PostgreSQL. Everything is on loopback and in temporary folders. It ends by itself. With `--record` the
- * figures of a run that found nothing go to docs/security-figures.json.
+ * SQLite and on PostgreSQL. Everything is on loopback and in temporary folders. It ends by itself. SECURITY.md has
+ * the figures of the last run that found nothing.
  *
  * @module
  */
 
 import { parseArgs } from 'node:util';
-import { atEnd } from '../test/ends.ts';
 import { buildOlder, oldestOfSchema } from '../test/kills/older-build.ts';
 import {
   type Counts,
@@ -21,9 +20,9 @@ import {
   runStops,
   runVersions,
 } from '../test/kills/rolling.ts';
-import { makeDatabase, startPostgres } from '../test/postgres.ts';
+import { atEnd } from '../test/support/ends.ts';
+import { makeDatabase, startPostgres } from '../test/support/postgres.ts';
 import { numberOf, printFigures, runLong, sayWithTime } from './long-run.ts';
-import { recordFigures } from './security-figures.ts';
 
 const { values } = parseArgs({
   options: {
@@ -32,7 +31,6 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     older: { type: 'string' },
     minutes: { type: 'string', default: '60' },
-    record: { type: 'boolean', default: false },
   },
 });
 
@@ -71,10 +69,6 @@ await runLong({
     };
     for (const [name, figures] of Object.entries(done)) printFigures(name, figures);
     sayWithTime(`the older version was ${older.commit}`);
-    if (!values.record) return;
-    recordFigures('rolling', done.rolling);
-    recordFigures('rotation', done.rotation);
-    recordFigures('versions', done.versions);
   },
 });
 

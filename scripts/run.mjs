@@ -1,10 +1,13 @@
 // @ts-check
 /**
- * Runs every command of this repository: `node scripts/run.mjs <verb> [arguments]`.
+ * Runs a command of this repository in a clone as it is:
  *
- * Installs when package-lock.json changed, compiles what is stale, then runs the tool. Exit codes and
- * signals pass through. A new clone needs no other step. npm's `pre` hooks cannot do this, because
- * npm skips them under `ignore-scripts`. Uses Node alone, since it runs before any dependency is there.
+ *     node scripts/run.mjs start|test|test:all|test:rest|check|ok|fix|dev|build|prepack [arguments]
+ *     node scripts/run.mjs [--build] [--site] <program of TypeScript> [arguments]
+ *
+ * Installs when package-lock.json changed (with `--site` what builds the site too), compiles what is stale, then runs
+ * the tool. Exit codes and signals pass through. A new clone needs no other step. npm's `pre` hooks cannot do this,
+ * because npm skips them under `ignore-scripts`. Uses Node alone, since it runs before any dependency is there.
  *
  * @module
  */
@@ -13,9 +16,8 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
-  cpSync,
+  existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -23,8 +25,8 @@ import {
   utimes,
   writeFileSync,
 } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { basename, delimiter, dirname, join, relative } from 'node:path';
+import { availableParallelism } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -32,10 +34,25 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Has its own lock file: only those who build the site install what it takes. */
 const SITE = join(ROOT, 'site');
 const SHOWCASE = join(ROOT, 'dist/examples/travel/main.js');
-/** Of the console: written last, and made of the sources in these folders. */
-const PAGES = join(ROOT, 'dist/src/console-page/index.html');
-const PAGE_SOURCES = ['src/console', 'src/verify', 'src/client', 'src/domain', 'src/protocol'];
-/** In milliseconds. A stopped service frees its port before a person starts it again. */
+
+/** What tsc does not make: the file that is written last, the files and folders that it is made of, and the tools. */
+const VITE = ['vite', 'build', '--config', 'scripts/vite.config.ts', '--logLevel', 'warn'];
+const PAGES = [
+  {
+    made: 'dist/src/openapi/page.json',
+    of: ['scripts/api-page.ts', 'src/openapi', 'src/domain', 'src/protocol'],
+    by: [['api-page']],
+  },
+  {
+    made: 'dist/src/console-page/index.html',
+    of: [
+      ...['scripts/vite.config.ts', 'src/console', 'src/verify', 'src/client'],
+      ...['src/domain', 'src/protocol'],
+    ],
+    by: [[...VITE, '--mode', 'verifier'], VITE],
+  },
+];
+/** A stopped service frees its port before a person starts it again. */
 const SHELL_POLL_MS = 200;
 
 /** Exists while a run of this script installs or compiles. Outside node_modules, which `npm ci` empties. */
@@ -47,19 +64,17 @@ const LOCK_TOUCH_MS = 1_000;
 const LOCK_LEFT_MS = 10_000;
 let hasLock = false;
 
-/** Each release line that package.json admits and that is maintained or widely used. */
-const NODES = ['20', '22', '24'];
-/** What a new clone does not have. */
-const NOT_CLONED = [
-  ...['node_modules', 'dist', 'coverage', '.writ', '.writ-lock'],
-  ...['site/node_modules', 'site/dist'],
-];
-
 /**
  * Checkers of the compiler: each of them looks at the same types again, so four of them, which is its
  * default, take twice the CPU time of one.
  */
 const CHECKERS_MAX = 4;
+
+/** The projects of vitest.config.ts that `npm test` runs, and the others. */
+const QUICK = ['unit', 'smoke'];
+const REST = ['long', 'process', 'alone'];
+/** How many times as often the whole suite repeats what chance decides: test/support/rounds.ts. */
+const ROUNDS_OF_ALL = '2';
 
 const SOURCES = ['--conditions=writ-source', '--import', 'tsx'];
 
@@ -71,72 +86,51 @@ const TOOLS = {
   vite: ['node_modules/vite/bin/vite.js'],
   vitest: ['node_modules/vitest/vitest.mjs'],
   tsx: ['node_modules/tsx/dist/cli.mjs'],
+  'api-page': [...SOURCES, 'scripts/api-page.ts'],
   generate: [...SOURCES, 'scripts/generate.ts'],
-  bench: [...SOURCES, 'bench/run.ts'],
-  figures: [...SOURCES, 'scripts/figures.ts'],
-  fuzz: [...SOURCES, 'scripts/fuzz.ts'],
-  pictures: [...SOURCES, 'scripts/pictures.ts'],
-  'try-deploy': [...SOURCES, 'scripts/try-deploy.ts'],
-  release: [...SOURCES, 'scripts/release.ts'],
-  site: [...SOURCES, 'scripts/site.ts'],
-  'try-site': [...SOURCES, 'scripts/try-site.ts'],
-  'fast-tests': [...SOURCES, 'scripts/fast-tests.ts'],
-  demo: [...SOURCES, 'scripts/demo/main.ts'],
-  sbom: [...SOURCES, 'scripts/sbom.ts'],
-  suites: [...SOURCES, 'scripts/suites.ts'],
-  vectors: [...SOURCES, 'scripts/vectors.ts'],
-  simulate: [...SOURCES, 'scripts/simulate.ts'],
-  mutants: [...SOURCES, 'scripts/mutants.ts'],
-  kills: [...SOURCES, 'scripts/kills.ts'],
-  rolling: [...SOURCES, 'scripts/rolling.ts'],
 };
 
 /** @type {Record<string, (args: string[]) => Promise<number | undefined>>} */
 const VERBS = {
   start: async (args) => (await build()) || start(args),
   test: async (args) => (await build()) || test(args),
-  'test:fast': (args) => run('fast-tests', args),
-  'test:nodes': testNodes,
+  'test:all': async (args) => (await build()) || test(['--project=*', ...args], ROUNDS_OF_ALL),
+  'test:rest': async (args) =>
+    (await build()) || test([...REST.map((name) => `--project=${name}`), ...args], ROUNDS_OF_ALL),
   check,
   ok: async (args) => (await build()) || (await check()) || test(args),
   fix: async () => (await run('biome', ['check', '--write', '.'])) || run('generate', []),
-  dev: (args) => run('tsx', ['watch', SOURCES[0], 'examples/travel/main.ts', ...args]),
+  // The pages that it serves are those of the build.
+  dev: async (args) =>
+    (await build()) || run('tsx', ['watch', `${SOURCES[0]}`, 'examples/travel/main.ts', ...args]),
   build,
   prepack: async () => rmSync(join(ROOT, 'dist'), { recursive: true, force: true }) ?? build(),
-  generate: (args) => run('generate', args),
-  bench: async (args) => (await build()) || run('bench', args),
-  figures: (args) => run('figures', args),
-  fuzz: (args) => run('fuzz', args),
-  pictures: (args) => run('pictures', args),
-  'deploy:try': async (args) => (await build()) || run('try-deploy', args),
-  'release:notes': (args) => run('release', args),
-  site: async (args) => (await install(SITE)) || run('site', args),
-  'site:try': async (args) =>
-    (await install(SITE)) || (await run('tsc', ['--project', 'site'])) || run('try-site', args),
-  demo: async (args) => (await build()) || run('demo', args),
-  sbom: (args) => run('sbom', args),
-  suites: async (args) => (await build()) || run('suites', args),
-  vectors: (args) => run('vectors', args),
-  simulate: (args) => run('simulate', args),
-  mutants: (args) => run('mutants', args),
-  kills: (args) => run('kills', args),
-  rolling: async (args) => (await build()) || run('rolling', args),
 };
 
-const [name = '', ...args] = process.argv.slice(2);
+const words = process.argv.slice(2);
+const flags = new Set();
+while (words[0] === '--build' || words[0] === '--site') flags.add(words.shift());
+const [name = '', ...args] = words;
 const fault = olderNode() ?? unknownVerb();
 if (fault) {
   say(fault);
   process.exitCode = 1;
 } else {
   endWithShell();
-  const code = (await install()) || (await VERBS[name]?.(args));
+  const code = (await install()) || (await (VERBS[name] ?? program)(args));
   // The showcase runs in this process and sets its own exit code.
   if (code !== undefined) process.exitCode = code;
 }
 
+async function program(/** @type {string[]} */ args) {
+  const code =
+    (flags.has('--site') && (await install(SITE))) || (flags.has('--build') && (await build()));
+  return code || exitOf([process.execPath, ...SOURCES, name, ...args], {});
+}
+
 function unknownVerb() {
-  if (Object.hasOwn(VERBS, name)) return undefined;
+  if (Object.hasOwn(VERBS, name) || (name.endsWith('.ts') && existsSync(join(ROOT, name))))
+    return undefined;
   return `Cannot run "${name}": the verbs are ${Object.keys(VERBS).join(', ')}`;
 }
 
@@ -202,24 +196,26 @@ function checkers(/** @type {number} */ programs) {
   return ['--checkers', String(Math.min(CHECKERS_MAX, Math.max(1, count)))];
 }
 
-/** The pages of the console, when a file that they may be made of is newer than they are. */
+/** Each page whose parts, or the tools that make it, are newer than it is. */
 async function buildPages() {
-  const made = statSync(PAGES, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const inputs = [
-    'package-lock.json',
-    'scripts/vite.config.ts',
-    ...PAGE_SOURCES.flatMap((folder) => filesIn(folder)),
-  ];
-  if (inputs.every((file) => statSync(join(ROOT, file)).mtimeMs < made)) return 0;
-  const vite = ['build', '--config', 'scripts/vite.config.ts', '--logLevel', 'warn'];
-  return (await run('vite', [...vite, '--mode', 'verifier'])) || run('vite', vite);
+  for (const { made, of, by } of PAGES) {
+    const madeAt = statSync(join(ROOT, made), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (['package-lock.json', ...of].flatMap(timesIn).every((time) => time < madeAt)) continue;
+    for (const [tool = '', ...args] of by) {
+      const code = await run(tool, args);
+      if (code !== 0) return code;
+    }
+  }
+  return 0;
 }
 
-function filesIn(/** @type {string} */ folder) {
-  const found = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true });
-  return found
+/** When a file changed, or each file of a folder. */
+function timesIn(/** @type {string} */ path) {
+  const whole = join(ROOT, path);
+  if (statSync(whole).isFile()) return [statSync(whole).mtimeMs];
+  return readdirSync(whole, { recursive: true, withFileTypes: true })
     .filter((each) => each.isFile())
-    .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
+    .map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs);
 }
 
 /**
@@ -269,52 +265,13 @@ async function start(/** @type {string[]} */ args) {
   return undefined;
 }
 
-function test(/** @type {string[]} */ args) {
-  const report = process.env.WRIT_TEST_REPORT;
-  const json = report ? ['--reporter=json', `--outputFile.json=${report}`] : [];
+/** The quick tier; a path or `--project` chooses from all tests. */
+function test(/** @type {string[]} */ args, /** @type {string} */ rounds = '1') {
+  const isChoice = args.some((each) => !each.startsWith('-') || each.startsWith('--project'));
+  const tier = isChoice ? [] : QUICK.map((name) => `--project=${name}`);
+  const { WRIT_TEST_ROUNDS = rounds } = process.env;
   // Set, not inherited: the suite must not depend on the NODE_ENV of its caller.
-  return run('vitest', ['run', '--reporter=default', ...json, ...args], { NODE_ENV: 'test' });
-}
-
-/** Runs the suite on every Node of `NODES`, each with an install of its own. All of them run. */
-async function testNodes(/** @type {string[]} */ args) {
-  const folder = mkdtempSync(join(tmpdir(), 'writ-nodes-'));
-  try {
-    const codes = [];
-    for (const major of NODES) {
-      say(`Node ${major}: running the suite`);
-      codes.push(await testOn(major, join(folder, major), args));
-    }
-    for (const [index, major] of NODES.entries()) {
-      say(`Node ${major}: the suite ended with exit code ${codes[index]}`);
-    }
-    return codes.find((code) => code !== 0) ?? 0;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/**
- * @param {string} major
- * @param {string} folder
- * @param {string[]} args
- */
-async function testOn(major, folder, args) {
-  // The package `node` would fetch its binary by an install script; these have it inside.
-  const name = `node-${process.platform}-${process.arch}`;
-  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  const install = [...npm(), 'install', '--prefix', folder, ...flags, `${name}@${major}`];
-  const code = await exitOf(install, { quiet: true });
-  if (code !== 0) return code;
-
-  const clone = join(folder, 'clone');
-  const filter = (/** @type {string} */ path) => !NOT_CLONED.includes(relative(ROOT, path));
-  cpSync(ROOT, clone, { recursive: true, filter });
-  const bin = join(folder, 'node_modules', name, 'bin');
-  return exitOf([join(bin, 'node'), 'scripts/run.mjs', 'test', ...args], {
-    cwd: clone,
-    environment: { PATH: `${bin}${delimiter}${process.env.PATH}` },
-  });
+  return run('vitest', ['run', ...tier, ...args], { NODE_ENV: 'test', WRIT_TEST_ROUNDS });
 }
 
 /** The quick and common mistakes first; then all the others at once, since most use one core alone. */
@@ -375,7 +332,7 @@ async function exitOf([file = '', ...rest], { cwd = ROOT, environment = {}, quie
 /**
  * Raises SIGTERM in this process when npm ends, or the shell that npm ran it in. npm signals that shell,
  * and a shell that did not replace itself by this process dies without passing the signal on. When a
- * signal ends npm itself, the shell lives on without it. See docs/decisions/0045-signals-to-npm.md.
+ * signal ends npm itself, the shell lives on without it. See docs/decisions/27-npm-and-the-checkout.md.
  */
 function endWithShell() {
   // Outside npm a parent may end first: a service in the background outlives its shell.

@@ -2,8 +2,8 @@
  * Runs the simulation for many seeds, or replays one.
  *
  *     npm run simulate -- --seeds 1000 --mode both
- *     npm run simulate -- --minutes 25 --processes 2 --record
- *     npm run simulate -- --seed 42 --mode memory --acts=1,4,7 --without crash,pause
+ *     npm run simulate -- --minutes 25 --processes 2
+ *     npm run simulate -- --seed 42 --mode remote --acts=1,4,7 --without crash,pause
  *
  * Several seeds are divided among child processes, which run one bundle of all sources: it is a fifth faster than the
  * sources one by one. The first seed that breaks a rule ends the run: the script
@@ -19,12 +19,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bundled, bundleFolder } from '../test/simulation/bundle.ts';
 import { FAULT_KINDS, type FaultKind } from '../test/simulation/faults.ts';
-import type { StoreMode } from '../test/simulation/modes.ts';
+import { STORE_MODES, type StoreMode } from '../test/simulation/modes.ts';
 import { type RunOptions, type RunReport, runSeed } from '../test/simulation/run.ts';
 import { failureText, shrink } from '../test/simulation/shrink.ts';
-import { recordFigures } from './security-figures.ts';
 
-const MODES: readonly StoreMode[] = ['memory', 'sqlite'];
 const SEEDS_DEFAULT = 1_000;
 
 /** In milliseconds, between two lines of progress. */
@@ -36,12 +34,11 @@ const { values } = parseArgs({
     seeds: { type: 'string' },
     from: { type: 'string', default: '1' },
     minutes: { type: 'string' },
-    mode: { type: 'string', default: 'memory' },
+    mode: { type: 'string', default: 'remote' },
     processes: { type: 'string', default: '1' },
     acts: { type: 'string' },
     without: { type: 'string' },
     replicas: { type: 'string' },
-    record: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
     /** A child process: every how many seeds it runs one. */
     stride: { type: 'string' },
@@ -114,10 +111,10 @@ function kindOf(text: string): FaultKind {
 }
 
 function modes(): readonly StoreMode[] {
-  if (values.mode === 'both') return MODES;
-  const mode = MODES.find((each) => each === values.mode);
+  if (values.mode === 'both') return STORE_MODES;
+  const mode = STORE_MODES.find((each) => each === values.mode);
   if (mode) return [mode];
-  throw new Error(`Cannot run mode "${values.mode}": expected memory, sqlite or both`);
+  throw new Error(`Cannot run mode "${values.mode}": expected remote, embedded or both`);
 }
 
 /** Divides the seeds among processes, and adds up what they count. */
@@ -156,9 +153,7 @@ async function runMany(): Promise<number> {
     await tell(await runSeed(broken.seed, options), options);
     return 1;
   }
-  if (codes.some((code) => code !== 0)) return 1;
-  if (values.record) record(totals);
-  return 0;
+  return codes.some((code) => code !== 0) ? 1 : 0;
 }
 
 function shareOf(seeds: number, index: number): number {
@@ -234,12 +229,6 @@ function progressOf(totals: ReadonlyMap<StoreMode, Counted>, begun: number): str
     return `${mode}: ${seeds} seeds, ${acts} acts, ${admitted} admitted, ${effects} effects, ${crashes} crashes`;
   });
   return `${seconds.toFixed(0)} s; ${parts.join('; ')}`;
-}
-
-function record(totals: ReadonlyMap<StoreMode, Counted>): void {
-  for (const [mode, counted] of totals) {
-    recordFigures(`simulation-${mode}`, { ...counted, broken: 0 });
-  }
 }
 
 function say(text: string): void {

@@ -1,6 +1,5 @@
 /**
- * Tries the files of deploy/ on this machine: `npm run deploy:try [-- --clients N] [--calls N]`; with `--size` it
- * measures instead what a call takes in the store, and what a process takes.
+ * Tries the files of deploy/ on this machine: `npm run deploy:try [-- --clients N] [--calls N]`.
  *
  * PostgreSQL, PgBouncer in transaction mode, three replicas, and nginx, HAProxy and Caddy where they are installed. It
  * kills a replica under load, restarts all of them one after the other, and prints what it found. Everything is on
@@ -12,7 +11,6 @@
 import { parseArgs } from 'node:util';
 import { tryDeployment } from '../test/deploy/checks.ts';
 import { openStack } from '../test/deploy/stack.ts';
-import { printSizes } from './store-size.ts';
 
 const REPLICAS = 3;
 
@@ -20,7 +18,6 @@ const { values } = parseArgs({
   options: {
     clients: { type: 'string', default: '16' },
     calls: { type: 'string', default: '400' },
-    size: { type: 'boolean', default: false },
   },
 });
 
@@ -53,4 +50,4 @@ async function main(): Promise<void> {
   }
 }
 
-await (values.size ? printSizes() : main());
+await main();

@@ -28,6 +28,7 @@ export default defineConfig(({ mode }) => {
       modulePreload: false,
       cssCodeSplit: false,
       rolldownOptions: {
+        checks: { bundlerTimings: false },
         input: pathOf(`../src/console/${isVerifier ? 'verify' : 'index'}.html`),
         output: { codeSplitting: isVerifier ? false : { groups: GROUPS } },
       },

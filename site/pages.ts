@@ -41,7 +41,6 @@ const FOLDERS: readonly (readonly [folder: string, route: string])[] = [
 /** Pages that exist only on the site: they list others. */
 const LISTS: Readonly<Record<string, string>> = {
   'site/reference.md': 'reference/index.md',
-  'site/decisions.md': 'decisions/index.md',
 };
 
 /** Files that are offered beside the pages, by where they are on the site. */
@@ -53,14 +52,17 @@ export const STATIC_FILES: Readonly<Record<string, string>> = {
 /** By file name, in reading order. A page of docs/ that no group names is in the last. */
 export const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
   ['Build', ['handlers', 'serving', 'mounting', 'client']],
-  ['Connect', ['mcp', 'guard', 'stdio', 'accounts']],
-  ['People', ['approvals', 'console', 'sign-in', 'oidc']],
-  ['Operate', ['deploying', 'operating', 'keys', 'monitoring', 'export']],
+  ['Connect', ['mcp', 'guard', 'stdio']],
+  ['People', ['approvals', 'console', 'sign-in']],
+  ['Operate', ['operating', 'keys', 'export']],
   ['Verify', ['verify', 'threat-model', 'attack']],
   ['Reference', ['tour', 'cli', 'configuration', 'failures', 'versions']],
 ];
 
-/** Made by scripts/site-build.ts, beside the pages. */
+/** Pages whose text is now in another one: each is a link for readers that come from outside, and in no group. */
+export const MOVED: readonly string[] = ['accounts', 'deploying', 'monitoring', 'oidc'];
+
+/** Made by scripts/site.ts, beside the pages. */
 const API: SidebarItem = { text: 'HTTP API', link: '/api.html', target: '_self' };
 
 export function sitePages(root: string): SitePage[] {
@@ -83,7 +85,7 @@ export function sidebarOf(pages: readonly SitePage[], guideIndex: string) {
 }
 
 function mainSidebar(pages: readonly SitePage[], guideIndex: string): SidebarItem[] {
-  const reference = inFolder(pages, 'docs');
+  const reference = inFolder(pages, 'docs').filter((page) => !MOVED.includes(nameOf(page)));
   const last = GROUPS.at(-1)?.[0];
   const named = GROUPS.flatMap(([, names]) => names);
   const groups = GROUPS.map(([text, names]) => {
@@ -120,7 +122,7 @@ function guides(pages: readonly SitePage[], index: string): SidebarItem[] {
 }
 
 function decisions(pages: readonly SitePage[]): SidebarItem {
-  const records = inFolder(pages, DECISIONS).filter(({ source }) => /\/\d{4}-/.test(source));
+  const records = inFolder(pages, DECISIONS).filter(({ source }) => /\/\d{2}-/.test(source));
   return { text: 'Decisions', link: '/decisions/', items: records.map(itemOf) };
 }
 

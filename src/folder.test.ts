@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../test/ends.ts';
+import { temporaryFolder } from '../test/support/ends.ts';
 import { makeFolder } from './folder.ts';
 
 const root = temporaryFolder();

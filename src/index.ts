@@ -16,10 +16,13 @@ import { mcpSurface } from './mcp/http.ts';
 import type { ServeOptions } from './open.ts';
 import type { ServiceDefinition } from './service/author/definition.ts';
 
+export { eur, gbp, round, usd } from './domain/values/amounts.ts';
 export type { AppRequest } from './http/mounted/app.ts';
 export type { MountedService, MountOptions } from './http/mounted/mount.ts';
 export type { RunningService } from './http/serve.ts';
 export type { ServeOptions } from './open.ts';
+export type { BindingRequirement } from './protocol/capability.ts';
+export type { DeclaredFailure } from './protocol/failure.ts';
 export type { JsonObject, Money } from './protocol/primitives.ts';
 export type { AccountOptions } from './service/author/accounts.ts';
 export type {
@@ -47,9 +50,9 @@ export type {
   PriceContext,
 } from './service/author/handler.ts';
 export { HandlerFailure, NoEffect } from './service/author/handler.ts';
-export type { HttpCredential } from './service/author/http-call.ts';
-export { httpCapability } from './service/author/http-capability.ts';
-export type { Schema } from './service/author/typed.ts';
+export type { InputDetails, PinnedBinding, Schema } from './service/author/typed.ts';
+export type { HttpCredential } from './service/http-api/http-call.ts';
+export { httpCapability } from './service/http-api/http-capability.ts';
 export type { StdioOptions, StdioService } from './stdio/serve.ts';
 export { serveStdio } from './stdio/serve.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { seededPlatform } from '../test/seeded.ts';
+import { seededPlatform } from '../test/support/seeded.ts';
 import { createLog } from './log.ts';
 
 const COUNT_EVERY_MS = 10_000;

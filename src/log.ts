@@ -14,7 +14,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type LogFn, type Logger as PinoLogger, pino } from 'pino';
 import { foreignMember, isForeignError } from './domain/wire/foreign.ts';
-import { redactedText } from './domain/wire/redaction.ts';
+import { redactedFrames, redactedText } from './domain/wire/redaction.ts';
 import { type Platform, system } from './platform.ts';
 
 export type Logger = Pick<
@@ -199,7 +199,7 @@ function isCode(code: unknown): code is string | number {
 }
 
 function stackOf(error: Error, message: unknown): string {
-  return redactedText(framesOf(error, message), STACK_LENGTH_MAX);
+  return redactedFrames(framesOf(error, message), STACK_LENGTH_MAX);
 }
 
 /** The stack frames alone: the message has its own member. */

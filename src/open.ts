@@ -15,18 +15,18 @@ import {
   unsafeMark,
 } from './config/config.ts';
 import { adviceOn } from './config/variables.ts';
-import { storeKind } from './domain/values/store-kind.ts';
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
 import { packageManifest } from './package.ts';
 import { type Platform, system } from './platform.ts';
 import type { ServiceDefinition } from './service/author/definition.ts';
-import type { Tracer } from './service/core/tracing.ts';
-import { type RowSealOptions, sealStore } from './service/rows/row-seal.ts';
+import type { Tracer } from './service/operations/tracing.ts';
+import { sealStore } from './service/rows/row-seal.ts';
 import { openMark, openStore } from './storage/open.ts';
 import type { MarkStore } from './storage/port/mark.ts';
 import type { Store } from './storage/port/store.ts';
 import type { OnStep } from './storage/port/versions.ts';
+import { storeKind } from './storage/store-kind.ts';
 
 /**
  * Options of `serve()`.
@@ -67,12 +67,15 @@ export async function readSettings(options: ServeOptions): Promise<ReadSettings>
   const folder = options.folder ?? process.cwd();
   const config = await loadConfig(folder, options.settings, options.environment);
   const log = options.log ?? createLog(config.log_level);
-  const variables = ignoredVariables(options.environment);
-  if (variables.length > 0) {
-    const advice = adviceOn(variables);
-    log.warn({ variables, advice }, 'variables that begin with WRIT_ are no settings: ignored');
-  }
   return { config, log, platform: system };
+}
+
+/** Warns of variables that look like settings and are none. */
+export function tellVariables({ log }: ReadSettings, { environment }: ServeOptions): void {
+  const variables = ignoredVariables(environment);
+  if (variables.length === 0) return;
+  const advice = adviceOn(variables);
+  log.warn({ variables, advice }, 'variables that begin with WRIT_ are no settings: ignored');
 }
 
 /** Rejects, with nothing left open, when a part cannot be opened. */
@@ -89,7 +92,7 @@ export async function openResources(
     const onWarning = (message: string) => log.warn({}, message);
     const opening = { platform, onStep, onWarning };
     store = await named('WRIT_STORE or WRIT_DATA', () => openStore(config.store, opening));
-    await sealStore(rowSealOptions(definition, { config, log, store, keyring }));
+    await sealStore(store, keyring.rows);
     mark = await openMarkOf(definition, config);
     const telemetry = await openTelemetry(config, definition.id, onWarning);
     const close = () =>
@@ -205,20 +208,6 @@ export function openKeys(config: Config, log: Logger, platform: Platform): Keyri
       onWarning: (message) => log.warn({}, message),
     },
   );
-}
-
-function rowSealOptions(
-  { id: serviceId }: ServiceDefinition,
-  { config, log, store, keyring }: Pick<OpenResources, 'config' | 'log' | 'store' | 'keyring'>,
-): RowSealOptions {
-  return {
-    store,
-    rows: keyring.rows,
-    serviceId,
-    isKept: config.store !== 'memory:',
-    adopt: config.adopt_rows === 'once',
-    onWarning: (message) => log.warn({}, message),
-  };
 }
 
 /** Opens the mark only if the service signs its log; otherwise a read-only folder must not stop the start. */

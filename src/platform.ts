@@ -3,7 +3,7 @@
  *
  * A running service asks this port and nothing else for time and chance, so one implementation of it
  * decides every id, every timestamp and the order of all background work. Programs take `system`; a test
- * or a simulation gives its own. `test/layers.ts` lists the files that ask Node directly.
+ * or a simulation gives its own. `test/repository/layers.ts` lists the files that ask Node directly.
  *
  * Keys, their MACs and signatures stay with node:crypto: a seed must never decide a secret. Salts of entries
  * come from here. They protect erased values only as long as `random` cannot be predicted, which holds for

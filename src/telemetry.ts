@@ -23,7 +23,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { lineTrace } from './log.ts';
 import { system } from './platform.ts';
-import { NO_SPAN, type Span, type TraceParent, type Tracer } from './service/core/tracing.ts';
+import { NO_SPAN, type Span, type TraceParent, type Tracer } from './service/operations/tracing.ts';
 
 /** In milliseconds: a slower collector counts as unreachable. */
 const EXPORT_TIMEOUT_MS = 5_000;

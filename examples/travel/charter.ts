@@ -4,9 +4,9 @@
  * @module
  */
 
-import { defineCapability } from 'writ';
+import { defineCapability, round, usd } from 'writ';
 import * as z from 'zod';
-import { numbered, USD, upTo, usd } from './data.ts';
+import { numbered, USD, upTo } from './data.ts';
 import { KNOWN_BOOKING } from './flights.ts';
 
 const Flown = z.object({ route: z.string().describe('Such as SEA-SFO'), date: z.iso.date() });
@@ -82,7 +82,7 @@ const issueRefund = defineCapability({
   },
   handler({ booking_id, amount }, context) {
     // The schema lets the nearest double pass, such as 0.1 + 0.2; money has cents.
-    context.cost(usd(Math.round(amount * 100) / 100));
+    context.cost(round(usd(amount), 'nearest'));
     return { refund_id: numbered('RF'), booking_id, amount, ...USD };
   },
 });

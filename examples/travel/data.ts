@@ -32,7 +32,6 @@ export const Traveler = z.object({ traveler_id: z.string(), name: z.string(), ho
 export type Traveler = z.infer<typeof Traveler>;
 
 export const USD = { currency: 'USD' } as const;
-export const usd = (amount: number) => ({ ...USD, amount });
 
 /** A cost that is known when the work is done. */
 export const upTo = (upper_bound: number, determined_by: string) =>

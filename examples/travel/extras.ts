@@ -4,9 +4,9 @@
  * @module
  */
 
-import { defineCapability, NoEffect } from 'writ';
+import { defineCapability, NoEffect, usd } from 'writ';
 import * as z from 'zod';
-import { FLIGHTS, HOLDS, numbered, USD, usd } from './data.ts';
+import { FLIGHTS, HOLDS, numbered, USD } from './data.ts';
 
 const buyLoungePass = defineCapability({
   name: 'buy_lounge_pass',

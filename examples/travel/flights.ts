@@ -4,9 +4,9 @@
  * @module
  */
 
-import { defineCapability } from 'writ';
+import { defineCapability, usd } from 'writ';
 import * as z from 'zod';
-import { BOOKINGS, Booking, FLIGHTS, numbered, Offer, Seat, USD, usd } from './data.ts';
+import { BOOKINGS, Booking, FLIGHTS, numbered, Offer, Seat, USD } from './data.ts';
 
 const Airport = z.string().describe('IATA code');
 export const Route = z.object({ origin: Airport, destination: Airport, date: z.iso.date() });

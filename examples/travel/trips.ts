@@ -5,9 +5,9 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineCapability } from 'writ';
+import { defineCapability, usd } from 'writ';
 import * as z from 'zod';
-import { BOOKINGS, usd } from './data.ts';
+import { BOOKINGS } from './data.ts';
 import { Route } from './flights.ts';
 
 const planTrip = defineCapability({

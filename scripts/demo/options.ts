@@ -17,7 +17,7 @@ Options:
   --slow            the same as --pace 20
   --by-hand         you are the person: the demo prints addresses and waits for you
   --no-passkey      the refund is approved without a passkey, for a browser that has none
-  --record <file>   writes an animated PNG of the demo, and a still beside it
+  --record <file>   writes an animated PNG of the demo, by ffmpeg
   --help            this text
 `;
 

@@ -7,7 +7,7 @@
  */
 
 import type { Browser } from 'playwright-core';
-import { findChromium, launchChromium } from '../../test/chromium.ts';
+import { findChromium, launchChromium } from '../../test/support/chromium.ts';
 import type { Agent } from './agent.ts';
 import { type Guarded, startGuard } from './guarded.ts';
 import { type Audience, createNarrator, type Narrator } from './narrator.ts';

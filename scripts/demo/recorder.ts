@@ -1,6 +1,6 @@
 /**
- * Records the demo as frames of one picture: the terminal on the left as it grows, and on the right the page that the person
- * sees.
+ * Records the demo as an animated PNG: the terminal on the left as it grows, and on the right the page that the person sees.
+ * `ffmpeg` joins the frames.
  *
  * Waiting is cut: how long a frame is shown follows from how much there is to read, not from the clock. The colours and types
  * of the picture are those of the pages themselves.
@@ -8,17 +8,24 @@
  * @module
  */
 
-import { writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { animatedPng, type Frame } from '../animated-png.ts';
-import { smallPng } from '../small-png.ts';
 import type { Audience, Line } from './narrator.ts';
 import { SCALE, SIZE, stageHtml } from './stage.ts';
 
 export interface Recorder {
   attend(browser: Browser): Promise<Audience>;
-  /** Writes the recording, and a still of it beside it. */
+  /** Writes the recording. */
   save(file: string): void;
+}
+
+interface Frame {
+  readonly png: Buffer;
+  /** How long it is shown. */
+  readonly ms: number;
 }
 
 /** Bytes that a README should load. */
@@ -32,28 +39,25 @@ const PAGE_MS = 1_700;
 const SCENE_MS = 1_200;
 const END_MS = 4_000;
 
-/** The scene whose last frame is the still: a refusal, and what is left of the budget beside it. */
-const STILL_SCENE = 2;
+/** One palette for all frames, without a pattern of dots; an animation without end. */
+const PALETTE = 'split[a][b];[a]palettegen=stats_mode=full[p];[b][p]paletteuse=dither=none';
+const JOINED = ['-vsync', 'vfr', '-vf', PALETTE, '-plays', '0', '-f', 'apng'];
 
 export function createRecorder(): Recorder {
   const frames: Frame[] = [];
-  let still: Buffer | undefined;
   return {
     async attend(browser) {
+      const { error } = spawnSync('ffmpeg', ['-version'], { stdio: 'ignore' });
+      if (error) throw new Error('a recording needs the program ffmpeg');
       const context = await browser.newContext({ viewport: SIZE, deviceScaleFactor: SCALE });
       const stage = await context.newPage();
       await stage.setContent(stageHtml());
       const take = async (ms: number) => {
         frames.push({ png: await stage.screenshot({ animations: 'disabled' }), ms });
       };
-      let scenes = 0;
       return {
         async hears(line) {
-          if (line.kind === 'heading') {
-            scenes += 1;
-            lengthenLast(frames, SCENE_MS);
-            if (scenes === STILL_SCENE + 1) still = frames.at(-1)?.png;
-          }
+          if (line.kind === 'heading') lengthenLast(frames, SCENE_MS);
           await stage.evaluate(`addLine(${JSON.stringify(line)})`);
           await take(readingMs(line));
         },
@@ -69,15 +73,30 @@ export function createRecorder(): Recorder {
     },
     save(file) {
       lengthenLast(frames, END_MS);
-      const made = animatedPng(frames);
+      joinFrames(frames, file);
+      const { size } = statSync(file);
       const seconds = frames.reduce((sum, { ms }) => sum + ms, 0) / 1_000;
-      const facts = `${frames.length} frames, ${seconds.toFixed(0)} s, ${made.length} bytes`;
-      if (made.length > FILE_MAX) throw new Error(`Cannot keep ${file}: ${facts}`);
-      writeFileSync(file, made);
-      if (still) writeFileSync(file.replace(/(\.png)?$/, '-still.png'), smallPng(still));
+      const facts = `${frames.length} frames, ${seconds.toFixed(0)} s, ${size} bytes`;
+      if (size > FILE_MAX) throw new Error(`Cannot keep ${file}: ${facts}`);
       process.stdout.write(`\n${file}: ${facts}\n`);
     },
   };
+}
+
+function joinFrames(frames: readonly Frame[], file: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'writ-frames-'));
+  try {
+    const list = frames.map(({ png, ms }, at) => {
+      writeFileSync(join(folder, `${at}.png`), png);
+      return `file ${at}.png\nduration ${ms / 1_000}\n`;
+    });
+    // The last one is named again: ffmpeg reads no duration after the last name.
+    writeFileSync(join(folder, 'list.txt'), `${list.join('')}file ${frames.length - 1}.png\n`);
+    const input = ['-f', 'concat', '-i', join(folder, 'list.txt')];
+    execFileSync('ffmpeg', ['-loglevel', 'error', '-y', ...input, ...JOINED, file]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function readingMs({ text }: Line): number {

@@ -19,14 +19,7 @@ export {
   type Stop,
   withRecovery,
 } from './recovery.ts';
-export {
-  canRetryNow,
-  canWait,
-  isTerminal,
-  needsRedelegation,
-  needsRefresh,
-  needsRevalidation,
-} from './recovery-class.ts';
+export { RECOVERY } from './recovery-class.ts';
 export type { Refused, Reply, Succeeded, SuccessOf } from './reply.ts';
 export { UntrustedService } from './trust.ts';
 export type { AnyCapabilities, Call, Invoked } from './typed.ts';

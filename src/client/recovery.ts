@@ -19,7 +19,6 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import type { Client } from './interface.ts';
 import { isSpent, keyAfter } from './key.ts';
 import { backoffMs } from './pace.ts';
-import { canRetryNow, canWait } from './recovery-class.ts';
 import type { Refused, Reply } from './reply.ts';
 import type { AnyCapabilities, Call, Invoked, NameIn, ParametersIn, ResultIn } from './typed.ts';
 
@@ -189,9 +188,11 @@ function remedyOf({ failure, answer, idempotencyKey }: Refused): Remedy {
   if (type === 'approval_grant_invalid') return askAnew;
   if (resolution.action === 'provide_credentials') return redelegate;
   // The recovery class does not override `retry: false`: the same call would fail again.
-  if (!retry && (canRetryNow(failure) || canWait(failure))) return stopped('caller');
+  if (!retry && REPEATED.includes(resolution.recovery_class)) return stopped('caller');
   return REMEDIES[resolution.recovery_class];
 }
+
+const REPEATED: readonly RecoveryClass[] = ['retry_now', 'wait_then_retry'];
 
 const stopped =
   (why: Stop): Remedy =>

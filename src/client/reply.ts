@@ -19,10 +19,10 @@ import { NoAnswer, type WholeAnswer } from './exchange.ts';
  * @example
  * import { createService } from 'writ';
  * import type { SuccessOf } from 'writ/client';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  *
  * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
- * const keys: SuccessOf<'jwks'> = answerOf(await desk.human('ann').client.ask('jwks', {}));
+ * const keys: SuccessOf<'jwks'> = expectAnswer(await desk.human('ann').client.ask('jwks', {}));
  * console.log(keys.keys.map(({ kid }) => kid));
  * await desk.close();
  */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, test } from 'vitest';
-import { temporaryFolder } from '../../test/ends.ts';
+import { temporaryFolder } from '../../test/support/ends.ts';
 import { ConfigError, configOf, loadConfig, Settings } from './config.ts';
 
 const SECRET = 'hunter2-canary';

@@ -11,7 +11,7 @@
 
 import { join, resolve } from 'node:path';
 import * as z from 'zod';
-import { openHost } from '../domain/values/host.ts';
+import { openHost } from '../address/host.ts';
 import { sha256Hex } from '../domain/wire/hash.ts';
 import { CallerClass } from '../protocol/primitives.ts';
 import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
@@ -74,12 +74,6 @@ export const Settings = z.strictObject({
   row_keys: Text.optional().describe(
     'Secret keys that authenticate stored rows, 32 bytes in base64 each, the newest first; set with `token_keys` and `log_keys`',
   ),
-  adopt_rows: z
-    .enum(['once'])
-    .optional()
-    .describe(
-      '`once` makes the first start authenticate the rows of a store as they are; needed for a store of an older version with `row_keys`, or with a key folder that authenticated another store before',
-    ),
   ...log.LogSettings,
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
@@ -166,7 +160,6 @@ export const ENVIRONMENT = {
   log_keys: 'WRIT_LOG_KEYS',
   successors: 'WRIT_SUCCESSORS',
   row_keys: 'WRIT_ROW_KEYS',
-  adopt_rows: 'WRIT_ADOPT_ROWS',
   ...log.LOG_ENVIRONMENT,
   log_level: 'WRIT_LOG_LEVEL',
   max_ttl_hours: 'WRIT_MAX_TTL_HOURS',

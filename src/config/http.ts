@@ -6,7 +6,7 @@
 
 import { isIP } from 'node:net';
 import * as z from 'zod';
-import { isLoopback, openHost, type Reached } from '../domain/values/host.ts';
+import { isLoopback, openHost, type Reached } from '../address/host.ts';
 import { Rate, wholeNumber } from './parts.ts';
 
 const Network = z

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../test/ends.ts';
+import { temporaryFolder } from '../../test/support/ends.ts';
 import { configOf, loadConfig, stateFolder, unsafeMark } from './config.ts';
 import { stateFolderIn } from './log.ts';
 

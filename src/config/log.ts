@@ -8,9 +8,9 @@ import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
+import { openHost } from '../address/host.ts';
 import { readVkey } from '../domain/log/note-key.ts';
 import { parseDuration } from '../domain/values/duration.ts';
-import { openHost } from '../domain/values/host.ts';
 import { EventClass } from '../protocol/audit.ts';
 import { PrivateUrl } from './webhook.ts';
 

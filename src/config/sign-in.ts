@@ -6,9 +6,9 @@
  */
 
 import * as z from 'zod';
+import { bareHost, isLoopback, openHost, type Reached } from '../address/host.ts';
 import { isScopePattern } from '../domain/authority/scope-pattern.ts';
 import { readConfiguredClient } from '../domain/sign-in/client.ts';
-import { bareHost, isLoopback, openHost, type Reached } from '../domain/values/host.ts';
 import { type OidcIssuer, Text, wholeNumber } from './parts.ts';
 
 const REDIRECTS_MAX = 20;

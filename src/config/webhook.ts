@@ -5,7 +5,7 @@
  */
 
 import * as z from 'zod';
-import { bareHost, isLoopback } from '../domain/values/host.ts';
+import { bareHost, isLoopback } from '../address/host.ts';
 
 /** Requires TLS, because notifications contain details of approval requests. */
 export const PrivateUrl = z

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { ONE_TIME } from '../../test/scripts.ts';
+import { ONE_TIME } from '../../test/support/scripts.ts';
 import { ControlRequirementType } from '../protocol/capability.ts';
 import { Failure, FailureType, type GrantPolicy } from '../protocol/failure.ts';
 import {

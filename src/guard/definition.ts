@@ -21,8 +21,8 @@ import {
 } from '../service/author/define.ts';
 import { createService, DefinitionError, type Service } from '../service/author/definition.ts';
 import { type HandlerContext, HandlerFailure, NoEffect } from '../service/author/handler.ts';
-import { UPSTREAM_FAILED } from '../service/author/http-answer.ts';
 import type { ReviewPort } from '../service/author/review.ts';
+import { UPSTREAM_FAILED } from '../service/http-api/http-answer.ts';
 import { type CallCost, callCost } from './cost.ts';
 import { type ToolInputs, type ToolOutput, toolInputs, toolOutput } from './declared.ts';
 import { type Pins, reviewedTool } from './pins.ts';

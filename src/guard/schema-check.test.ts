@@ -184,7 +184,7 @@ test('schemaIssues() refuses a value that takes too much work, and says so', () 
   const rows: [JsonObject, unknown][] = [
     [{ $ref: '#' }, 1],
     [wide, 'a'],
-    [listed, Array(1_000).fill(1)],
+    [listed, Array(100).fill(1)],
     [texts, 'x'.repeat(200_000)],
     [lists, Array(50_000).fill(1)],
   ];
@@ -199,7 +199,7 @@ test('schemaIssues() checks as much as an honest call carries', () => {
   const row = { type: 'object', properties: { id: { type: 'integer' }, tags: { items: {} } } };
 
   assert.deepEqual(schemaIssues({ items: row }, rows), []);
-  assert.deepEqual(schemaIssues({ items: { type: 'integer' } }, Array(20_000).fill(1)), []);
+  assert.deepEqual(schemaIssues({ items: { type: 'integer' } }, Array(40_000).fill(1)), []);
 });
 
 const USABLE: [name: string, schema: JsonObject][] = [

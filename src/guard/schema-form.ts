@@ -28,6 +28,8 @@ export interface FormParts {
   readonly rules: readonly RuleName[];
   /** Other schemas apply to the same value. */
   readonly isCombined: boolean;
+  /** It asks for nothing but a type. */
+  readonly isPlain: boolean;
   /** It has keywords that the check leaves to the upstream. */
   readonly isUnsure: boolean;
   readonly types: readonly string[];
@@ -132,10 +134,13 @@ function readParts(document: Forms, schema: JsonObject): FormParts {
     (Array.isArray(each) ? each : [each]).filter((one) => typeof one === 'string');
   // Older drafts have the list of the first schemas in `items`.
   const first = Array.isArray(items) ? items : prefixItems;
+  const rules = [...new Set(keywords.flatMap((keyword) => RULE_OF.get(keyword) ?? []))];
+  const isUnsure = keywords.some((keyword) => !RULE_OF.has(keyword) && !IDLE.has(keyword));
   return {
+    isPlain: !isUnsure && rules.every((rule) => rule === 'typed'),
     isCombined: ['$ref', ...KEYWORDS_OF.combined.split(' ')].some((each) => each in schema),
-    rules: [...new Set(keywords.flatMap((keyword) => RULE_OF.get(keyword) ?? []))],
-    isUnsure: keywords.some((keyword) => !RULE_OF.has(keyword) && !IDLE.has(keyword)),
+    rules,
+    isUnsure,
     types: typesOf(texts(type)),
     closed: [
       ...(Array.isArray(schema.enum) ? [closedSet(schema.enum)] : []),

@@ -7,14 +7,14 @@
  * @module
  */
 
-import { REQUIRED_PER_STEP, STEPS_MAX } from './schema-check.ts';
+import { KEYS_PER_STEP, REQUIRED_PER_STEP, STEPS_MAX } from './schema-check.ts';
 import { besides, type Form, partsOf } from './schema-form.ts';
 
 /** Every value with so many parts can be checked: keys, elements and what holds them. */
-const PARTS_SURE = 50;
+const PARTS_SURE = 20;
 
 /** Each schema is compared with a part, and looks at its keys. */
-const WEIGHT_MAX = STEPS_MAX / PARTS_SURE / 2;
+const WEIGHT_MAX = STEPS_MAX / PARTS_SURE / (1 + 1 / KEYS_PER_STEP);
 
 /** Schemas that apply through each other to one value. */
 const CHAIN_MAX = 64;

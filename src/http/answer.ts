@@ -8,8 +8,8 @@ import type { Logger } from '../log.ts';
 import type { Platform } from '../platform.ts';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
 import { operations } from '../protocol/operations.ts';
-import type { Document } from '../service/core/documents.ts';
-import { type Answer, failureAnswer, isDocument } from '../service/core/operations.ts';
+import type { Document } from '../service/operations/documents.ts';
+import { type Answer, failureAnswer, isDocument } from '../service/operations/operations.ts';
 import type { SignIn } from '../service/sign-in/sign-in.ts';
 import { RETRY_AFTER_SECONDS } from './bounds/limits.ts';
 import {

@@ -10,7 +10,7 @@ import type { Duplex } from 'node:stream';
 import { failure } from '../domain/failure.ts';
 import type { Platform } from '../platform.ts';
 import type { Failure, FailureAnswer } from '../protocol/failure.ts';
-import { unreadFailure } from '../service/core/operations.ts';
+import { unreadFailure } from '../service/operations/operations.ts';
 import { failureBody } from './answer.ts';
 import { breakOff, isKeptWaiting, takeNoMore } from './bounds/connection.ts';
 

@@ -9,21 +9,14 @@
  */
 
 import { failure, Refusal } from '../domain/failure.ts';
-import {
-  begunWith,
-  type Eventual,
-  isPromised,
-  resultOf,
-  run,
-  type Steps,
-} from '../domain/values/eventual.ts';
 import { toHex } from '../domain/wire/hash.ts';
 import type { Platform } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
-import type { Document } from '../service/core/documents.ts';
-import { isDocument, type Method, perform, performing } from '../service/core/operations.ts';
+import type { Document } from '../service/operations/documents.ts';
+import { isDocument, type Method, perform, performing } from '../service/operations/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
+import { begunWith, type Eventual, isPromised, resultOf, run, type Steps } from '../steps.ts';
 import { prefersHtml } from './accept.ts';
 import { answerOf, JSON_TYPE, refusalOf } from './answer.ts';
 import { tooLong } from './bounds/bodies.ts';
@@ -43,7 +36,7 @@ import {
 import type { Metrics } from './metrics.ts';
 import { type Cors, createCors, originIn } from './origin.ts';
 import { createFrontPage, createMissingPage, createReference } from './reference.ts';
-import { askOf, bearerOf, codingOf, pathOf, strangerTo, traceOf } from './request.ts';
+import { askOf, codingOf, judgedBearer, pathOf, strangerTo, traceOf } from './request.ts';
 import { createRouter, hasLongValue, type Match, type Router, routedPath } from './router.ts';
 import { askSurface, type Surface, startLater } from './surface.ts';
 
@@ -95,7 +88,7 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
   addHealth(core);
   const reference = createReference(runtime);
   addDocument(core, 'openapi', '/openapi.json', reference.data);
-  addDocument(core, 'docs', '/docs', () => reference.page);
+  addDocument(core, 'docs', '/docs', reference.page);
   addFront(core);
   const cancels: (() => void)[] = [];
   return {
@@ -305,7 +298,7 @@ function addOperations(core: Core): void {
     const operation: Operation = operations[name];
     routes.add(operation.method, operation.path, {
       name,
-      stranger: strangerTo(runtime, name),
+      stranger: strangerTo(runtime, name, visits),
       *answer(exchange) {
         const ask = askOf(operation, exchange, visits);
         const answer = yield* begunWith(performing(name, method, ask, runtime), turns.begin);
@@ -322,7 +315,7 @@ function addSurface(core: Core, surface: Surface): void {
   routes.add('POST', surface.path, {
     name: surface.name,
     // A surface takes delegation tokens.
-    stranger: strangerTo(runtime, 'permissions'),
+    stranger: strangerTo(runtime, 'permissions', visits),
     async answer(exchange) {
       const given = await askSurface(surface, exchange, { visits, cors });
       if ('type' in given) return given;
@@ -355,9 +348,9 @@ function addHealth(core: Core): void {
     name: 'metrics',
     isWatching: true,
     async answer(exchange) {
-      const { ask, headers } = exchange;
+      const { headers } = exchange;
       const proved = () => visits?.prove(exchange.visit);
-      const asking = { bearer: () => bearerOf(ask), input: () => ({}), proved };
+      const asking = { bearer: () => judgedBearer(exchange, visits), input: () => ({}), proved };
       // Checking a credential lets a stranger guess one, so the request is counted first.
       const found = core.hasOpenMetrics
         ? undefined

@@ -8,8 +8,8 @@
  */
 
 import type { Writable } from 'node:stream';
-import type { Eventual, Steps } from '../domain/values/eventual.ts';
 import type { Failure } from '../protocol/failure.ts';
+import type { Eventual, Steps } from '../steps.ts';
 import type { Admit } from './bounds/bodies.ts';
 import type { Place } from './bounds/shed.ts';
 import type { Visit } from './bounds/visits.ts';
@@ -34,7 +34,7 @@ export interface HttpAsk {
   body(admit: Admit): Eventual<Uint8Array>;
   /** The fault of the request line and its Host, where the adapter checks them. */
   fault?(): string | undefined;
-  /** Asks the app around the service who calls. Author code: only `core/foreign.ts` calls it. */
+  /** Asks the app around the service who calls. Author code: only `service/foreign/foreign.ts` calls it. */
   identify?: (() => unknown) | undefined;
   /** Calls when all of the answer was handed to the client. */
   onSent(call: () => void): void;

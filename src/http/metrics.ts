@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Watcher } from '../service/core/parts.ts';
 import type { Figures } from '../service/log/figures.ts';
 import type { SealingState } from '../service/log/sealer.ts';
+import type { Watcher } from '../service/operations/parts.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { Load } from './bounds/shed.ts';
 import { createCounter, createGauge, createHistogram, metricsText } from './bounds/tally.ts';
@@ -135,13 +135,13 @@ function figureGauges(figures: () => Figures) {
       return store()?.openApprovals;
     }),
     createGauge('writ_store_connections_used', 'Connections to the database in use', () => {
-      return store()?.pool?.used;
+      return figures().pool?.used;
     }),
     createGauge('writ_store_connections_idle', 'Connections to the database that are idle', () => {
-      return store()?.pool?.idle;
+      return figures().pool?.idle;
     }),
     createGauge('writ_store_connections_awaited', 'Calls that wait for a connection', () => {
-      return store()?.pool?.waiting;
+      return figures().pool?.waiting;
     }),
   ];
 }

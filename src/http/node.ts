@@ -6,8 +6,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { failure, Refusal } from '../domain/failure.ts';
-import type { Eventual } from '../domain/values/eventual.ts';
 import { BODY_LIMITS } from '../domain/wire/json.ts';
+import type { Eventual } from '../steps.ts';
 import { type Admit, type Bodies, tooLarge } from './bounds/bodies.ts';
 import { STRANGER_BODY_BYTES_MAX } from './bounds/limits.ts';
 import type { HttpAnswer, HttpAsk } from './exchange.ts';

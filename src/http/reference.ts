@@ -12,10 +12,10 @@
 import { createHash } from 'node:crypto';
 import { pageHeaders, styleHash } from '../openapi/html.ts';
 import { openApiDocument } from '../openapi/openapi.ts';
-import { PAGE_PARTS, STYLE_HASH } from '../openapi/page.generated.ts';
+import { builtPage } from '../openapi/page.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { DiscoveryAnswer } from '../protocol/trust.ts';
-import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/core/documents.ts';
+import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/operations/documents.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
 import { type Exchange, type HttpAnswer, headerOf } from './exchange.ts';
@@ -24,7 +24,8 @@ import { FRONT_STYLE, frontPage, noSignInPage, SIGN_IN_ADVICE } from './front-pa
 export interface Reference {
   /** The API as OpenAPI, made at the first call. */
   data(): Document;
-  readonly page: Document;
+  /** The API as a page, made at the first call. */
+  page(): Document;
 }
 
 export function createReference({
@@ -42,13 +43,17 @@ export function createReference({
     ttlHoursMax: config.max_ttl_hours,
     ...(isPublic && { capabilities }),
   };
-  let made: Document | undefined;
+  let data: Document | undefined;
+  let page: Document | undefined;
   return {
     data() {
-      made ??= documentOf(JSON.stringify(openApiDocument(offered, facts)), {});
-      return made;
+      data ??= documentOf(JSON.stringify(openApiDocument(offered, facts)), {});
+      return data;
     },
-    page: documentOf(apiPage(offered, gated), pageHeaders(STYLE_HASH)),
+    page() {
+      page ??= documentOf(apiPage(offered, gated), pageHeaders(builtPage().styleHash));
+      return page;
+    },
   };
 }
 
@@ -57,12 +62,12 @@ export function apiPage(
   offered: readonly OperationName[],
   gated: readonly OperationName[],
 ): string {
-  return PAGE_PARTS.filter(({ of, gated: behind }) => {
+  const { parts } = builtPage();
+  const shown = parts.filter(({ of, gated: behind }) => {
     const named = of === undefined ? offered : of.filter((name) => offered.includes(name));
     return named.some((name) => behind === undefined || gated.includes(name) === behind);
-  })
-    .map(({ html }) => html)
-    .join('');
+  });
+  return shown.map(({ html }) => html).join('');
 }
 
 /** The front page of a service, made once for each version of its discovery document. */

@@ -11,8 +11,8 @@ import { parse } from 'node:querystring';
 import { failure, Refusal } from '../domain/failure.ts';
 import { isObject, readJson } from '../domain/wire/json.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
-import type { Ask } from '../service/core/operations.ts';
-import type { TraceParent } from '../service/core/tracing.ts';
+import type { Ask } from '../service/operations/operations.ts';
+import type { TraceParent } from '../service/operations/tracing.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { tooLong } from './bounds/bodies.ts';
 import type { Visits } from './bounds/visits.ts';
@@ -22,7 +22,7 @@ import { upTo } from './router.ts';
 export function askOf(operation: Operation, exchange: Exchange, visits: Visits | undefined): Ask {
   const { ask } = exchange;
   return {
-    bearer: () => bearerOf(ask),
+    bearer: () => judgedBearer(exchange, visits),
     input: () => fieldsOf(operation, exchange),
     gone: () => closedOf(ask),
     delivered: () => closedOf(ask),
@@ -39,21 +39,32 @@ export function askOf(operation: Operation, exchange: Exchange, visits: Visits |
 export function strangerTo(
   { strangerTo: judge, gated }: Pick<Runtime, 'strangerTo' | 'gated'>,
   name: OperationName,
+  visits: Visits | undefined,
 ): NonNullable<Route['stranger']> {
   const { auth } = operations[name];
   const isOpen = (auth === 'none' || auth === 'optional') && !gated.includes(name);
-  return async ({ ask }) => {
-    const found = await judge(name, { bearer: () => bearerOf(ask) });
+  return async (exchange) => {
+    const { ask } = exchange;
+    const found = await judge(name, { bearer: () => judgedBearer(exchange, visits) });
     const mayHaveNone = isOpen || (ask.identify && ask.headers.authorization === undefined);
     return found && mayHaveNone ? tooLong() : found;
   };
+}
+
+/** The credential that a route verifies. A wrong one counts for its address, also where another check refuses the request. */
+export function judgedBearer(
+  { ask, visit }: Pick<Exchange, 'ask' | 'visit'>,
+  visits: Visits | undefined,
+): string | undefined {
+  visits?.judge(visit);
+  return bearerOf(ask);
 }
 
 const SCHEME = 'bearer ';
 const VISIBLE = /^[\x21-\x7e]+$/;
 
 /** The credential, when exactly one was presented in the one place for it. */
-export function bearerOf(ask: Pick<HttpAsk, 'lines'>): string | undefined {
+function bearerOf(ask: Pick<HttpAsk, 'lines'>): string | undefined {
   const presented = ask.lines('authorization');
   if (presented.length === 0) return undefined;
   if (presented.length > 1) {

@@ -6,9 +6,8 @@
 
 import type { Server } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { isLoopback, pagesUrl } from '../address/host.ts';
 import type { Config } from '../config/config.ts';
-import { isLoopback, pagesUrl } from '../domain/values/host.ts';
-import { storeKind } from '../domain/values/store-kind.ts';
 import type { Logger } from '../log.ts';
 import {
   type OpenResources,
@@ -19,18 +18,20 @@ import {
   type Stoppable,
   stopOnSignals,
   tellMark,
+  tellVariables,
 } from '../open.ts';
 import { type Platform, pause } from '../platform.ts';
 import type { ServiceDefinition } from '../service/author/definition.ts';
-import type { OwnAct } from '../service/core/own-act.ts';
-import { createPrincipalPacer } from '../service/core/rate.ts';
+import type { OwnAct } from '../service/caller/own-act.ts';
+import { createPrincipalPacer } from '../service/pace/rate.ts';
 import { createRuntime } from '../service/runtime.ts';
+import { storeKind } from '../storage/store-kind.ts';
 import { isOwed } from './bounds/connection.ts';
 import { STOP_ARRIVAL_MS, STOP_PAUSE_MS, STOP_POLL_MS } from './bounds/limits.ts';
 import { createReloading } from './reload.ts';
 import { createHttpServer } from './server.ts';
 import type { OpenSurface } from './surface.ts';
-import { endWorker, isWorker, startWorkers, watchesWorkers } from './workers.ts';
+import { endWorker, isWatched, isWorker, startWorkers, watchesWorkers } from './workers.ts';
 
 /**
  * A service that listens.
@@ -74,6 +75,7 @@ export async function serve(
   surfaces: readonly OpenSurface[] = [],
 ): Promise<ServedService> {
   const read = await readSettings(options);
+  if (!isWatched(read.config)) tellVariables(read, options);
   if (watchesWorkers(read.config)) return serveByWorkers(read, options);
   try {
     const running = await open(definition, read, surfaces);

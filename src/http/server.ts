@@ -6,9 +6,9 @@
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { isPromised } from '../domain/values/eventual.ts';
-import { isReachedHereOnly } from '../domain/values/host.ts';
+import { isReachedHereOnly } from '../address/host.ts';
 import type { Runtime } from '../service/runtime.ts';
+import { isPromised } from '../steps.ts';
 import { createAddresses, networkOf } from './bounds/address.ts';
 import type { Bodies } from './bounds/bodies.ts';
 import {
@@ -159,7 +159,7 @@ function servingOf(
 ): Serving {
   // Metrics are for operators. Only a service that other machines cannot reach asks for no credential.
   const hasOpenMetrics = isReachedHereOnly(runtime.config);
-  const added = [...signInRoutes(runtime), ...consoleRoutes(runtime)];
+  const added = [...signInRoutes(runtime, given.visits), ...consoleRoutes(runtime)];
   const core = createCore(runtime, { ...given, hasOpenMetrics, added });
   runtime.watch(given.metrics);
   runtime.watchAlarms(given.metrics.alarmed);

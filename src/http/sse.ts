@@ -9,7 +9,7 @@
 
 import type { Writable } from 'node:stream';
 import type { Platform } from '../platform.ts';
-import type { EventName, EventSink } from '../service/core/stream.ts';
+import type { EventName, EventSink } from '../service/operations/stream.ts';
 import { createLineWriter, createPace } from '../service/pace/line-writer.ts';
 
 /** In milliseconds: proxies close what is silent for half a minute or a minute. */

@@ -8,12 +8,12 @@
 import { Refusal } from '../domain/failure.ts';
 import type { Timer } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
-import type { Ask } from '../service/core/operations.ts';
+import type { Ask } from '../service/operations/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import type { Visits } from './bounds/visits.ts';
 import { type AskedHeaders, closedOf, type Exchange, type HttpAnswer } from './exchange.ts';
 import { type Cors, originIn } from './origin.ts';
-import { bearerOf, traceOf } from './request.ts';
+import { judgedBearer, traceOf } from './request.ts';
 
 interface SurfaceRequest extends Pick<Ask, 'bearer' | 'trace' | 'gone' | 'proved'> {
   readonly headers: AskedHeaders;
@@ -69,7 +69,7 @@ export async function askSurface(
       headers: ask.headers,
       localAddress: ask.localAddress,
       isAdmitted: cors?.isAdmitted(originIn(ask.headers)) ?? false,
-      bearer: () => bearerOf(ask),
+      bearer: () => judgedBearer({ ask, visit }, visits),
       gone,
       proved: (issued) => visits?.prove(visit, issued),
       trace: traceOf(ask.headers.traceparent),

@@ -36,6 +36,11 @@ export function watchesWorkers({ workers }: Pick<Config, 'workers'>): boolean {
   return workers > 1 && cluster.isPrimary;
 }
 
+/** Whether another process of this service started this one, and has read the same settings. */
+export function isWatched({ workers }: Pick<Config, 'workers'>): boolean {
+  return workers > 1 && cluster.isWorker;
+}
+
 export function isWorker(): boolean {
   return cluster.isWorker;
 }

@@ -3,7 +3,7 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { vectors } from '../../test/vectors.ts';
+import { vectors } from '../../test/support/vectors.ts';
 import { isSignature } from './es256.ts';
 
 // Project Wycheproof: signatures at the edges of arithmetic, of encoding and of the range of r and

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { test } from 'vitest';
-import { atEnd, temporaryFolder } from '../../test/ends.ts';
-import { keyFilesIn } from '../../test/key-files.ts';
+import { atEnd, temporaryFolder } from '../../test/support/ends.ts';
+import { keyFilesIn } from '../../test/support/key-files.ts';
 
 const root = temporaryFolder();
 

@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../test/ends.ts';
-import { keyFilesIn } from '../../test/key-files.ts';
-import { DOCUMENT_MAX_AGE_SECONDS } from '../service/core/documents.ts';
+import { temporaryFolder } from '../../test/support/ends.ts';
+import { keyFilesIn } from '../../test/support/key-files.ts';
+import { DOCUMENT_MAX_AGE_SECONDS } from '../service/operations/documents.ts';
 import { generateJwk } from './es256.ts';
 import { REREAD_MS, ROTATION_LEAD_MS, rotateKey } from './key-folder.ts';
 import { openKeyring } from './keyring.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, test } from 'vitest';
-import { temporaryFolder } from '../../test/ends.ts';
+import { temporaryFolder } from '../../test/support/ends.ts';
 import { rotateKey } from './key-folder.ts';
 import { type DecideOnNext, folderKeys, markCompromised } from './key-states.ts';
 import { type Keyring, openKeyring } from './keyring.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, test } from 'vitest';
-import { closedAtEnd, temporaryFolder } from '../../test/ends.ts';
+import { closedAtEnd, temporaryFolder } from '../../test/support/ends.ts';
 import { openKeyring } from './keyring.ts';
 import { folderRowKeys, listedRowKeys, readRowKeys, rotateRowKey } from './row-keys.ts';
 

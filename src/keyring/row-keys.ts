@@ -4,7 +4,7 @@
  * HMAC-SHA-256 under 32 random bytes. A MAC is written as `<kid>.<base64url>`. The newest key whose
  * `sign_from` has passed makes MACs; every key verifies. Unlike signing keys these are secrets
  * on both sides, so none is ever published. The text of a row, and the treatment of a row that
- * does not match, are decided elsewhere (`storage/port/row-forms.ts`, `service/rows/authentic-store.ts`).
+ * does not match, are decided elsewhere (`storage/port/row-forms.ts`, `service/rows/sealing.ts`).
  *
  * In a folder each generation is one file, `row-0001.json`, beside those of the signing keys. In the
  * environment `WRIT_ROW_KEYS` lists them, the one that makes MACs first.
@@ -23,7 +23,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import { closeSync, existsSync, openSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { Timestamp } from '../protocol/primitives.ts';
@@ -49,17 +49,6 @@ export interface RowKeys {
   states(): KeyState[];
   /** Changes when the verifying keys change. */
   revision(): string;
-  /** The logs whose rows were sealed under these keys; absent without a key folder. */
-  readonly sealedLogs?: SealedLogs | undefined;
-}
-
-interface SealedLogs {
-  /** The file that remembers the log. */
-  find(logId: string): string | undefined;
-  /** Whether any log is remembered. Its id comes from the database, which may be altered; this does not. */
-  any(): boolean;
-  /** Remembers the log. Returns the fault if it cannot be written. */
-  add(logId: string): string | undefined;
 }
 
 interface RowKey {
@@ -192,35 +181,10 @@ export function folderRowKeys(folder: string, now: () => Date): RowKeyFolder {
       now,
       () => compromised,
     ),
-    sealedLogs: sealedLogsIn(folder),
     refresh: () => {
       const { faults, ...found } = readFolder(folder);
       if (faults.length === 0) ({ keys, compromised } = found);
       return faults;
-    },
-  };
-}
-
-const SEALED_PREFIX = 'row-sealed-';
-
-/** One empty file for each log. The name is a digest, since the id comes from the database. */
-function sealedLogsIn(folder: string): SealedLogs {
-  const pathOf = (logId: string) => {
-    const digest = createHash('sha256').update(logId).digest('hex');
-    return join(folder, `${SEALED_PREFIX}${digest.slice(0, 32)}`);
-  };
-  return {
-    find: (logId) => (existsSync(pathOf(logId)) ? pathOf(logId) : undefined),
-    any: () => readdirSync(folder).some((name) => name.startsWith(SEALED_PREFIX)),
-    add(logId) {
-      const path = pathOf(logId);
-      if (existsSync(path)) return undefined;
-      try {
-        closeSync(openSync(path, 'a', 0o600));
-        return undefined;
-      } catch (error) {
-        return `Cannot remember in "${path}" that the rows are authenticated: ${codeOf(error)}`;
-      }
     },
   };
 }

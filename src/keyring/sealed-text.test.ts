@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../test/ends.ts';
+import { temporaryFolder } from '../../test/support/ends.ts';
 import { folderRowKeys, listedRowKeys, missingRowKeys, rotateRowKey } from './row-keys.ts';
 
 const clock = () => new Date('2030-01-01T00:00:00.000Z');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { atEnd, temporaryFolder } from '../../test/ends.ts';
+import { atEnd, temporaryFolder } from '../../test/support/ends.ts';
 import { readSuccessor, successorPayload, thumbprintOf } from '../domain/log/successor.ts';
 import { toBase64url } from '../domain/wire/base64.ts';
 import { headerOf, TYPS } from '../domain/wire/jws.ts';

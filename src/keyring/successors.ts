@@ -2,7 +2,7 @@
  * Successors: each key signs a statement that names the next key of its use.
  *
  * A rotation makes the statement and stores it beside the keys in its own file, so that it
- * outlives the old private key. A missing statement (after a crash, or for keys of an older version) is
+ * outlives the old private key. A missing statement (after a crash) is
  * made when the folder is read, if the old key still exists. Keys follow each other by
  * generation, within one use.
  *

@@ -8,7 +8,7 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server';
 import type { Failure } from '../protocol/failure.ts';
-import type { Ask } from '../service/core/operations.ts';
+import type { Ask } from '../service/operations/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { watchCaller } from './caller-watch.ts';
 import { type Gateway, localGateway } from './gateway.ts';

@@ -9,7 +9,7 @@
  */
 
 import type { Failure } from '../protocol/failure.ts';
-import type { Ask } from '../service/core/operations.ts';
+import type { Ask } from '../service/operations/operations.ts';
 import { type Gateway, isFailure } from './gateway.ts';
 
 /** What a token that is not usable is refused with. */

@@ -5,10 +5,7 @@
  */
 
 import { utf8 } from '../domain/wire/hash.ts';
-import type { Catalog } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
-import { CALL_TOOL, SEARCH_TOOL } from './pair.ts';
-import { toolOf } from './tool.ts';
 
 /** The parts of a tool that clients pass on to a model. */
 interface ListedTool {
@@ -31,12 +28,6 @@ export function contextCost(tools: readonly ListedTool[]): ContextCost {
     return sum + utf8(JSON.stringify({ name, description, inputSchema })).length;
   }, 0);
   return { tools: tools.length, tokens: roundedUp(Math.ceil(bytes / BYTES_PER_TOKEN)) };
-}
-
-/** What all capabilities cost a token that may use them all, and what the pair costs instead. */
-export function catalogCosts({ capabilities }: Catalog): Record<'all' | 'search', ContextCost> {
-  const all = [...capabilities].map(([name, capability]) => toolOf(name, capability));
-  return { all: contextCost(all), search: contextCost([SEARCH_TOOL, CALL_TOOL]) };
 }
 
 function roundedUp(count: number): number {

@@ -8,9 +8,9 @@ import { failure } from '../domain/failure.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts';
 import type { Manifest } from '../protocol/trust.ts';
-import type { Document } from '../service/core/documents.ts';
-import { type Ask, isDocument, perform } from '../service/core/operations.ts';
-import type { EventSink } from '../service/core/stream.ts';
+import type { Document } from '../service/operations/documents.ts';
+import { type Ask, isDocument, perform } from '../service/operations/operations.ts';
+import type { EventSink } from '../service/operations/stream.ts';
 import type { Runtime } from '../service/runtime.ts';
 
 export interface Gateway {

@@ -11,8 +11,8 @@
  * @module
  */
 
+import { type Arrival, foreignArrival } from '../address/arrival.ts';
 import { failure } from '../domain/failure.ts';
-import { type Arrival, foreignArrival } from '../domain/values/arrival.ts';
 import { isObject, readJson } from '../domain/wire/json.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from '../protocol/json-rpc.ts';
@@ -44,6 +44,9 @@ export function mcpSurface(runtime: Runtime) {
     const foreign = foreignArrival(arrivalOf(request, runtime.baseUrl()));
     if (foreign) return errorAnswer(403, INVALID_REQUEST, foreign);
     if (request.bearer() === undefined) return noBearer();
+    // Judged before a server for the request is made, which takes far more work than a signature.
+    const stranger = await runtime.strangerTo('invoke', request);
+    if (stranger) return stranger;
     const reading = readJson(request.body);
     const message = 'value' in reading ? reading.value : undefined;
     if (!isInvocation(message, runtime.config.mcp_tools)) {

@@ -5,7 +5,7 @@
  */
 
 import type { ServerContext } from '@modelcontextprotocol/server';
-import type { EventSink } from '../service/core/stream.ts';
+import type { EventSink } from '../service/operations/stream.ts';
 import { sentenceOf } from './sentence.ts';
 
 /** Most notifications of one call: they stay in memory while a client does not read. */

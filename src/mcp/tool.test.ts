@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { ONE_TIME } from '../../test/scripts.ts';
+import { ONE_TIME } from '../../test/support/scripts.ts';
 import { failure, GUIDANCE } from '../domain/failure.ts';
 import { CapabilityDeclaration, type DeclaredCapability } from '../protocol/capability.ts';
 import { FailureType } from '../protocol/failure.ts';

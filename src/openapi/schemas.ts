@@ -145,7 +145,7 @@ function asRead(made: Made): void {
   const schema = plain(made);
   // The pattern is what is read by; the format of that name takes other texts.
   if (schema.pattern !== undefined) delete schema.format;
-  // Decision 0004: larger numbers are integers that not every reader keeps, and are refused.
+  // Decision 01: larger numbers are integers that not every reader keeps, and are refused.
   if (schema.type === 'number') schema.maximum ??= Number.MAX_SAFE_INTEGER;
 }
 

@@ -57,7 +57,7 @@ export type GrantTerms = z.infer<typeof GrantTerms>;
 
 /**
  * The requester. `chain` is the digest of the chain of principals, from the root principal down to the
- * subject; requests stored by an older version have none.
+ * subject. The protocol does not require it, so another implementation may leave it out.
  */
 const Requester = z.object({
   subject: Principal,
@@ -77,6 +77,8 @@ export const SafeForm = z.object({
 export const ApprovalRequest = z.object({
   approval_request_id: ApprovalRequestId,
   capability: CapabilityName,
+  /** What is asked, in one line for a person. Hidden characters of its values are marked. */
+  title: z.string().optional(),
   scope: z.array(Scope),
   requester: Requester,
   /** From the one who acts to the root principal, for those who may decide. */

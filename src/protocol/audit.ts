@@ -68,8 +68,8 @@ export const EntryState = z.enum(['completed', 'failed', 'refused', 'indetermina
 export type EntryState = z.infer<typeof EntryState>;
 
 /**
- * An entry as a service answers it and as an export contains it. The verifier reads exports of older
- * services too, so a new field needs `.default(null)`; see `src/verify/leaf.ts`.
+ * An entry as a service answers it and as an export contains it. A newer verifier reads it
+ * too, so a new field needs `.default(null)`; see `src/verify/leaf.ts`.
  */
 export const AuditEntry = z.object({
   entry_id: EntryId,

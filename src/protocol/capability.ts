@@ -112,6 +112,14 @@ export const Cost = z.strictObject({
 });
 export type Cost = z.infer<typeof Cost>;
 
+/**
+ * A handle that a call has to carry in one of its inputs.
+ *
+ * @example
+ * import type { BindingRequirement } from 'writ';
+ *
+ * const quote: BindingRequirement = { type: 'quote', field: 'quote', max_age: 'PT15M' };
+ */
 export const BindingRequirement = z.strictObject({
   type: z.string().min(1),
   field: FieldName,
@@ -177,8 +185,18 @@ export type ResponseMode = z.infer<typeof ResponseMode>;
 /** Agents read all of them; more types are better expressed as one type with different details. */
 const FAILURE_TYPES_MAX = 32;
 
+/** In characters: a person reads it as one line. */
+const TITLE_LENGTH_MAX = 120;
+
 export const CapabilityDeclaration = z.strictObject({
   description: z.string().min(1),
+  /** The question of a decision, such as `Refund {amount} to {customer_id}`: names of inputs stand in braces. */
+  title: z
+    .string()
+    .min(1)
+    .max(TITLE_LENGTH_MAX)
+    .regex(/^[^\p{C}\p{Zl}\p{Zp}]*$/u, 'expected one line of visible characters')
+    .optional(),
   contract_version: SemanticVersion,
   inputs: z.array(Input),
   output: Output,

@@ -127,6 +127,21 @@ export const FailureDeclaration = z.strictObject({
 });
 export type FailureDeclaration = z.infer<typeof FailureDeclaration>;
 
+/**
+ * A failure type that a capability declares for itself, as its author writes it.
+ *
+ * @example
+ * import type { DeclaredFailure } from 'writ';
+ *
+ * const closed: DeclaredFailure = {
+ *   type: 'closed_for_the_night',
+ *   description: 'the desk opens at six',
+ *   retry: true,
+ *   action: 'wait_and_retry',
+ * };
+ */
+export type DeclaredFailure = z.input<typeof FailureDeclaration>;
+
 export const FailureResolution = z.object({
   action: ResolutionAction,
   recovery_class: RecoveryClass,

@@ -68,7 +68,7 @@ export const BudgetContext = z.object({
 });
 export type BudgetContext = z.infer<typeof BudgetContext>;
 
-/** The id of a log is a UUID; older services may have others. */
+/** The id of a log is a UUID; another implementation may have others. */
 export const LOG_ID_LENGTH_MAX = 128;
 
 /** Hashes: one for each bit of the largest tree. A verifier takes exactly as many as the size needs. */

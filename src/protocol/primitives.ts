@@ -21,7 +21,7 @@ export const SCOPES_PER_TOKEN_MAX = 64;
 /** Long enough for a sentence about one decision; the log stores it. */
 export const REASON_LENGTH_MAX = 1_000;
 
-/** An optional field of a request. Decision 0002: `null` means the same as leaving it out. */
+/** An optional field of a request. Decision 01: `null` means the same as leaving it out. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
@@ -233,7 +233,7 @@ export function cursorOf(lengthMax: number) {
 
 export const NextCursor = nextOf(Cursor);
 
-/** Decision 0033: a page is bounded in bytes too, so a short page does not mean the end. */
+/** Decision 17: a page is bounded in bytes too, so a short page does not mean the end. */
 export function nextOf(cursor: typeof Cursor) {
   return cursor
     .nullable()

@@ -45,7 +45,7 @@ const ScopeList = z
 
 /**
  * Opaque except for the keys that rules read: these two, and `only_capabilities`, which authorization
- * reads. A null value means absent (decision 0002).
+ * reads. A null value means absent (decision 01).
  */
 export const Purpose = z
   .looseObject({ task_id: CallerId.nullish(), session_id: CallerId.nullish() })

@@ -100,10 +100,10 @@ export type Jwks = z.infer<typeof Jwks>;
  * @example
  * import { createService } from 'writ';
  * import type { Manifest } from 'writ/client';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  *
  * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
- * const manifest: Manifest = answerOf(await desk.human('ann').client.manifest());
+ * const manifest: Manifest = expectAnswer(await desk.human('ann').client.manifest());
  * console.log(manifest.service_identity.id, Object.keys(manifest.capabilities));
  * await desk.close();
  */

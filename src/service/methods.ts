@@ -4,6 +4,7 @@
  * @module
  */
 
+import { listAgents } from './agents/agents.ts';
 import { readDecision } from './approval/decision.ts';
 import { issueGrant } from './approval/grants.ts';
 import { denyRequest, listRequests, readRequest } from './approval/requests.ts';
@@ -13,14 +14,13 @@ import { issueToken } from './authority/issue.ts';
 import { createPermissions } from './authority/permissions.ts';
 import { addIdentity, listIdentities, removeIdentity } from './authority/stored-identities.ts';
 import { revokeToken, viewToken } from './authority/tokens.ts';
-import { listAgents } from './console/agents.ts';
-import type { Ask, Method, Methods } from './core/operations.ts';
-import type { ServiceParts } from './core/parts.ts';
 import { dryRun } from './invoke/dry-run.ts';
 import type { InvokeParts } from './invoke/handler.ts';
 import { invoke } from './invoke/invoke.ts';
 import { indeterminate, reconcile } from './invoke/recover.ts';
 import { queryAudit } from './log/audit.ts';
+import type { Ask, Method, Methods } from './operations/operations.ts';
+import type { ServiceParts } from './operations/parts.ts';
 
 export function authorityMethods(parts: InvokeParts): Methods {
   const answering =

@@ -1,9 +1,9 @@
 /**
  * A running service: connects the rooms to the store, the keys and the settings they run on.
  *
- * Starting goes in this order: compare the log with what was signed, wrap the store (traced,
- * guarded, authenticated), make the parts, bind a method to each operation, then start the
- * background tasks. Transports use the methods; nothing here knows a transport.
+ * Starting goes in this order: wrap the store (`rows/service-store.ts`), compare the log with what was signed, make
+ * the parts, bind a method to each operation, then start the background tasks. Transports use the methods; nothing
+ * here knows a transport.
  *
  * @module
  */
@@ -20,7 +20,6 @@ import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { IdentityRecord } from '../storage/port/identity-store.ts';
 import type { MarkStore } from '../storage/port/mark.ts';
-import { type RecoveryOptions, startRecovery } from '../storage/recovery.ts';
 import { type Accounts, openAccounts } from './accounts/accounts.ts';
 import { startExpiry } from './approval/expiry.ts';
 import { startWebhooks, type WebhookTiming } from './approval/webhooks.ts';
@@ -29,23 +28,16 @@ import { startWarnings, unconfirmable, unconnectable } from './author/warnings.t
 import { notOperator } from './authority/freeze.ts';
 import { createIdentities } from './authority/identities.ts';
 import { livingIdentities } from './authority/stored-identities.ts';
+import { answered } from './caller/audited.ts';
+import { callerOf, createTokenReader, strangerTo } from './caller/caller.ts';
+import { type OwnAct, recordOwnAct } from './caller/own-act.ts';
 import { runComposition } from './compose/compose.ts';
 import { startResuming } from './compose/resume.ts';
 import { type Console, createConsole } from './console/console.ts';
 import type { ConsoleParts } from './console/parts.ts';
-import { type Alarms, createAlarms } from './core/alarms.ts';
-import { answered } from './core/audited.ts';
-import { callerOf, createTokenReader, strangerTo } from './core/caller.ts';
-import { createDocuments } from './core/documents.ts';
-import { type Ask, failureOf, type Methods } from './core/operations.ts';
-import { type OwnAct, recordOwnAct } from './core/own-act.ts';
-import type { ServiceParts, Watcher } from './core/parts.ts';
-import { createPrincipalPacer, createRateLimiter } from './core/rate.ts';
-import { NO_TRACER, type Tracer, tracedStore } from './core/tracing.ts';
-import { GATED, type Gate, trustMethods } from './core/trust.ts';
-import { guardedStore } from './core/withheld.ts';
 import type { InvokeParts } from './invoke/handler.ts';
 import { closeAbandoned } from './invoke/recover.ts';
+import { type RecoveryOptions, startRecovery } from './invoke/recovery.ts';
 import { createSettler, LEASE_MS } from './invoke/settle.ts';
 import { checkpointMethods } from './log/checkpoints.ts';
 import { currentOrigin, signerOf } from './log/compare-log.ts';
@@ -55,13 +47,21 @@ import { type RetentionOptions, startRetention } from './log/retention.ts';
 import { type Sealer, type SealingState, startSealer } from './log/sealer.ts';
 import { createWitnesses, witnessGuard } from './log/witness.ts';
 import { approvalMethods, authorityMethods } from './methods.ts';
+import { type Alarms, createAlarms } from './operations/alarms.ts';
+import { createDocuments } from './operations/documents.ts';
+import { type Ask, failureOf, type Methods } from './operations/operations.ts';
+import type { ServiceParts, Watcher } from './operations/parts.ts';
+import { NO_TRACER, type Tracer } from './operations/tracing.ts';
+import { GATED, type Gate, trustMethods } from './operations/trust.ts';
 import { type CallOut, callOutBy } from './outbound/outbound.ts';
 import { createLane } from './pace/lane.ts';
+import { createPrincipalPacer, createRateLimiter } from './pace/rate.ts';
+import type { Repeated } from './pace/repeated.ts';
 import { createSlicer, type Slicer } from './pace/slices.ts';
 import { createWaits } from './pace/waits.ts';
 import { createWorkInProgress } from './pace/work.ts';
-import { authenticStore } from './rows/authentic-store.ts';
 import { openRowLogs, type RowLogs } from './rows/row-check.ts';
+import { serviceStore } from './rows/service-store.ts';
 import { openIdentityProviders, pageUrls } from './sign-in/open.ts';
 import { isHuman } from './sign-in/sessions.ts';
 import { createSignIn, type SignIn } from './sign-in/sign-in.ts';
@@ -189,21 +189,21 @@ export async function createRuntime({
   const { definition, config, keyring, log, platform } = given;
   const { external, providers } = await openIdentityProviders(given);
   const instanceId = newUuid(platform);
-  // Compared before anything is written: the store may hold another log than the signed one.
   const logs = await openRowLogs(given.store);
-  const alarms = createAlarms(log);
-  const authority = { rows: keyring.rows, alarms, logs };
-  const kept = await livingIdentities({ store: authenticStore(given.store, authority) });
-  const sealer = await anchored({ ...given, instanceId, logs }, mark);
+  const sealing = { rows: keyring.rows, alarms: createAlarms(log), logs };
+  let sealer: Sealer | undefined;
+  let ends: Repeated | undefined;
   const withheld = () => sealer?.state().refused;
-  const guarded = guardedStore(tracedStore(given.store, tracer), withheld);
-  const store = authenticStore(guarded, authority);
+  const onRevoked = () => ends?.nudge();
+  const store = serviceStore(given.store, { ...sealing, tracer, withheld, onRevoked });
+  const kept = await livingIdentities({ store });
+  sealer = await anchored({ ...given, instanceId, logs }, mark);
   const watchers = new Set<Watcher>();
   const site = { config, providers, baseUrl, ...placeOf(basePath, kept) };
   const pageUrl = pageUrls(site);
   const withoutAccounts: InvokeParts = {
     ...given,
-    ...{ store, alarms, tracer, leaseMs, instanceId, ...notifyAll(watchers) },
+    ...{ store, alarms: sealing.alarms, tracer, leaseMs, instanceId, ...notifyAll(watchers) },
     identities: createIdentities(config, { ...definition, platform, stored: store, external }),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, platform, log),
@@ -236,7 +236,7 @@ export async function createRuntime({
     throw error;
   });
   const [resuming, expiry] = [startResuming(parts, timing), startExpiry(parts, upkeep?.expiryMs)];
-  const ends = startEnds(upkeep?.accountsMs);
+  ends = startEnds(upkeep?.accountsMs);
   const retention = startRetention({ ...erasing, ...parts, policy: config.retention });
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   const health = healthOf(parts, sealer);
@@ -249,7 +249,7 @@ export async function createRuntime({
     strangerTo: (name, ask) => strangerTo(parts, name, ask),
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
     announce: (protocol, path) => void surfaces.set(protocol, path),
-    ...{ watch: (watcher) => void watchers.add(watcher), watchAlarms: alarms.watch },
+    ...{ watch: (watcher) => void watchers.add(watcher), watchAlarms: parts.alarms.watch },
     record: (act) => recordOwnAct(parts, act),
     release: () => parts.waits.stop(),
     async close(graceMs = config.stop_grace_seconds * 1_000) {
@@ -336,7 +336,10 @@ function recovering(parts: ServiceParts, timing: RuntimeOptions['recovery']) {
   });
 }
 
-/** Starts the sealer of a service whose trust level is `anchored`. */
+/**
+ * Starts the sealer of a service whose trust level is `anchored`. Compares the log before anything is written: the store
+ * may hold another log than the signed one.
+ */
 async function anchored(
   parts: Pick<
     ServiceParts,

@@ -9,7 +9,6 @@
 
 import type { Readable, Writable } from 'node:stream';
 import type { Config } from '../config/config.ts';
-import { storeKind } from '../domain/values/store-kind.ts';
 import type { Logger } from '../log.ts';
 import {
   type OpenResources,
@@ -18,9 +17,11 @@ import {
   type ServeOptions,
   stopOnSignals,
   tellMark,
+  tellVariables,
 } from '../open.ts';
 import type { ServiceDefinition } from '../service/author/definition.ts';
 import { createRuntime } from '../service/runtime.ts';
+import { storeKind } from '../storage/store-kind.ts';
 import { serveConversation } from './server.ts';
 
 /**
@@ -75,7 +76,9 @@ export async function serveStdio(
   definition: ServiceDefinition,
   options: StdioOptions = {},
 ): Promise<StdioService> {
-  const parts = await openResources(definition, await readSettings(options));
+  const read = await readSettings(options);
+  tellVariables(read, options);
+  const parts = await openResources(definition, read);
   try {
     const running = await start(definition, parts, options);
     if (options.signals ?? true) stopOnSignals(running, parts);

@@ -15,7 +15,7 @@ import type { Readable, Writable } from 'node:stream';
 import { failure, Refusal } from '../domain/failure.ts';
 import { INVALID_REQUEST, METHOD_NOT_FOUND } from '../protocol/json-rpc.ts';
 import { type OperationName, operations } from '../protocol/operations.ts';
-import type { Document } from '../service/core/documents.ts';
+import type { Document } from '../service/operations/documents.ts';
 import {
   type Answer,
   type Ask,
@@ -23,9 +23,9 @@ import {
   isDocument,
   perform,
   unreadFailure,
-} from '../service/core/operations.ts';
-import { newInvocationId } from '../service/core/random.ts';
-import type { EventSink } from '../service/core/stream.ts';
+} from '../service/operations/operations.ts';
+import { newInvocationId } from '../service/operations/random.ts';
+import type { EventSink } from '../service/operations/stream.ts';
 import {
   createLineWriter,
   createPace,
@@ -156,7 +156,7 @@ interface RefusedRequest {
 
 /**
  * The error for a request that runs no operation. A possible invocation gets an id, as on HTTP
- * (decision 0044). With the id of a running request, the client would take the error for its answer.
+ * (decision 03). With the id of a running request, the client would take the error for its answer.
  */
 function refusalLine({ runtime, running }: Session, { error, id, method }: RefusedRequest): string {
   const name = method === undefined ? 'invoke' : operationOf(method);

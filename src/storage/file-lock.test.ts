@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../test/ends.ts';
+import { temporaryFolder } from '../../test/support/ends.ts';
 import { holdLock } from './file-lock.ts';
 
 test('holdLock() gives a lock to one holder, and to the next when it ends', () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { closedAtEnd, temporaryFolder } from '../../test/ends.ts';
-import { freshDatabase } from '../../test/postgres.ts';
-import { at } from '../testing/fixtures.ts';
+import { closedAtEnd, temporaryFolder } from '../../test/support/ends.ts';
+import { at } from '../../test/support/fixtures.ts';
+import { freshDatabase } from '../../test/support/postgres.ts';
 import { openStore } from './open.ts';
 
 test('openStore() opens a store in memory, with the clock it is given', async () => {

@@ -16,12 +16,12 @@ import {
 import { type MarkPlace, type MarkStore, markIn } from './port/mark.ts';
 import type { Store } from './port/store.ts';
 import type { OnStep } from './port/versions.ts';
-import { SCHEMA_VERSION } from './postgres/schema/migrations.ts';
+import { lastVersion as lastPostgres } from './postgres/schema/migrations.ts';
 import { loadSqlite } from './sqlite/backup/loader.ts';
 import { openSqliteSnapshot } from './sqlite/backup/snapshot.ts';
 import { IN_MEMORY } from './sqlite/connection.ts';
 import { openSqliteMark } from './sqlite/log/mark.ts';
-import { MIGRATIONS } from './sqlite/schema/migrations.ts';
+import { lastVersion as lastSqlite } from './sqlite/schema/migrations.ts';
 import { openSqlite } from './sqlite/store.ts';
 
 export interface StoreOptions {
@@ -52,8 +52,8 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
 
 /** The versions of the schema that this program writes. */
 export const SCHEMA_VERSIONS: SchemaVersions = {
-  sqlite: MIGRATIONS.length,
-  postgres: SCHEMA_VERSION,
+  sqlite: lastSqlite(),
+  postgres: lastPostgres(),
 };
 
 /** One state of a store, for a backup. Refuses a store that is missing or of another version. */

@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../test/ends.ts';
-import { freshDatabase } from '../../test/postgres.ts';
+import { closedAtEnd } from '../../test/support/ends.ts';
+import { freshDatabase } from '../../test/support/postgres.ts';
 import { openDatabase } from './postgres/connection.ts';
 import * as postgresIdentities from './postgres/identities.ts';
 import { settingsOf } from './postgres/options.ts';
@@ -17,10 +17,11 @@ import * as postgresTokens from './postgres/tokens.ts';
 import { FIND_CONNECTED, LIST_CONNECTED } from './sqlite/connected.ts';
 import { openConnection } from './sqlite/connection.ts';
 import * as identities from './sqlite/identities.ts';
-import { LIST_PASSKEYS as LIST_PASSKEYS_SQLITE } from './sqlite/passkeys.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import * as sqlite from './sqlite/sign-in.ts';
+import { sqliteText } from './sqlite/sql.ts';
 import * as sqliteTokens from './sqlite/tokens.ts';
+import { LIST_PASSKEYS } from './stories/passkeys.ts';
 
 /** SQLite names the index of a UNIQUE column by its number. */
 const SQLITE_PLANS: [query: string, plans: string[]][] = [
@@ -62,7 +63,7 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
   [sqlite.consentBy('code_hash'), ['sqlite_autoindex_consents_3 (code_hash=?)']],
   [sqlite.consentBy('token_id'), ['sqlite_autoindex_consents_2 (token_id=?)']],
   [sqlite.LIST_CONSENTS, ['consents_by_principal (principal=?)']],
-  [LIST_PASSKEYS_SQLITE, ['passkeys_by_principal (principal=?)']],
+  [sqliteText(LIST_PASSKEYS), ['passkeys_by_principal (principal=?)']],
   [identities.FIND_IDENTITY, ['sqlite_autoindex_identities_2 (key_sha256=?)']],
   [identities.IDENTITIES_OF, ['identities_by_principal (principal=?)']],
   [identities.LIST_IDENTITIES, ['sqlite_autoindex_identities_1 (identity_id>?)']],

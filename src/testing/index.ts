@@ -1,11 +1,11 @@
 /**
- * `testService()` for authors of a service, and contract tests for authors of stores and of transports.
+ * `testService()` for authors of a service: the service in memory, with the real store, keys and checks.
  *
  * @module
  */
 
-export { answerOf, type EntryFilter, failureOf } from './author/expect.ts';
-export { type TestServiceOptions, testService } from './author/test-service.ts';
+export { type EntryFilter, expectAnswer, expectFailure } from './expect.ts';
+export { type TestServiceOptions, testService } from './test-service.ts';
 export type {
   CallerOptions,
   LogLine,
@@ -13,18 +13,4 @@ export type {
   TestCaller,
   TestedService,
   TestPerson,
-} from './author/types.ts';
-export type { Runner } from './runner.ts';
-export { STORIES_WITHOUT_TOOLS, surfaceScenarios } from './scenarios/scenarios.ts';
-export {
-  inProcess,
-  overHttp,
-  overStdio,
-  type Surface,
-  type SurfaceAnswer,
-  type SurfaceEvent,
-} from './scenarios/surface.ts';
-export { overClient } from './scenarios/surface-client.ts';
-export { overMcp, type ToolClient, type ToolSurface } from './scenarios/surface-mcp.ts';
-export { type ContractOptions, storeContract } from './store/store-contract.ts';
-export { type RaceOptions, storeRaces } from './store/store-races.ts';
+} from './types.ts';

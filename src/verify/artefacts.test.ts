@@ -17,8 +17,8 @@ import { verifyManifest } from './manifest.ts';
 import type { Report } from './report.ts';
 import { verifyToken } from './token.ts';
 
-const ground = { keys: keysOf({ jwks: JWKS, pinned: [TOKEN_KID] }), now: NOW, serviceId: SERVICE };
-const unpinned = { ...ground, keys: keysOf({ jwks: JWKS }) };
+const anchors = { keys: keysOf({ jwks: JWKS, pinned: [TOKEN_KID] }), now: NOW, serviceId: SERVICE };
+const unpinned = { ...anchors, keys: keysOf({ jwks: JWKS }) };
 const LATER = new Date('2091-01-01T00:00:00.000Z');
 
 function keysOf(source: Parameters<typeof readKeys>[0]): Keys {
@@ -33,7 +33,7 @@ function named({ checks }: Report, outcome: string): string[] {
 }
 
 test('verifyToken() verifies a token as the service signs it, and says what it cannot tell', async () => {
-  const report = await verifyToken(token(), ground);
+  const report = await verifyToken(token(), anchors);
 
   assert.equal(report.verdict, 'verified');
   assert.equal(report.claims?.sub, 'agent:planner');
@@ -49,7 +49,7 @@ test('verifyToken() does not count keys of the service itself as known', async (
 
 test('verifyToken() could not check a token of a key that is not at hand', async () => {
   const keys = keysOf({ jwks: { keys: JWKS.keys.slice(1) }, pinned: 'all' });
-  const report = await verifyToken(token(), { ...ground, keys });
+  const report = await verifyToken(token(), { ...anchors, keys });
 
   assert.equal(report.verdict, 'incomplete');
   assert.equal(report.claims, undefined);
@@ -66,7 +66,7 @@ const tokens: [name: string, text: string, failed: string, change?: object][] = 
 ];
 for (const [name, text, failed, change] of tokens) {
   test(`verifyToken() refuses a token with ${name}`, async () => {
-    const report = await verifyToken(text, { ...ground, ...change });
+    const report = await verifyToken(text, { ...anchors, ...change });
 
     assert.equal(report.verdict, 'failed');
     assert.deepEqual(named(report, 'failed'), [failed]);
@@ -77,7 +77,7 @@ test('verifyToken() verifies no token of which one character was changed', async
   const text = token();
   for (let at = 0; at < text.length; at++) {
     const changed = text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1);
-    const { verdict, claims } = await verifyToken(changed, ground);
+    const { verdict, claims } = await verifyToken(changed, anchors);
 
     assert.notEqual(verdict, 'verified', `character ${at}`);
     assert.equal(claims, undefined);
@@ -85,7 +85,7 @@ test('verifyToken() verifies no token of which one character was changed', async
 });
 
 test('verifyManifest() verifies a body with the header that came with it', async () => {
-  const report = await verifyManifest(manifest(), ground);
+  const report = await verifyManifest(manifest(), anchors);
 
   assert.equal(report.verdict, 'verified');
   assert.equal(report.manifest?.service_identity.id, SERVICE);
@@ -95,7 +95,7 @@ test('verifyManifest() verifies no body of which one byte was flipped', async ()
   const { body, signature } = manifest();
   for (let at = 0; at < body.length; at++) {
     const changed = body.with(at, (body[at] ?? 0) ^ 1);
-    assert.equal((await verifyManifest({ body: changed, signature }, ground)).verdict, 'failed');
+    assert.equal((await verifyManifest({ body: changed, signature }, anchors)).verdict, 'failed');
   }
 });
 
@@ -113,7 +113,7 @@ const manifests: [
 ];
 for (const [name, given, failed, change] of manifests) {
   test(`verifyManifest() refuses a manifest with ${name}`, async () => {
-    const report = await verifyManifest(given, { ...ground, ...change });
+    const report = await verifyManifest(given, { ...anchors, ...change });
 
     assert.deepEqual(named(report, 'failed'), [failed]);
   });
@@ -121,7 +121,7 @@ for (const [name, given, failed, change] of manifests) {
 
 test('verifyGrant() verifies a grant, also with a field that it does not know', async () => {
   for (const value of [grant(), grant({ note: 'of a later version' })]) {
-    const report = await verifyGrant(value, ground);
+    const report = await verifyGrant(value, anchors);
 
     assert.equal(report.verdict, 'verified');
     assert.equal(report.grant?.capability, 'book_flight');
@@ -135,7 +135,7 @@ test('verifyGrant() refuses a grant of which any field was changed, dropped or a
     return [dropped, { ...whole, [field]: changed(whole[field]) }];
   });
   for (const value of [...changes, { ...whole, more: true }]) {
-    const report = await verifyGrant(value, ground);
+    const report = await verifyGrant(value, anchors);
 
     assert.notEqual(report.verdict, 'verified', JSON.stringify(value));
     assert.equal(report.grant, undefined);
@@ -150,7 +150,7 @@ function changed(value: unknown): unknown {
 }
 
 test('verifyGrant() refuses a grant that has expired', async () => {
-  const report = await verifyGrant(grant(), { ...ground, now: LATER });
+  const report = await verifyGrant(grant(), { ...anchors, now: LATER });
 
   assert.deepEqual(named(report, 'failed'), ['time']);
 });

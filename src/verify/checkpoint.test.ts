@@ -18,8 +18,8 @@ import {
 } from '../../test/verify/artefacts.ts';
 import { readVkey } from '../domain/log/note-key.ts';
 import { verifyCheckpoint } from './checkpoint.ts';
+import { verifyConsistency } from './consistency.ts';
 import { verifyEntry } from './entry.ts';
-import { verifyGrowth } from './growth.ts';
 import { type KeySource, readKeys } from './keys.ts';
 import { verifyReceipt } from './receipt.ts';
 import type { Report } from './report.ts';
@@ -28,9 +28,9 @@ const log = smallLog();
 const [earlier, later] = log.checkpoints as [Detail, Detail];
 type Detail = (typeof log.checkpoints)[number];
 
-const ground = groundOf({ jwks: JWKS, pinned: [LOG_KID] });
+const anchors = anchorsOf({ jwks: JWKS, pinned: [LOG_KID] });
 
-function groundOf(source: KeySource) {
+function anchorsOf(source: KeySource) {
   const keys = readKeys(source);
   assert.ok('keys' in keys);
   return { keys, now: NOW, serviceId: SERVICE };
@@ -49,7 +49,7 @@ function named({ checks }: Report, outcome: string): string[] {
 }
 
 test('verifyCheckpoint() verifies both forms, and gives the signed head', async () => {
-  const report = await verifyCheckpoint(later, ground);
+  const report = await verifyCheckpoint(later, anchors);
 
   assert.equal(report.verdict, 'verified');
   assert.deepEqual(report.head, { first: 0, size: 5, root: rootAt(log, 5) });
@@ -57,17 +57,17 @@ test('verifyCheckpoint() verifies both forms, and gives the signed head', async 
 });
 
 test('verifyCheckpoint() verifies a checkpoint of a listing, which has no note', async () => {
-  assert.equal((await verifyCheckpoint(listed(later), ground)).verdict, 'verified');
+  assert.equal((await verifyCheckpoint(listed(later), anchors)).verdict, 'verified');
 });
 
 test('verifyCheckpoint() needs nothing but the key of the log in one word', async () => {
-  const report = await verifyCheckpoint(later, groundOf({ noteKeys: vkeys(LOG_VKEY) }));
+  const report = await verifyCheckpoint(later, anchorsOf({ noteKeys: vkeys(LOG_VKEY) }));
 
   assert.equal(report.verdict, 'verified');
 });
 
 test('verifyCheckpoint() does not count keys of the service itself as known', async () => {
-  const report = await verifyCheckpoint(later, groundOf({ jwks: JWKS }));
+  const report = await verifyCheckpoint(later, anchorsOf({ jwks: JWKS }));
 
   assert.equal(report.verdict, 'incomplete');
   assert.deepEqual(named(report, 'not_checked'), ['key', 'note key']);
@@ -90,13 +90,13 @@ test('verifyCheckpoint() refuses it when any field was changed', async () => {
     { tree_head: 5 as unknown as string },
   ];
   for (const change of changes) {
-    const { verdict } = await verifyCheckpoint({ ...later, ...change }, ground);
+    const { verdict } = await verifyCheckpoint({ ...later, ...change }, anchors);
     assert.equal(verdict, 'failed', JSON.stringify(change));
   }
 });
 
 test('verifyCheckpoint() refuses it for another service', async () => {
-  const report = await verifyCheckpoint(later, { ...ground, serviceId: 'hotel-desk' });
+  const report = await verifyCheckpoint(later, { ...anchors, serviceId: 'hotel-desk' });
 
   assert.deepEqual(named(report, 'failed'), ['signature', 'note']);
   assert.equal(report.head, undefined);
@@ -110,21 +110,21 @@ test('verifyCheckpoint() refuses a note when any byte of its signature was chang
     const changed = Buffer.from(blob);
     changed[at] = (changed[at] ?? 0) ^ 1;
     const tree_head = `${text}${changed.toString('base64')}\n`;
-    const { verdict } = await verifyCheckpoint({ ...later, tree_head }, ground);
+    const { verdict } = await verifyCheckpoint({ ...later, tree_head }, anchors);
     assert.equal(verdict, 'failed', `byte ${at}`);
   }
 });
 
 test('verifyCheckpoint() could not check a note that no key at hand signed', async () => {
   const other = later.tree_head.replace(/— \S+ (.{6})/, '— other.example $1');
-  const report = await verifyCheckpoint({ ...later, tree_head: other }, ground);
+  const report = await verifyCheckpoint({ ...later, tree_head: other }, anchors);
 
   assert.deepEqual(named(report, 'not_checked'), ['note signature']);
 });
 
 test('verifyCheckpoint() looks for each witness that it was given', async () => {
   const witnessed = { ...later, tree_head: cosigned(later.tree_head) };
-  const strict = groundOf({ jwks: JWKS, pinned: [LOG_KID], noteKeys: vkeys(WITNESS_VKEY) });
+  const strict = anchorsOf({ jwks: JWKS, pinned: [LOG_KID], noteKeys: vkeys(WITNESS_VKEY) });
 
   const seen = await verifyCheckpoint(witnessed, strict);
   const unseen = await verifyCheckpoint(later, strict);
@@ -158,7 +158,7 @@ test('a note verifies by the text of its specification alone', () => {
 for (const [index, entry] of log.entries.entries()) {
   test(`verifyEntry() verifies entry ${index} under the later checkpoint`, async () => {
     const checkpoint = { ...later, inclusion_proof: log.inclusion(index, 5) };
-    const report = await verifyEntry({ entry, checkpoint }, ground);
+    const report = await verifyEntry({ entry, checkpoint }, anchors);
 
     assert.equal(report.verdict, 'verified');
     assert.equal(report.entry?.entry_id, entry.entry_id);
@@ -194,7 +194,7 @@ const entries: [name: string, entry: object, checkpoint: object, failed: string]
 ];
 for (const [name, entry, checkpoint, failed] of entries) {
   test(`verifyEntry() refuses an entry with ${name}`, async () => {
-    const report = await verifyEntry({ entry, checkpoint }, ground);
+    const report = await verifyEntry({ entry, checkpoint }, anchors);
 
     assert.deepEqual(named(report, 'failed'), [failed]);
     assert.equal(report.entry, undefined);
@@ -203,8 +203,8 @@ for (const [name, entry, checkpoint, failed] of entries) {
 
 test('verifyEntry() could not check an entry without leaf or without proof', async () => {
   const { leaf: _, ...erased } = first;
-  const bare = await verifyEntry({ entry: erased, checkpoint: proved }, ground);
-  const unproved = await verifyEntry({ entry: first, checkpoint: later }, ground);
+  const bare = await verifyEntry({ entry: erased, checkpoint: proved }, anchors);
+  const unproved = await verifyEntry({ entry: first, checkpoint: later }, anchors);
 
   assert.deepEqual(named(bare, 'not_checked'), ['entry']);
   assert.deepEqual(named(unproved, 'not_checked'), ['inclusion']);
@@ -216,45 +216,45 @@ test('verifyEntry() checks what is left of an entry whose personal fields were e
   const gone = names.slice(0, -1).map((name) => [name, null]);
   const entry = { ...Object.fromEntries([...kept, ...gone]), erased: 'personal' };
 
-  const strict = await verifyEntry({ entry, checkpoint: proved }, ground);
+  const strict = await verifyEntry({ entry, checkpoint: proved }, anchors);
   const lenient = await verifyEntry(
     { entry, checkpoint: proved },
-    { ...ground, allowErased: true },
+    { ...anchors, allowErased: true },
   );
   const made = { ...entry, task_id: 'made up' };
 
   assert.deepEqual(named(strict, 'not_checked'), ['entry']);
   assert.equal(lenient.verdict, 'verified');
   assert.deepEqual(
-    named(await verifyEntry({ entry: made, checkpoint: proved }, ground), 'failed'),
+    named(await verifyEntry({ entry: made, checkpoint: proved }, anchors), 'failed'),
     ['entry'],
   );
 });
 
 test('verifyEntry() holds no proof against a root that nobody signed', async () => {
   const checkpoint = { ...proved, sequence: 9 };
-  const report = await verifyEntry({ entry: first, checkpoint }, ground);
+  const report = await verifyEntry({ entry: first, checkpoint }, anchors);
 
   assert.deepEqual(named(report, 'not_checked'), ['inclusion']);
   assert.equal(report.verdict, 'failed');
 });
 
-test('verifyGrowth() verifies that the later log begins with the earlier', async () => {
+test('verifyConsistency() verifies that the later log begins with the earlier', async () => {
   const pair = { earlier, later: { ...later, consistency_proof: log.consistency(2, 5) } };
 
-  assert.equal((await verifyGrowth(pair, ground)).verdict, 'verified');
-  assert.equal((await verifyGrowth({ earlier, later: earlier }, ground)).verdict, 'verified');
+  assert.equal((await verifyConsistency(pair, anchors)).verdict, 'verified');
+  assert.equal((await verifyConsistency({ earlier, later: earlier }, anchors)).verdict, 'verified');
 });
 
-test('verifyGrowth() goes by number and size: the clock of an honest log may be set back', async () => {
+test('verifyConsistency() goes by number and size: the clock of an honest log may be set back', async () => {
   const back = smallLog([2, 5], 0, (sequence) => new Date(NOW.getTime() - sequence * 86_400_000));
   const [before, after] = back.checkpoints;
   const pair = { earlier: before, later: { ...after, consistency_proof: back.consistency(2, 5) } };
 
-  assert.equal((await verifyGrowth(pair, ground)).verdict, 'verified');
+  assert.equal((await verifyConsistency(pair, anchors)).verdict, 'verified');
 });
 
-test('verifyGrowth() refuses another history, a changed proof and the wrong order', async () => {
+test('verifyConsistency() refuses another history, a changed proof and the wrong order', async () => {
   const proof = log.consistency(2, 5);
   const rewritten = smallLog([2], 100).checkpoints[0] as Detail;
   const flipped = { ...proof, hashes: proof?.hashes.map((hash) => hash.replace(/^./, 'f')) };
@@ -265,22 +265,22 @@ test('verifyGrowth() refuses another history, a changed proof and the wrong orde
     [['order', 'consistency'], later, { ...earlier, consistency_proof: proof }],
   ];
   for (const [failed, before, after] of pairs) {
-    const report = await verifyGrowth({ earlier: before, later: after }, ground);
+    const report = await verifyConsistency({ earlier: before, later: after }, anchors);
     assert.deepEqual(named(report, 'failed'), failed);
   }
 });
 
-test('verifyGrowth() could not check two sizes without a proof', async () => {
-  const report = await verifyGrowth({ earlier, later }, ground);
+test('verifyConsistency() could not check two sizes without a proof', async () => {
+  const report = await verifyConsistency({ earlier, later }, anchors);
 
   assert.deepEqual(named(report, 'not_checked'), ['consistency']);
 });
 
 test('verifyReceipt() finds the leaf of a receipt under a later checkpoint', async () => {
   const receipt = { entry_id: first.entry_id, leaf_hash: first.leaf_hash };
-  const present = await verifyReceipt({ receipt, checkpoint: proved }, ground);
+  const present = await verifyReceipt({ receipt, checkpoint: proved }, anchors);
   const other = { ...receipt, leaf_hash: second.leaf_hash };
-  const absent = await verifyReceipt({ receipt: other, checkpoint: proved }, ground);
+  const absent = await verifyReceipt({ receipt: other, checkpoint: proved }, anchors);
 
   assert.equal(present.verdict, 'verified');
   assert.deepEqual(named(absent, 'failed'), ['inclusion']);

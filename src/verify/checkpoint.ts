@@ -19,7 +19,7 @@ import {
   reportOf,
   unlessFound,
 } from './report.ts';
-import { type CheckpointGround, type SignedHead, signatureChecks } from './signed.ts';
+import { type CheckpointAnchors, type SignedHead, signatureChecks } from './signed.ts';
 
 /**
  * The checks of a checkpoint, and what its signature covers.
@@ -27,8 +27,8 @@ import { type CheckpointGround, type SignedHead, signatureChecks } from './signe
  * @example
  * import { type CheckpointReport, verifyCheckpoint } from 'writ/verify';
  *
- * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
- * const report: CheckpointReport = await verifyCheckpoint({ sequence: 18 }, ground);
+ * const anchors = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
+ * const report: CheckpointReport = await verifyCheckpoint({ sequence: 18 }, anchors);
  * console.log(report.head ? `${report.head.size} entries` : report.verdict);
  */
 export interface CheckpointReport extends Report {
@@ -45,39 +45,39 @@ export const CHECKPOINT_LIMITS: readonly string[] = [
  *
  * @example
  * import { createService } from 'writ';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  * import { readKeys, verifyCheckpoint } from 'writ/verify';
  *
  * const trust = { level: 'anchored', anchoring: { cadence: 'PT1H' } } as const;
  * const desk = await testService(createService({ id: 'demo', capabilities: [], trust }));
  * const { client } = desk.human('ann');
- * const { checkpoint } = answerOf(await client.ask('operator.checkpoints', {}));
- * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * const { checkpoint } = expectAnswer(await client.ask('operator.checkpoints', {}));
+ * const keys = readKeys({ jwks: expectAnswer(await client.ask('jwks', {})), pinned: 'all' });
  * if ('fault' in keys) throw new Error(keys.fault);
- * const ground = { keys, now: desk.now(), serviceId: 'demo' };
- * console.log((await verifyCheckpoint(checkpoint, ground)).verdict);
+ * const anchors = { keys, now: desk.now(), serviceId: 'demo' };
+ * console.log((await verifyCheckpoint(checkpoint, anchors)).verdict);
  * await desk.close();
  */
 export async function verifyCheckpoint(
   value: unknown,
-  ground: CheckpointGround,
+  anchors: CheckpointAnchors,
 ): Promise<CheckpointReport> {
   const parsed = Checkpoint.safeParse(value);
   if (!parsed.success) {
     return reportOf([failed('form', 'it is not a checkpoint as services write it')]);
   }
   const checkpoint = parsed.data;
-  const payload = payloadOf(ground.serviceId, checkpoint);
+  const payload = payloadOf(anchors.serviceId, checkpoint);
   const read = readDetached(checkpoint.signature, TYPS.checkpoint, payload);
-  const { checks, isSigned } = await signatureChecks(read, TYPS.checkpoint, ground.keys);
+  const { checks, isSigned } = await signatureChecks(read, TYPS.checkpoint, anchors.keys);
   const head = headOf(checkpoint);
-  const all = [...checks, ...contentChecks(checkpoint), ...(await detailChecks(value, ground))];
+  const all = [...checks, ...contentChecks(checkpoint), ...(await detailChecks(value, anchors))];
   return { ...reportOf(all, CHECKPOINT_LIMITS), ...(isSigned && { head }) };
 }
 
 /** Verifies a checkpoint from a listing, which has no note, so it checks no witness. */
-export function withoutNotes({ keys, ...ground }: CheckpointGround): CheckpointGround {
-  return { ...ground, keys: { ...keys, noteKeys: [] } };
+export function withoutNotes({ keys, ...anchors }: CheckpointAnchors): CheckpointAnchors {
+  return { ...anchors, keys: { ...keys, noteKeys: [] } };
 }
 
 /** What a checkpoint says about its tree. Cannot fail: the schema admits only well-formed roots. */
@@ -99,24 +99,24 @@ function contentChecks({ sequence, entry_count, created_at, timestamp }: Checkpo
 const NotedCheckpoint = CheckpointDetail.omit({ inclusion_proof: true, consistency_proof: true });
 
 /** The fields that only the detail of a checkpoint has, not a listing. */
-async function detailChecks(value: unknown, ground: CheckpointGround): Promise<Check[]> {
+async function detailChecks(value: unknown, anchors: CheckpointAnchors): Promise<Check[]> {
   const parsed = NotedCheckpoint.safeParse(value);
   if (!parsed.success) {
     const hasDetail = Object.hasOwn(value as object, 'tree_head');
     return hasDetail
       ? [failed('note', 'the detail is not as services write it')]
-      : unseenChecks(ground);
+      : unseenChecks(anchors);
   }
   const { tree_size, entry_count, tree_head } = parsed.data;
   const fault = tree_size === entry_count ? undefined : '"tree_size" and "entry_count" differ';
   return [
     unlessFound('size', fault),
-    ...(await noteChecks(tree_head, headOf(parsed.data), ground)),
+    ...(await noteChecks(tree_head, headOf(parsed.data), anchors)),
   ];
 }
 
 /** Only the note has cosignatures. The log key signs the JSON form too. */
-function unseenChecks({ keys }: CheckpointGround): Check[] {
+function unseenChecks({ keys }: CheckpointAnchors): Check[] {
   return keys.noteKeys
     .filter(({ type }) => type !== 'ecdsa')
     .map(({ name }) => notChecked(`note signature of "${name}"`, 'its note is missing'));

@@ -12,7 +12,7 @@ import { type AuditEntry, InclusionProof } from '../protocol/audit.ts';
 import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { contentCheck, readEntry } from './leaf.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
-import type { CheckpointGround, SignedHead } from './signed.ts';
+import type { CheckpointAnchors, SignedHead } from './signed.ts';
 
 /**
  * An entry, and the detail of a checkpoint with the inclusion proof of the entry.
@@ -21,8 +21,8 @@ import type { CheckpointGround, SignedHead } from './signed.ts';
  * import { type ProvedEntry, verifyEntry } from 'writ/verify';
  *
  * const unproved: ProvedEntry = { entry: { entry_id: 'unknown' }, checkpoint: undefined };
- * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
- * console.log((await verifyEntry(unproved, ground)).verdict);
+ * const anchors = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
+ * console.log((await verifyEntry(unproved, anchors)).verdict);
  */
 export interface ProvedEntry {
   readonly entry: unknown;
@@ -35,8 +35,8 @@ export interface ProvedEntry {
  * @example
  * import { type EntryReport, verifyEntry } from 'writ/verify';
  *
- * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
- * const report: EntryReport = await verifyEntry({ entry: {}, checkpoint: {} }, ground);
+ * const anchors = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
+ * const report: EntryReport = await verifyEntry({ entry: {}, checkpoint: {} }, anchors);
  * console.log(report.entry?.actor_key ?? report.checks.map(({ what }) => what));
  */
 export interface EntryReport extends Report {
@@ -49,36 +49,36 @@ export interface EntryReport extends Report {
  *
  * @example
  * import { createService } from 'writ';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  * import { readKeys, verifyEntry } from 'writ/verify';
  *
  * const trust = { level: 'anchored', anchoring: { cadence: 'PT1H' } } as const;
  * const desk = await testService(createService({ id: 'demo', capabilities: [], trust }));
  * const { client } = desk.human('ann');
  * await client.ask('tokens.issue', { subject: 'agent:planner', scope: ['operator:audit'] });
- * const { checkpoint_id } = answerOf(await client.ask('operator.checkpoints', {})).checkpoint;
+ * const { checkpoint_id } = expectAnswer(await client.ask('operator.checkpoints', {})).checkpoint;
  * const query = { entry_type: 'issuance', include: 'leaf' } as const;
- * const [entry] = answerOf(await client.ask('audit.query', query)).entries;
+ * const [entry] = expectAnswer(await client.ask('audit.query', query)).entries;
  * const asked = { checkpoint_id, include_proof: true, leaf_index: entry?.sequence };
- * const checkpoint = answerOf(await client.ask('checkpoints.get', asked));
- * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * const checkpoint = expectAnswer(await client.ask('checkpoints.get', asked));
+ * const keys = readKeys({ jwks: expectAnswer(await client.ask('jwks', {})), pinned: 'all' });
  * if ('fault' in keys) throw new Error(keys.fault);
- * const ground = { keys, now: desk.now(), serviceId: 'demo' };
- * console.log((await verifyEntry({ entry, checkpoint }, ground)).verdict);
+ * const anchors = { keys, now: desk.now(), serviceId: 'demo' };
+ * console.log((await verifyEntry({ entry, checkpoint }, anchors)).verdict);
  * await desk.close();
  */
 export async function verifyEntry(
   { entry: value, checkpoint }: ProvedEntry,
-  ground: CheckpointGround,
+  anchors: CheckpointAnchors,
 ): Promise<EntryReport> {
-  const covered = await verifyCheckpoint(checkpoint, ground);
+  const covered = await verifyCheckpoint(checkpoint, anchors);
   const checks = about('checkpoint', covered.checks);
   const read = readEntry(value);
   if ('fault' in read) {
     return reportOf([...checks, failed('entry', read.fault)], CHECKPOINT_LIMITS);
   }
   const { entry, hash, erased } = read;
-  const content = contentCheck('entry', erased, ground.allowErased);
+  const content = contentCheck('entry', erased, anchors.allowErased);
   const proof = inclusionCheck(proofIn(checkpoint), { ...covered, hash, place: entry.sequence });
   const report = reportOf([...checks, content, proof], CHECKPOINT_LIMITS);
   return { ...report, ...(proof.outcome === 'ok' && erased !== 'contents' && { entry }) };

@@ -8,7 +8,7 @@ import { isObject } from '../domain/wire/json.ts';
 import { readDetached, TYPS } from '../domain/wire/jws.ts';
 import { Grant } from '../protocol/approval.ts';
 import { type Check, failed, ok, type Report, reportOf } from './report.ts';
-import { canonicalBytes, expiryCheck, type Ground, signatureChecks } from './signed.ts';
+import { canonicalBytes, expiryCheck, signatureChecks, type TrustAnchors } from './signed.ts';
 
 /**
  * The checks of a grant.
@@ -16,8 +16,8 @@ import { canonicalBytes, expiryCheck, type Ground, signatureChecks } from './sig
  * @example
  * import { type GrantReport, verifyGrant } from 'writ/verify';
  *
- * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date() };
- * const report: GrantReport = await verifyGrant({ grant_id: 'unsigned' }, ground);
+ * const anchors = { keys: { keys: [], noteKeys: [] }, now: new Date() };
+ * const report: GrantReport = await verifyGrant({ grant_id: 'unsigned' }, anchors);
  * console.log(report.grant ? `for ${report.grant.capability}` : report.checks);
  */
 export interface GrantReport extends Report {
@@ -30,7 +30,7 @@ export interface GrantReport extends Report {
  *
  * @example
  * import { createService, defineCapability } from 'writ';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  * import { readKeys, verifyGrant } from 'writ/verify';
  *
  * const refund = defineCapability({
@@ -39,12 +39,12 @@ export interface GrantReport extends Report {
  * });
  * const shop = await testService(createService({ id: 'shop', capabilities: [refund] }));
  * const [agent, bob] = [await shop.caller('clerk'), shop.human('bob')];
- * const grant = answerOf(await bob.approve(await agent.invoke('refund')));
- * const keys = readKeys({ jwks: answerOf(await bob.client.ask('jwks', {})), pinned: 'all' });
+ * const grant = expectAnswer(await bob.approve(await agent.invoke('refund')));
+ * const keys = readKeys({ jwks: expectAnswer(await bob.client.ask('jwks', {})), pinned: 'all' });
  * if (!('fault' in keys)) console.log((await verifyGrant(grant, { keys, now: shop.now() })).verdict);
  * await shop.close();
  */
-export async function verifyGrant(value: unknown, ground: Ground): Promise<GrantReport> {
+export async function verifyGrant(value: unknown, anchors: TrustAnchors): Promise<GrantReport> {
   const parsed = Grant.safeParse(value);
   if (!parsed.success || !isObject(value)) {
     return reportOf([failed('form', 'it is not a grant as services write it')]);
@@ -53,13 +53,13 @@ export async function verifyGrant(value: unknown, ground: Ground): Promise<Grant
   const { signature: _, ...content } = value;
   const payload = canonicalBytes(content);
   const read = payload && readDetached(grant.signature, TYPS.grant, payload);
-  const { checks, isSigned } = await signatureChecks(read, TYPS.grant, ground.keys);
+  const { checks, isSigned } = await signatureChecks(read, TYPS.grant, anchors.keys);
   const limits = [
     'how often it was used, and whether its approvers still may approve',
     'which service it is of, beyond whose keys signed it: a grant does not say',
   ];
   if (!isSigned) return reportOf(checks, limits);
-  const all: Check[] = [...checks, contentOf(grant), expiryCheck(grant.expires_at, ground.now)];
+  const all: Check[] = [...checks, contentOf(grant), expiryCheck(grant.expires_at, anchors.now)];
   return { ...reportOf(all, limits), grant };
 }
 

@@ -58,11 +58,11 @@ export interface Keys {
  *
  * @example
  * import { createService } from 'writ';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  * import type { KeySource } from 'writ/verify';
  *
  * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
- * const jwks = answerOf(await desk.human('ann').client.ask('jwks', {}));
+ * const jwks = expectAnswer(await desk.human('ann').client.ask('jwks', {}));
  * const source: KeySource = { jwks, pinned: ['the-thumbprint-that-ann-noted'] };
  * console.log(source.pinned?.length);
  * await desk.close();
@@ -81,11 +81,11 @@ export interface KeySource {
  *
  * @example
  * import { createService } from 'writ';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  * import { readKeys } from 'writ/verify';
  *
  * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
- * const jwks = answerOf(await desk.human('ann').client.ask('jwks', {}));
+ * const jwks = expectAnswer(await desk.human('ann').client.ask('jwks', {}));
  * const keys = readKeys({ jwks, pinned: ['a-thumbprint-of-another-service'] });
  * console.log('fault' in keys ? keys.fault : keys.keys.map(({ isPinned }) => isPinned));
  * await desk.close();

@@ -12,10 +12,10 @@ import { type Check, failed, ok, type Report, reportOf, unlessFound } from './re
 import {
   canonicalBytes,
   expiryCheck,
-  type Ground,
   serviceCheck,
   serviceLimit,
   signatureChecks,
+  type TrustAnchors,
 } from './signed.ts';
 
 /**
@@ -25,8 +25,8 @@ import {
  * import { type ManifestReport, verifyManifest } from 'writ/verify';
  *
  * const unsigned = { body: new TextEncoder().encode('{}'), signature: '' };
- * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date() };
- * const report: ManifestReport = await verifyManifest(unsigned, ground);
+ * const anchors = { keys: { keys: [], noteKeys: [] }, now: new Date() };
+ * const report: ManifestReport = await verifyManifest(unsigned, anchors);
  * console.log(Object.keys(report.manifest?.capabilities ?? {}), report.limits);
  */
 export interface ManifestReport extends Report {
@@ -57,11 +57,11 @@ const MANIFEST_LIMITS: JsonLimits = { bytes: 8 * 1024 * 1024, depth: 32, keys: 1
  */
 export async function verifyManifest(
   { body, signature }: { body: Uint8Array; signature: string },
-  ground: Ground,
+  anchors: TrustAnchors,
 ): Promise<ManifestReport> {
   const read = readDetached(signature, TYPS.manifest, body);
-  const { checks, isSigned } = await signatureChecks(read, TYPS.manifest, ground.keys);
-  const limits = ['whether the service has issued a newer one since', ...serviceLimit(ground)];
+  const { checks, isSigned } = await signatureChecks(read, TYPS.manifest, anchors.keys);
+  const limits = ['whether the service has issued a newer one since', ...serviceLimit(anchors)];
   if (!isSigned) return reportOf(checks, limits);
 
   const reading = readJson(body, MANIFEST_LIMITS);
@@ -71,11 +71,11 @@ export async function verifyManifest(
     return reportOf([...checks, failed('body', 'it is not a manifest')], limits);
   }
   const manifest = parsed.data;
-  const all = [...checks, ...contentChecks(manifest, value, ground)];
+  const all = [...checks, ...contentChecks(manifest, value, anchors)];
   return { ...reportOf(all, limits), manifest };
 }
 
-function contentChecks(manifest: Manifest, value: unknown, ground: Ground): Check[] {
+function contentChecks(manifest: Manifest, value: unknown, anchors: TrustAnchors): Check[] {
   const { sha256: claimed, expires_at } = manifest.manifest_metadata;
   const digest = digestOf(value);
   return [
@@ -84,8 +84,8 @@ function contentChecks(manifest: Manifest, value: unknown, ground: Ground): Chec
       'digest',
       digest === claimed ? undefined : `"sha256" says ${claimed}, it is ${digest}`,
     ),
-    ...serviceCheck(manifest.service_identity.id, ground),
-    expiryCheck(expires_at, ground.now),
+    ...serviceCheck(manifest.service_identity.id, anchors),
+    expiryCheck(expires_at, anchors.now),
   ];
 }
 

@@ -16,13 +16,13 @@ import { isKeyName, type NoteKey, noteKey, rawEcdsa, vkeyText } from '../domain/
 import type { Keys, VerifyingKey } from './keys.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
 import { holds } from './signature.ts';
-import type { CheckpointGround, SignedHead } from './signed.ts';
+import type { CheckpointAnchors, SignedHead } from './signed.ts';
 import { pinCheck } from './signed.ts';
 
 export async function noteChecks(
   text: string,
   head: SignedHead,
-  { keys, serviceId }: CheckpointGround,
+  { keys, serviceId }: CheckpointAnchors,
 ): Promise<Check[]> {
   const note = readNote(text);
   const noted = note && readHeadText(note.text);

@@ -19,7 +19,7 @@ import {
 } from '../../test/verify/artefacts.ts';
 import { originOf } from '../domain/log/checkpoint.ts';
 import { verifyExport } from './export/export.ts';
-import type { ExportGround } from './export/lines.ts';
+import type { ExportAnchors } from './export/lines.ts';
 import { type KeySource, readKeys } from './keys.ts';
 import { verifyReceipt, verifySignedReceipt } from './receipt.ts';
 import type { Report } from './report.ts';
@@ -29,9 +29,9 @@ const receipts = signedReceipts(log.entries);
 const [receipt, second] = receipts as [Signed, Signed];
 type Signed = (typeof receipts)[number];
 
-const ground = groundOf({ jwks: JWKS, pinned: [LOG_KID] });
+const anchors = anchorsOf({ jwks: JWKS, pinned: [LOG_KID] });
 
-function groundOf(source: KeySource) {
+function anchorsOf(source: KeySource) {
   const keys = readKeys(source);
   assert.ok('keys' in keys);
   return { keys, now: NOW, serviceId: SERVICE };
@@ -47,7 +47,7 @@ function altered(signed: Partial<Signed['signed']>): Signed {
 
 test('verifySignedReceipt() verifies every receipt under one signature, by the keys alone', async () => {
   for (const each of receipts) {
-    const { verdict, checks, limits } = await verifySignedReceipt(each, ground);
+    const { verdict, checks, limits } = await verifySignedReceipt(each, anchors);
 
     assert.equal(verdict, 'verified', JSON.stringify(checks));
     assert.match(limits.join(), /that the entry is in the log: that takes a checkpoint/);
@@ -84,7 +84,7 @@ const tampered: Record<string, unknown> = {
 };
 for (const [what, given] of Object.entries(tampered)) {
   test(`verifySignedReceipt() fails for ${what}`, async () => {
-    const { verdict, checks } = await verifySignedReceipt(given, ground);
+    const { verdict, checks } = await verifySignedReceipt(given, anchors);
 
     assert.equal(verdict, 'failed', JSON.stringify(checks));
   });
@@ -92,7 +92,7 @@ for (const [what, given] of Object.entries(tampered)) {
 
 test('verifySignedReceipt() takes only a known log key, of this service', async () => {
   const byTokenKey = signedReceipts(log.entries, { use: 'token' })[0];
-  const use = groundOf({ jwks: JWKS, pinned: 'all' });
+  const use = anchorsOf({ jwks: JWKS, pinned: 'all' });
   const keys = {
     ...use.keys,
     keys: use.keys.keys.map((key) =>
@@ -101,10 +101,10 @@ test('verifySignedReceipt() takes only a known log key, of this service', async 
   };
   const rest = { ...JWKS, keys: JWKS.keys.filter(({ kid }) => kid !== LOG_KID) };
 
-  const misused = await verifySignedReceipt(byTokenKey, { ...ground, keys });
-  const foreign = await verifySignedReceipt(receipt, { ...ground, serviceId: 'hotel-desk' });
-  const unknown = await verifySignedReceipt(receipt, groundOf({ jwks: rest, pinned: 'all' }));
-  const unpinned = await verifySignedReceipt(receipt, groundOf({ jwks: JWKS }));
+  const misused = await verifySignedReceipt(byTokenKey, { ...anchors, keys });
+  const foreign = await verifySignedReceipt(receipt, { ...anchors, serviceId: 'hotel-desk' });
+  const unknown = await verifySignedReceipt(receipt, anchorsOf({ jwks: rest, pinned: 'all' }));
+  const unpinned = await verifySignedReceipt(receipt, anchorsOf({ jwks: JWKS }));
 
   assert.deepEqual(named(misused, 'failed'), ['key']);
   assert.deepEqual(named(foreign, 'failed'), ['signature']);
@@ -114,17 +114,17 @@ test('verifySignedReceipt() takes only a known log key, of this service', async 
 
 test('verifySignedReceipt() does not verify a receipt without a signature', async () => {
   const { signed: _, ...bare } = receipt;
-  const report = await verifySignedReceipt(bare, ground);
+  const report = await verifySignedReceipt(bare, anchors);
 
   assert.equal(report.verdict, 'incomplete');
   assert.match(report.limits.join(), /it is not signed/);
 });
 
 test('verifyReceipt() says that a signed receipt alone does not show its entry in the log', async () => {
-  const alone = await verifyReceipt({ receipt, checkpoint: undefined }, ground);
+  const alone = await verifyReceipt({ receipt, checkpoint: undefined }, anchors);
   const forged = await verifyReceipt(
     { receipt: altered({ leaf_index: 1 }), checkpoint: undefined },
-    ground,
+    anchors,
   );
 
   assert.equal(alone.verdict, 'incomplete');
@@ -135,8 +135,8 @@ test('verifyReceipt() says that a signed receipt alone does not show its entry i
 test('verifyReceipt() checks signature and inclusion where it has both', async () => {
   const checkpoint = { ...log.checkpoints[1], inclusion_proof: log.inclusion(0, 5) };
 
-  const both = await verifyReceipt({ receipt, checkpoint }, ground);
-  const forged = await verifyReceipt({ receipt: altered({ log_id: 'x' }), checkpoint }, ground);
+  const both = await verifyReceipt({ receipt, checkpoint }, anchors);
+  const forged = await verifyReceipt({ receipt: altered({ log_id: 'x' }), checkpoint }, anchors);
 
   assert.equal(both.verdict, 'verified', JSON.stringify(both.checks));
   assert.ok(named(both, 'ok').includes('receipt: signature'));
@@ -146,7 +146,7 @@ test('verifyReceipt() checks signature and inclusion where it has both', async (
 const DAY_MS = 86_400_000;
 
 // The search in a file. The newest checkpoint of this log is dated two seconds after the receipts.
-const sought: ExportGround = { keys: { pinned: [LOG_KID] }, now: NOW, serviceId: SERVICE };
+const sought: ExportAnchors = { keys: { pinned: [LOG_KID] }, now: NOW, serviceId: SERVICE };
 const NEWEST = '2090-01-01T11:00:02.000Z';
 const lostEntries = smallLog([3], 77).entries;
 const lost = (promise: Parameters<typeof signedReceipts>[1]) =>

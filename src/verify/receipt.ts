@@ -18,7 +18,7 @@ import { Receipt, type SignedReceipt } from '../protocol/invocation.ts';
 import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { inclusionCheck, proofIn } from './entry.ts';
 import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
-import { type CheckpointGround, signatureChecks } from './signed.ts';
+import { type CheckpointAnchors, signatureChecks } from './signed.ts';
 
 /**
  * A receipt, and the checkpoint: a detail that was fetched with the proof of the receipt's leaf hash.
@@ -28,8 +28,8 @@ import { type CheckpointGround, signatureChecks } from './signed.ts';
  *
  * const receipt = { entry_id: `ent_${'0'.repeat(32)}`, leaf_hash: 'ab'.repeat(32) };
  * const unproved: ProvedReceipt = { receipt, checkpoint: undefined };
- * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
- * console.log((await verifyReceipt(unproved, ground)).checks.at(-1));
+ * const anchors = { keys: { keys: [], noteKeys: [] }, now: new Date(), serviceId: 'travel-desk' };
+ * console.log((await verifyReceipt(unproved, anchors)).checks.at(-1));
  */
 export interface ProvedReceipt {
   readonly receipt: unknown;
@@ -63,7 +63,7 @@ export function hasSignature(receipt: unknown): boolean {
  *
  * @example
  * import { createService, defineCapability } from 'writ';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  * import { readKeys, verifyReceipt } from 'writ/verify';
  *
  * const ping = defineCapability({
@@ -72,28 +72,28 @@ export function hasSignature(receipt: unknown): boolean {
  * });
  * const trust = { level: 'anchored', anchoring: { cadence: 'PT1H' } } as const;
  * const desk = await testService(createService({ id: 'demo', capabilities: [ping], trust }));
- * const { audit: receipt } = answerOf(await (await desk.caller('tester')).invoke('ping'));
+ * const { audit: receipt } = expectAnswer(await (await desk.caller('tester')).invoke('ping'));
  * const { client } = desk.human('ann');
- * const { checkpoint_id } = answerOf(await client.ask('operator.checkpoints', {})).checkpoint;
+ * const { checkpoint_id } = expectAnswer(await client.ask('operator.checkpoints', {})).checkpoint;
  * const asked = { checkpoint_id, include_proof: true, leaf_hash: receipt?.leaf_hash };
- * const checkpoint = answerOf(await client.ask('checkpoints.get', asked));
- * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * const checkpoint = expectAnswer(await client.ask('checkpoints.get', asked));
+ * const keys = readKeys({ jwks: expectAnswer(await client.ask('jwks', {})), pinned: 'all' });
  * if ('fault' in keys) throw new Error(keys.fault);
- * const ground = { keys, now: desk.now(), serviceId: 'demo' };
- * console.log((await verifyReceipt({ receipt, checkpoint }, ground)).verdict);
+ * const anchors = { keys, now: desk.now(), serviceId: 'demo' };
+ * console.log((await verifyReceipt({ receipt, checkpoint }, anchors)).verdict);
  * await desk.close();
  */
 export async function verifyReceipt(
   { receipt, checkpoint }: ProvedReceipt,
-  ground: CheckpointGround,
+  anchors: CheckpointAnchors,
 ): Promise<Report> {
-  const { checks: signed } = await receiptChecks(receipt, ground);
+  const { checks: signed } = await receiptChecks(receipt, anchors);
   const own = about('receipt', signed);
   if (checkpoint === undefined && signed.length > 0) {
     const unshown = 'it is signed by the service, and not yet shown to be in the log';
     return reportOf([...own, notChecked('inclusion', unshown)], receiptLimits(receipt));
   }
-  const covered = await verifyCheckpoint(checkpoint, ground);
+  const covered = await verifyCheckpoint(checkpoint, anchors);
   const limits = [...receiptLimits(receipt), ...CHECKPOINT_LIMITS];
   const checks = [...about('checkpoint', covered.checks), ...own];
   const hash = receiptHash(receipt);
@@ -106,7 +106,7 @@ export async function verifyReceipt(
  *
  * @example
  * import { createService, defineCapability } from 'writ';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  * import { readKeys, verifySignedReceipt } from 'writ/verify';
  *
  * const ping = defineCapability({
@@ -117,23 +117,23 @@ export async function verifyReceipt(
  * const desk = await testService(createService({ id: 'demo', capabilities: [ping], trust }));
  * const { client } = await desk.caller('tester');
  * const call = { capability: 'ping', parameters: {}, prefer: 'receipt=signed' };
- * const { audit: receipt } = answerOf(await client.invoke(call));
- * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * const { audit: receipt } = expectAnswer(await client.invoke(call));
+ * const keys = readKeys({ jwks: expectAnswer(await client.ask('jwks', {})), pinned: 'all' });
  * if ('fault' in keys) throw new Error(keys.fault);
- * const ground = { keys, now: desk.now(), serviceId: 'demo' };
- * console.log((await verifySignedReceipt(receipt, ground)).verdict);
+ * const anchors = { keys, now: desk.now(), serviceId: 'demo' };
+ * console.log((await verifySignedReceipt(receipt, anchors)).verdict);
  * await desk.close();
  */
 export async function verifySignedReceipt(
   receipt: unknown,
-  ground: CheckpointGround,
+  anchors: CheckpointAnchors,
 ): Promise<Report> {
   const limits = [
     'that the entry is in the log: that takes a checkpoint',
     ...receiptLimits(receipt),
   ];
   if (receiptHash(receipt) === undefined) return reportOf([failed('receipt', NO_RECEIPT)], limits);
-  const { checks } = await receiptChecks(receipt, ground);
+  const { checks } = await receiptChecks(receipt, anchors);
   const unsigned = notChecked(
     'signature',
     'the receipt is not signed; ask with Prefer: receipt=signed',
@@ -150,7 +150,7 @@ export interface SignedChecks {
 
 export async function receiptChecks(
   value: unknown,
-  { keys, serviceId }: CheckpointGround,
+  { keys, serviceId }: CheckpointAnchors,
 ): Promise<SignedChecks> {
   const receipt = Receipt.safeParse(value).data;
   if (!receipt?.signed) return { checks: [] };

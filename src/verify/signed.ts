@@ -15,14 +15,14 @@ import { holds } from './signature.ts';
  * What a verification starts from: keys, service, time.
  *
  * @example
- * import { type Ground, readKeys } from 'writ/verify';
+ * import { type TrustAnchors, readKeys } from 'writ/verify';
  *
  * const keys = readKeys({ pinned: [] });
  * if ('fault' in keys) throw new Error(keys.fault);
- * const lastYear: Ground = { keys, now: new Date('2025-06-30T12:00:00Z'), serviceId: 'travel-desk' };
+ * const lastYear: TrustAnchors = { keys, now: new Date('2025-06-30T12:00:00Z'), serviceId: 'travel-desk' };
  * console.log(lastYear.now.getUTCFullYear());
  */
-export interface Ground {
+export interface TrustAnchors {
   readonly keys: Keys;
   readonly now: Date;
   /** The expected service. Without it, any service that the keys belong to. */
@@ -74,7 +74,7 @@ export function pinCheck({ kid, isPinned, follows }: VerifyingKey): Check {
   return notChecked('key', `${detail}: ${why}`);
 }
 
-export function serviceCheck(claimedId: string, { serviceId }: Ground): Check[] {
+export function serviceCheck(claimedId: string, { serviceId }: TrustAnchors): Check[] {
   if (serviceId === undefined) return [];
   const fault =
     claimedId === serviceId ? undefined : `it is of "${claimedId}", not of "${serviceId}"`;
@@ -82,7 +82,7 @@ export function serviceCheck(claimedId: string, { serviceId }: Ground): Check[] 
 }
 
 /** The limit of a verification without an expected service. */
-export function serviceLimit({ serviceId }: Pick<Ground, 'serviceId'>): string[] {
+export function serviceLimit({ serviceId }: Pick<TrustAnchors, 'serviceId'>): string[] {
   return serviceId === undefined ? ['whether it is of the service you mean: none was named'] : [];
 }
 
@@ -104,12 +104,12 @@ export function canonicalBytes(value: unknown): Uint8Array | undefined {
  * A checkpoint does not contain its service id; the signature covers the id given here.
  *
  * @example
- * import type { CheckpointGround, Ground } from 'writ/verify';
+ * import type { CheckpointAnchors, TrustAnchors } from 'writ/verify';
  *
- * const ofTheDesk = (ground: Ground): CheckpointGround => ({ ...ground, serviceId: 'travel-desk' });
+ * const ofTheDesk = (anchors: TrustAnchors): CheckpointAnchors => ({ ...anchors, serviceId: 'travel-desk' });
  * console.log(ofTheDesk({ keys: { keys: [], noteKeys: [] }, now: new Date() }).serviceId);
  */
-export interface CheckpointGround extends Ground {
+export interface CheckpointAnchors extends TrustAnchors {
   readonly serviceId: string;
 }
 

@@ -28,11 +28,11 @@ import { holds } from './signature.ts';
  *
  * @example
  * import { createService } from 'writ';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  * import { followKeys } from 'writ/verify';
  *
  * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
- * const jwks = answerOf(await desk.human('ann').client.ask('jwks', {}));
+ * const jwks = expectAnswer(await desk.human('ann').client.ask('jwks', {}));
  * const pinned = jwks.keys.slice(0, 1).map(({ kid }) => kid);
  * const keys = await followKeys({ jwks, pinned });
  * console.log('fault' in keys ? keys.fault : keys.keys.filter(({ isPinned }) => isPinned).length);

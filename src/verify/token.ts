@@ -7,7 +7,13 @@
 import { readClaims, readCompact, TYPS } from '../domain/wire/jws.ts';
 import { DelegationClaims } from '../protocol/token.ts';
 import { type Check, failed, ok, type Report, reportOf, unlessFound } from './report.ts';
-import { expiryCheck, type Ground, serviceCheck, serviceLimit, signatureChecks } from './signed.ts';
+import {
+  expiryCheck,
+  serviceCheck,
+  serviceLimit,
+  signatureChecks,
+  type TrustAnchors,
+} from './signed.ts';
 
 /**
  * The checks of a token.
@@ -15,8 +21,8 @@ import { expiryCheck, type Ground, serviceCheck, serviceLimit, signatureChecks }
  * @example
  * import { type TokenReport, verifyToken } from 'writ/verify';
  *
- * const ground = { keys: { keys: [], noteKeys: [] }, now: new Date() };
- * const report: TokenReport = await verifyToken('not a token', ground);
+ * const anchors = { keys: { keys: [], noteKeys: [] }, now: new Date() };
+ * const report: TokenReport = await verifyToken('not a token', anchors);
  * console.log(report.verdict, report.claims?.sub ?? 'of an unknown holder');
  */
 export interface TokenReport extends Report {
@@ -29,25 +35,25 @@ export interface TokenReport extends Report {
  *
  * @example
  * import { createService } from 'writ';
- * import { answerOf, testService } from 'writ/testing';
+ * import { expectAnswer, testService } from 'writ/testing';
  * import { readKeys, verifyToken } from 'writ/verify';
  *
  * const desk = await testService(createService({ id: 'demo', capabilities: [] }));
  * const { client } = desk.human('ann');
  * const asked = { subject: 'agent:planner', scope: ['operator:audit'] };
- * const { token } = answerOf(await client.ask('tokens.issue', asked));
- * const keys = readKeys({ jwks: answerOf(await client.ask('jwks', {})), pinned: 'all' });
+ * const { token } = expectAnswer(await client.ask('tokens.issue', asked));
+ * const keys = readKeys({ jwks: expectAnswer(await client.ask('jwks', {})), pinned: 'all' });
  * if ('fault' in keys) throw new Error(keys.fault);
  * const { verdict, claims } = await verifyToken(token, { keys, now: desk.now(), serviceId: 'demo' });
  * console.log(verdict, claims?.sub);
  * await desk.close();
  */
-export async function verifyToken(text: string, ground: Ground): Promise<TokenReport> {
+export async function verifyToken(text: string, anchors: TrustAnchors): Promise<TokenReport> {
   const read = readCompact(text, TYPS.delegation);
-  const { checks, isSigned } = await signatureChecks(read, TYPS.delegation, ground.keys);
+  const { checks, isSigned } = await signatureChecks(read, TYPS.delegation, anchors.keys);
   const limits = [
     'whether the service stored the token, or revoked it or one above it',
-    ...serviceLimit(ground),
+    ...serviceLimit(anchors),
   ];
   if (!read || !isSigned) return reportOf(checks, limits);
 
@@ -57,16 +63,16 @@ export async function verifyToken(text: string, ground: Ground): Promise<TokenRe
     return reportOf([...checks, failed('claims', fault)], limits);
   }
   const claims = parsed.data;
-  return { ...reportOf([...checks, ...claimChecks(claims, ground)], limits), claims };
+  return { ...reportOf([...checks, ...claimChecks(claims, anchors)], limits), claims };
 }
 
-function claimChecks(claims: DelegationClaims, ground: Ground): Check[] {
+function claimChecks(claims: DelegationClaims, anchors: TrustAnchors): Check[] {
   const isOneTime = claims.exp * 1_000 === Date.parse(claims.expires);
   return [
     ok('claims', `"${claims.jti}" of "${claims.sub}" for "${claims.root_principal}"`),
     unlessFound('audience', claims.iss === claims.aud ? undefined : 'issuer and audience differ'),
-    ...serviceCheck(claims.iss, ground),
+    ...serviceCheck(claims.iss, anchors),
     unlessFound('expiry', isOneTime ? undefined : '"exp" and "expires" differ'),
-    expiryCheck(claims.expires, ground.now),
+    expiryCheck(claims.expires, anchors.now),
   ];
 }

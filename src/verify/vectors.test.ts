@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { vectors } from '../../test/vectors.ts';
+import { vectors } from '../../test/support/vectors.ts';
 import { fromHex } from '../domain/wire/hash.ts';
 import { inclusionCheck } from './entry.ts';
 import { holds } from './signature.ts';

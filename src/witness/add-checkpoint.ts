@@ -9,7 +9,7 @@
  */
 
 import { EMPTY_ROOT, type Hash } from '../domain/log/merkle.ts';
-import { verifyConsistency } from '../domain/log/merkle-proof.ts';
+import { isConsistent } from '../domain/log/merkle-proof.ts';
 import {
   type Note,
   type NoteHead,
@@ -53,7 +53,7 @@ export function addCheckpoint(witness: Witness, body: string, now: Date): Witnes
   const { size, root } = seen.head ?? { size: 0, root: EMPTY_ROOT };
   if (old !== size) return conflict(size);
   const claim = { from: old, to: head.size, fromRoot: root, toRoot: head.root, proof };
-  if (!verifyConsistency(claim)) return refusal(422, 'the checkpoint does not extend the last one');
+  if (!isConsistent(claim)) return refusal(422, 'the checkpoint does not extend the last one');
 
   if (!isKept(witness, seen, head)) {
     return conflict(readSeen(witness.folder, head.origin).head?.size ?? 0);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, test } from 'vitest';
-import { temporaryFolder } from '../../test/ends.ts';
+import { temporaryFolder } from '../../test/support/ends.ts';
 import { readSeen, storeSeenHead } from './state.ts';
 
 const ORIGIN = 'desk/log/1';

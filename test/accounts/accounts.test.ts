@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { PAGES } from '../sign-in/browser.ts';
-import { eventually } from '../world.ts';
+import { eventually } from '../support/world.ts';
 import {
   ANN,
   accountEntries,

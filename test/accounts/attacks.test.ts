@@ -8,11 +8,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { system } from '../../src/platform.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { authenticStore } from '../../src/service/rows/authentic-store.ts';
+import { serviceStore } from '../../src/service/rows/service-store.ts';
 import { cookieLine, get, post } from '../sign-in/attacker.ts';
 import type { Person } from '../sign-in/browser.ts';
-import { SQL_PLACES } from '../sql-places.ts';
-import type { Reply } from '../world.ts';
+import { SQL_PLACES } from '../support/sql-places.ts';
+import type { Reply } from '../support/world.ts';
 import {
   accountEntries,
   BOB,
@@ -355,7 +355,7 @@ test('a row of a log that an operator ended counts as absent, though its MAC mat
   const raised: string[] = [];
   const alarms = { raise: (alarm: string) => void raised.push(alarm), watch: () => undefined };
   const under = (current: string, older: string[]) =>
-    authenticStore(store, {
+    serviceStore(store, {
       ...{ rows, alarms },
       logs: { current: () => current, older: () => older, look: async () => undefined },
     });

@@ -8,9 +8,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
 import { personAt } from '../sign-in/browser.ts';
-import { eventually, type Reply } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { eventually, type Reply } from '../support/world.ts';
 import { ANN, back, begun, connect, type Desk, openDesk, tokenOf, use } from './desk.ts';
 
 /** Every answer of the service, as text with its headers. */

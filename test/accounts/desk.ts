@@ -9,7 +9,7 @@ import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { type HandlerContext, HandlerFailure } from '../../src/service/author/handler.ts';
 import { type Person, personAt } from '../sign-in/browser.ts';
-import { type Reply, type TestOptions, type TestService, testService } from '../world.ts';
+import { type Reply, type TestOptions, type TestService, testService } from '../support/world.ts';
 import { type OtherService, openOtherService } from './other-service.ts';
 
 export const ANN = 'key-of-ann';

@@ -10,7 +10,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AccountOptions } from '../../src/service/author/accounts.ts';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 
 export interface OtherService {
   readonly url: string;

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { type Reply, STORES } from '../world.ts';
+import { type Reply, STORES } from '../support/world.ts';
 import { assertRefused, BOB, type Desk, OPERATOR, startDesk } from './desk.ts';
 import { askedOverSocket } from './socket.ts';
 

@@ -11,8 +11,8 @@ import { serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { closedAtEnd, temporaryFolder } from '../ends.ts';
-import { eventually, STORES } from '../world.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { eventually, STORES } from '../support/world.ts';
 import {
   ALICE,
   CAROL,
@@ -48,7 +48,22 @@ function world() {
     approval: { when: 'always', grant_policy: POLICY, card_inputs: ['amount', 'name'] },
     handler: scripts.handler('issue_refund'),
   });
-  const definition = createService({ id: 'card-desk', capabilities: [refund] });
+  const titled = defineCapability({
+    name: 'pay_back',
+    title: 'Pay {amount} back to {name} at {iban}',
+    description: 'Pays back',
+    minimum_scope: ['a.use'],
+    side_effect: 'irreversible',
+    inputs: [
+      { name: 'amount', type: 'number', semantic_type: 'money' },
+      { name: 'name', type: 'string', required: false },
+      { name: 'iban', type: 'string', required: false },
+    ],
+    cost: { certainty: 'fixed', financial: { currency: 'USD', amount: 10 } },
+    approval: { when: 'always', grant_policy: POLICY, card_inputs: ['amount', 'name'] },
+    handler: scripts.handler('pay_back'),
+  });
+  const definition = createService({ id: 'card-desk', capabilities: [refund, titled] });
   return { ...scripts, definition };
 }
 
@@ -105,7 +120,7 @@ for (const place of STORES) {
       assert.equal(line?.text, asks.text);
       assert.match(
         facts?.text ?? '',
-        /^Capability: issue_refund\nAsks: agent:planner ← alice\nCost: at most 10\.00 USD\namount: 250\nname: Ann\nApproved: 0 of 1\nExpires: .* UTC\nService: card-desk\nRequest: apr_/,
+        /^Capability: issue_refund\nAsks: agent:planner ← alice\nEffect: Cannot be undone\nCost: at most 10\.00 USD\namount: 250\nname: Ann\nApproved: 0 of 1\nExpires: .* UTC\nService: card-desk\nRequest: apr_/,
       );
       assert.deepEqual(link, {
         ...{ type: 'mrkdwn', verbatim: true },
@@ -117,6 +132,24 @@ for (const place of STORES) {
         assert.equal(headers['webhook-signature'], undefined);
         assert.match(String(headers['webhook-id']), /^msg_/);
       }
+    });
+
+    test('a card fills only those places of a title whose inputs the policy names', async () => {
+      const receiver = await receive();
+      const { url } = await place.open();
+      const desk = await openDesk(url, [slack(receiver, { events: ['requested'] })]);
+      const token = await desk.token();
+      const iban = 'DE-CANARY-IBAN';
+      await desk.asked(token, 'pay_back', { amount: 250, name: 'https://evil.example', iban });
+      await desk.asked(token, 'pay_back', { amount: 1, iban });
+      await eventually(() => receiver.received.length === 2);
+
+      const texts = receiver.received.map(({ body }) => (JSON.parse(body) as SlackMessage).text);
+      assert.deepEqual(texts.sort(), [
+        'agent:a for alice asks to use “Pay 1.00 USD back to [name] at [iban]”',
+        'agent:a for alice asks to use “Pay 250.00 USD back to https[:]//evil[.]example at [iban]”',
+      ]);
+      for (const { body } of receiver.received) assert.equal(body.includes('CANARY'), false);
     });
 
     test('a card by email has a subject of one line, and everything escaped', async () => {

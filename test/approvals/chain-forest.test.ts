@@ -10,10 +10,11 @@ import * as fc from 'fast-check';
 import { test } from 'vitest';
 import { chainNames } from '../../src/domain/authority/chain.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
+import { rounds } from '../support/rounds.ts';
 import { BOB, type Desk, onEachStore } from './desk.ts';
 
 /** On each store. */
-const FORESTS = 12;
+const FORESTS = rounds(3);
 const TOKENS_MAX = 9;
 
 /** Room for a machine that does much else; nothing is concluded from the time. */

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import type { AskOptions, Reply } from '../world.ts';
+import type { AskOptions, Reply } from '../support/world.ts';
 import { ALICE, assertRefused, BOB, type Desk, onEachStore } from './desk.ts';
 import { askedOverSocket } from './socket.ts';
 

@@ -12,7 +12,7 @@ import { textOf } from '../../src/domain/decision/text.ts';
 import { questionOf } from '../../src/domain/decision/words.ts';
 import type { Decision } from '../../src/protocol/decision.ts';
 import { atConsole } from '../console/person.ts';
-import { eventually } from '../world.ts';
+import { eventually } from '../support/world.ts';
 import { approvals, lyingService, portOf } from './at-terminal.ts';
 import { ALICE, BOB, CAROL, CLERK, type Desk, startDesk } from './desk.ts';
 
@@ -298,7 +298,7 @@ describe('writ approvals list', () => {
     assert.equal(none.out, 'No request waits for you.\n');
     assert.equal(status, 0);
     const row = new RegExp(
-      `${id} +pay +agent:li⟨U\\+0441⟩t ← agent:a ← alice +10\\.00 USD +0 of 1`,
+      `${id} +Pay: 10\\.00 USD +agent:li⟨U\\+0441⟩t ← agent:a ← alice +0 of 1`,
     );
     assert.match(out, row);
     assert.equal(out.includes(denied), false);
@@ -354,11 +354,14 @@ describe('writ approvals watch', () => {
     const [first, second, ...decided] = lines();
     assert.match(
       first ?? '',
-      new RegExp(`UTC {2}requested {2}${before} {2}pay {2}agent:a ← alice`),
+      new RegExp(`UTC {2}requested {2}${before} {2}Pay: 10\\.00 USD {2}agent:a ← alice`),
     );
     assert.match(second ?? '', new RegExp(`requested {2}${next}`));
-    assert.match(decided.join('\n'), new RegExp(`denied {5}${before} {2}pay {2}by carol {2}not⟨U`));
-    assert.match(decided.join('\n'), new RegExp(`approved {3}${next} {2}sign {2}by bob`));
+    assert.match(
+      decided.join('\n'),
+      new RegExp(`denied {5}${before} {2}Pay: 10\\.00 USD {2}by carol {2}not⟨U`),
+    );
+    assert.match(decided.join('\n'), new RegExp(`approved {3}${next} {2}Sign {2}by bob`));
   });
 
   test('prints one JSON document a line, and ends with 4 when the credential is not accepted', async () => {

@@ -12,8 +12,8 @@ import type { Loaded } from '../../src/storage/port/invocation-store.ts';
 import type { GrantRecord } from '../../src/storage/port/records.ts';
 import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
-import { STORES } from '../world.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { STORES } from '../support/world.ts';
 import { ALICE, assertRefused, BOB, type Desk, OPERATOR, onEachStore, startDesk } from './desk.ts';
 
 let count = 0;

@@ -11,15 +11,15 @@ import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
-import { person as anyone } from '../person.ts';
-import { createScripts, type Script, type Scripts } from '../scripts.ts';
+import { person as anyone } from '../support/person.ts';
+import { createScripts, type Script, type Scripts } from '../support/scripts.ts';
 import {
   onEachStore as onStores,
   type Reply,
   type TestOptions,
   type TestService,
   testService,
-} from '../world.ts';
+} from '../support/world.ts';
 
 export const ALICE = 'alice-key';
 export const ALICE_AGAIN = 'alice-second-key';

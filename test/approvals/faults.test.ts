@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'vitest';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { STORES } from '../world.ts';
+import { STORES } from '../support/world.ts';
 import { assertRefused, BOB, startDesk } from './desk.ts';
 
 type Step = 'requestApproval' | 'approve' | 'deny';

@@ -10,7 +10,7 @@ import { compactVerify, createLocalJWKSet } from 'jose';
 import { test } from 'vitest';
 import { chainOf } from '../../src/domain/authority/chain.ts';
 import { Grant } from '../../src/protocol/approval.ts';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 import {
   ALICE,
   ALICE_AGAIN,

@@ -13,8 +13,8 @@ import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { closedAtEnd, temporaryFolder } from '../ends.ts';
-import { eventually, type Reply, STORES } from '../world.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { eventually, type Reply, STORES } from '../support/world.ts';
 import { BOB, type Desk, startDesk } from './desk.ts';
 
 /** The changes of one approval in their order: asked, its call refused, granted, admitted, settled. */

@@ -9,9 +9,9 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { approval, entry } from '../../src/testing/fixtures.ts';
-import { countedSlicer, countTurns } from '../turns.ts';
-import { AGENT, BOB, STORES, type TestService, testService } from '../world.ts';
+import { approval, entry } from '../support/fixtures.ts';
+import { countedSlicer, countTurns } from '../support/turns.ts';
+import { AGENT, BOB, STORES, type TestService, testService } from '../support/world.ts';
 
 /** Keeps so many requests, each with these parameters. */
 async function fill(

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { createService, defineCapability } from '../../src/index.ts';
-import { type TestService, testService } from '../world.ts';
+import { type TestService, testService } from '../support/world.ts';
 
 test('a service without an approval policy neither offers nor advertises approvals', async () => {
   const look = defineCapability({

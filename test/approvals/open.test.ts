@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { onEachStore as onStores } from '../world.ts';
+import { onEachStore as onStores } from '../support/world.ts';
 import { assertRefused, BOB, CAROL, type Desk, startDesk } from './desk.ts';
 import { SECRET } from './receiver.ts';
 

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
 import { ApprovalRequest } from '../../src/protocol/approval.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { emptyStore } from '../empty-store.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
-import { eventually } from '../world.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { eventually } from '../support/world.ts';
 import {
   ALICE,
   AUDITOR,

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
-import { closedAtEnd, temporaryFolder } from '../ends.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
 import { assertRefused, BOB, createWorld, SETTINGS, startDesk } from './desk.ts';
 
 test('invoke() refuses a grant whose approver is no longer allowed to approve', async () => {

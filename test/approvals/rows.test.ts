@@ -17,7 +17,7 @@ import {
   send,
   update,
 } from '../authority/tampering.ts';
-import { ALICE, BOB } from '../world.ts';
+import { ALICE, BOB } from '../support/world.ts';
 
 const CAROL = 'demo-approver2-key';
 

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'vitest';
-import { person as anyone } from '../person.ts';
+import { person as anyone } from '../support/person.ts';
 import { assertRefused, BOB, type Desk, SETTINGS, startDesk } from './desk.ts';
 
 const BOSS = 'boss-key';

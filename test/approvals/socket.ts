@@ -5,7 +5,7 @@
  */
 
 import { listening } from '../http/socket.ts';
-import type { AskOptions, Reply } from '../world.ts';
+import type { AskOptions, Reply } from '../support/world.ts';
 import type { Desk } from './desk.ts';
 
 const ports = new WeakMap<Desk, Promise<number>>();

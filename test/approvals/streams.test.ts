@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import type { Reply } from '../world.ts';
+import type { Reply } from '../support/world.ts';
 import { assertRefused, type Desk, onEachStore } from './desk.ts';
 
 const streamed = (desk: Desk, token: IssueAnswer, capability: string, fields: object = {}) =>

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { digestOf } from '../../src/domain/wire/canonical.ts';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 import { ALICE, assertRefused, BOB, CAROL, type Desk, onEachStore } from './desk.ts';
 import { askedOverSocket } from './socket.ts';
 

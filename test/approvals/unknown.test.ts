@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
-import type { Reply } from '../world.ts';
+import type { Reply } from '../support/world.ts';
 import { assertRefused, BOB, CLERK, type Desk, OPERATOR, onEachStore, ROBOT } from './desk.ts';
 import { askedOverSocket } from './socket.ts';
 

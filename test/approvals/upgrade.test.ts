@@ -9,18 +9,22 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
+import { listedRowKeys } from '../../src/keyring/row-keys.ts';
+import { createLog } from '../../src/log.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
 import { upgradeWarnings } from '../../src/service/author/upgrade.ts';
-import { guardedStore } from '../../src/service/core/withheld.ts';
+import { createAlarms } from '../../src/service/operations/alarms.ts';
+import { openRowLogs } from '../../src/service/rows/row-check.ts';
+import { serviceStore } from '../../src/service/rows/service-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { approval, entry } from '../../src/testing/fixtures.ts';
-import { closedAtEnd } from '../ends.ts';
-import { STORES, testService } from '../world.ts';
-import { createWorld, SETTINGS, startDesk } from './desk.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { approval, entry } from '../support/fixtures.ts';
+import { STORES, testService } from '../support/world.ts';
+import { assertRefused, CLERK, createWorld, OPERATOR, SETTINGS, startDesk } from './desk.ts';
 
-function serviceOf(changes: Readonly<Record<string, object>>): ServiceDefinition {
+function serviceOf(changes: Readonly<Record<string, object>>, id = 'desk'): ServiceDefinition {
   const capabilities = Object.entries(changes).map(([name, more]) =>
     defineCapability({
       name,
@@ -31,7 +35,7 @@ function serviceOf(changes: Readonly<Record<string, object>>): ServiceDefinition
       ...more,
     }),
   );
-  return createService({ id: 'desk', capabilities });
+  return createService({ id, capabilities });
 }
 
 for (const { name, open } of STORES) {
@@ -119,7 +123,12 @@ for (const { name, open } of STORES) {
 
     test('upgradeWarnings() writes nothing while the log is withheld', async () => {
       await started({ pay: {} });
-      const withheld = guardedStore(store, () => 'rolled back');
+      const withheld = serviceStore(store, {
+        rows: listedRowKeys(Buffer.alloc(32, 1).toString('base64'), () => new Date()),
+        alarms: createAlarms(createLog('error')),
+        logs: await openRowLogs(store),
+        withheld: () => 'rolled back',
+      });
 
       const warnings = await started({ pay: { description: 'Withheld' } }, withheld);
       const again = await started({ pay: { description: 'Withheld' } }, withheld);
@@ -166,6 +175,29 @@ test('a start logs what a changed declaration does to requests and grants', asyn
     ),
     messages.join('\n'),
   );
+});
+
+test('an approver of a capability that asks no more is told the same by reading and by approving', async () => {
+  const keys = temporaryFolder();
+  const opened = closedAtEnd(await openStore('memory:'));
+  const wrap = () => ({ ...opened, close: async () => undefined });
+  const before = await startDesk({ wrap, settings: { keys } });
+  const id = await before.asked(await before.token(), 'sign');
+  await before.close();
+  const definition = serviceOf(
+    { sign: {}, pay: { approval: { when: 'always' } } },
+    'approval-desk',
+  );
+
+  const after = await startDesk({
+    wrap,
+    settings: { keys },
+    world: { ...createWorld(), definition },
+  });
+
+  assert.equal((await after.read(CLERK, id)).status, 200);
+  assert.equal((await after.approve(CLERK, id)).status, 200);
+  assertRefused(await after.approve(OPERATOR, id), 'not_found');
 });
 
 test('a start goes on when the declarations cannot be compared', async () => {

@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { describe, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
-import { closedAtEnd } from '../ends.ts';
-import { eventually, STORES } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { eventually, STORES } from '../support/world.ts';
 import { assertRefused, BOB, CAROL, type Desk, OPERATOR, startDesk } from './desk.ts';
 import { type Receiver, SECRET, startReceiver, verified } from './receiver.ts';
 

@@ -10,7 +10,7 @@ import { travelDesk } from '../../examples/travel/service.ts';
 import { CASES } from '../../src/attack/run.ts';
 import { jsonLines, type RunOptions } from '../cli/run.ts';
 import { type Desk, openDesk } from '../client/desk.ts';
-import { AGENT, ALICE, BOB, onEachStore } from '../world.ts';
+import { AGENT, ALICE, BOB, onEachStore } from '../support/world.ts';
 import { attack, brokenIn, type Line, WHOLE_RUN_MS } from './run.ts';
 import { answerWith, jsonOf, openWeakProxy, type Weakness, withJson } from './weak-proxy.ts';
 

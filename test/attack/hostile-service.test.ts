@@ -16,8 +16,8 @@ import { held } from '../../src/attack/target/outcome.ts';
 import { main } from '../../src/cli/main.ts';
 import { jsonLines } from '../cli/run.ts';
 import { openDesk } from '../client/desk.ts';
-import { atEnd } from '../ends.ts';
-import { AGENT, ALICE } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { AGENT, ALICE } from '../support/world.ts';
 import { attack, type Line } from './run.ts';
 import {
   type Answered,

@@ -5,7 +5,7 @@
  */
 
 import { atService, type RunOptions } from '../cli/run.ts';
-import { AGENT, ALICE, BOB } from '../world.ts';
+import { AGENT, ALICE, BOB } from '../support/world.ts';
 
 /** A whole run waits for the end of a token and for a checkpoint, and holds connections for seconds. */
 export const WHOLE_RUN_MS = 180_000;

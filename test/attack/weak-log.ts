@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ALICE, OPERATOR } from '../world.ts';
+import { ALICE, OPERATOR } from '../support/world.ts';
 import { answerWith, bearerOf, jsonOf, type Weakness, withBearer, withJson } from './weak-proxy.ts';
 
 const TRAIL = [

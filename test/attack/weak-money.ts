@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ALICE, BOB } from '../world.ts';
+import { ALICE, BOB } from '../support/world.ts';
 import {
   answerWith,
   bearerOf,

@@ -15,7 +15,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 
 export interface Passed {
   readonly method: string;

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { OPERATOR } from '../world.ts';
+import { OPERATOR } from '../support/world.ts';
 import {
   answerWith,
   bearerOf,

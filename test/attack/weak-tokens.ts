@@ -4,7 +4,7 @@
  * @module
  */
 
-import { AGENT, ALICE, OPERATOR } from '../world.ts';
+import { AGENT, ALICE, OPERATOR } from '../support/world.ts';
 import {
   answerWith,
   bearerOf,

@@ -9,7 +9,7 @@ import { test } from 'vitest';
 import { readJson } from '../../src/domain/wire/json.ts';
 import type { AgentListAnswer, AgentView } from '../../src/protocol/agents.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { ALICE, OPERATOR, type TestService } from '../world.ts';
+import { ALICE, OPERATOR, type TestService } from '../support/world.ts';
 import { ALICE_PRINCIPAL, assertRefused, DESK, onBothStores, READER, SETTINGS } from './support.ts';
 
 /** As the client reads answers. */

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { AGENT, ALICE, PARTNER, type TestService } from '../world.ts';
+import { AGENT, ALICE, PARTNER, type TestService } from '../support/world.ts';
 import {
   ALICE_PRINCIPAL,
   askToken,

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { ALICE, PARTNER, type Reply, type TestService } from '../world.ts';
+import { ALICE, PARTNER, type Reply, type TestService } from '../support/world.ts';
 import {
   ask,
   DESK,

@@ -10,8 +10,8 @@ import * as fc from 'fast-check';
 import { test } from 'vitest';
 import type { Authority } from '../../src/domain/authority/narrowing.ts';
 import type { TokenRecord } from '../../src/storage/port/records.ts';
-import { anyAuthority, anyPlan, type Plan, requestOf, widened } from '../authorities.ts';
-import type { TestService } from '../world.ts';
+import { anyAuthority, anyPlan, type Plan, requestOf, widened } from '../support/authorities.ts';
+import type { TestService } from '../support/world.ts';
 import { askToken, IDENTITIES, onBothStores, SETTINGS } from './support.ts';
 
 /** On each store. */

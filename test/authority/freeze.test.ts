@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'vitest';
-import { AGENT, ALICE, OPERATOR, type Reply, type TestService } from '../world.ts';
+import { AGENT, ALICE, OPERATOR, type Reply, type TestService } from '../support/world.ts';
 import {
   ALICE_PRINCIPAL,
   ask,

@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { ALICE, type Reply } from '../world.ts';
+import { ALICE, type Reply } from '../support/world.ts';
 import {
   ALICE_PRINCIPAL,
   askToken,

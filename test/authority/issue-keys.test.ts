@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { rotateKey } from '../../src/keyring/key-folder.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { temporaryFolder } from '../ends.ts';
-import { ALICE, STORES, type TestService, testService } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { ALICE, STORES, type TestService, testService } from '../support/world.ts';
 import { askToken, permissionsOf, watched } from './support.ts';
 
 const SEARCH = { scope: ['travel.search'] };

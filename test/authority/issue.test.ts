@@ -9,7 +9,7 @@ import { compactVerify, createLocalJWKSet } from 'jose';
 import { afterEach, test, vi } from 'vitest';
 import { canonicalJson, textDigest } from '../../src/domain/wire/canonical.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { AGENT, ALICE, OPERATOR, type TestService } from '../world.ts';
+import { AGENT, ALICE, OPERATOR, type TestService } from '../support/world.ts';
 import {
   ALICE_PRINCIPAL,
   askToken,

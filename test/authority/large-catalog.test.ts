@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { countedSlicer, countTurns } from '../turns.ts';
-import { ALICE, testService } from '../world.ts';
+import { countedSlicer, countTurns } from '../support/turns.ts';
+import { ALICE, testService } from '../support/world.ts';
 
 const COUNT = 300;
 

@@ -8,9 +8,9 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { entry, freezeOf } from '../../src/testing/fixtures.ts';
-import { countedSlicer, countTurns, type TurnCounter } from '../turns.ts';
-import { AGENT, ALICE, OPERATOR, STORES, type TestService, testService } from '../world.ts';
+import { entry, freezeOf } from '../support/fixtures.ts';
+import { countedSlicer, countTurns, type TurnCounter } from '../support/turns.ts';
+import { AGENT, ALICE, OPERATOR, STORES, type TestService, testService } from '../support/world.ts';
 
 /** Counts the freezes that the store reads: each of them is authenticated. */
 function counting(read: TurnCounter) {

@@ -9,9 +9,9 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { TokenRecord } from '../../src/storage/port/records.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { childToken, entry } from '../../src/testing/fixtures.ts';
-import { countTurns } from '../turns.ts';
-import { ALICE, STORES, testService } from '../world.ts';
+import { childToken, entry } from '../support/fixtures.ts';
+import { countTurns } from '../support/turns.ts';
+import { ALICE, STORES, testService } from '../support/world.ts';
 import {
   askToken,
   assertRefused,

@@ -8,11 +8,10 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { ALICE, type Reply, type TestService } from '../world.ts';
+import { rounds } from '../support/rounds.ts';
+import { ALICE, type Reply, type TestService } from '../support/world.ts';
 import { CAPABILITIES, deskAndDepth, goodParameters } from './desk.ts';
 import { DESK, onBothStores, permissionsOf } from './support.ts';
-
-const RUNS = 16;
 
 /** Room for a machine that does much else; nothing is concluded from the time. */
 const PATIENCE_MS = 120_000;
@@ -108,7 +107,11 @@ onBothStores(
             if (reply.status === 200) told = await permissionsOf(rig(), token);
           }
         }),
-        { numRuns: RUNS, examples: SURE.map((drawn) => [drawn]), endOnFailure: true },
+        {
+          numRuns: SURE.length + rounds(3),
+          examples: SURE.map((drawn) => [drawn]),
+          endOnFailure: true,
+        },
       );
 
       assert.deepEqual([...met].sort(), ['available', ...new Set(Object.values(REASONS))].sort());

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { ALICE, type TestService } from '../world.ts';
+import { ALICE, type TestService } from '../support/world.ts';
 import { CAPABILITIES, deskAndDepth } from './desk.ts';
 import { ALICE_PRINCIPAL, ask, DESK, onBothStores, permissionsOf, watched } from './support.ts';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Store } from '../../src/storage/port/store.ts';
-import { ALICE } from '../world.ts';
+import { ALICE } from '../support/world.ts';
 import { onInspectedStores, rowCounts } from './support.ts';
 import { alarms, childOf, type Dialect, issue, refusedAs, send, update } from './tampering.ts';
 

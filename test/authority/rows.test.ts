@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { ALICE, OPERATOR } from '../world.ts';
+import { ALICE, OPERATOR } from '../support/world.ts';
 import { ALICE_PRINCIPAL, onInspectedStores, rowCounts } from './support.ts';
 import {
   alarmCount,

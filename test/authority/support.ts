@@ -11,15 +11,15 @@ import { entryView } from '../../src/domain/log/entry.ts';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import type { FailureType } from '../../src/protocol/failure.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { person } from '../person.ts';
-import { SQL_PLACES, type SqlPlace } from '../sql-places.ts';
+import { person } from '../support/person.ts';
+import { SQL_PLACES, type SqlPlace } from '../support/sql-places.ts';
 import {
   onEachStore,
   type Reply,
   type TestOptions,
   type TestService,
   testService,
-} from '../world.ts';
+} from '../support/world.ts';
 
 export const ALICE_PRINCIPAL = 'human:alice@example.com';
 

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { OPERATOR } from '../world.ts';
+import { OPERATOR } from '../support/world.ts';
 import type { Inspected } from './support.ts';
 
 export interface Sent {

@@ -9,8 +9,8 @@ import { afterEach, test, vi } from 'vitest';
 import { openKeyring } from '../../src/keyring/keyring.ts';
 import { ARTEFACTS } from '../../src/keyring/wire.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { closedAtEnd, temporaryFolder } from '../ends.ts';
-import { ALICE, OPERATOR, type Reply, type TestService } from '../world.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { ALICE, OPERATOR, type Reply, type TestService } from '../support/world.ts';
 import {
   ALICE_PRINCIPAL,
   ask,

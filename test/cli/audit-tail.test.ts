@@ -10,10 +10,10 @@ import type { AddressInfo } from 'node:net';
 import { describe, test, vi } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
-import { entry } from '../../src/testing/fixtures.ts';
-import { atEnd } from '../ends.ts';
 import { calmDesk } from '../log/support.ts';
-import { ALICE, BOB, OPERATOR, STORES, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { entry } from '../support/fixtures.ts';
+import { ALICE, BOB, OPERATOR, STORES, testService } from '../support/world.ts';
 
 interface Tail {
   out(): string;

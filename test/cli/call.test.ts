@@ -11,8 +11,8 @@ import { test } from 'vitest';
 import * as z from 'zod';
 import { createService, defineCapability } from '../../src/index.ts';
 import { openDesk } from '../client/desk.ts';
-import { temporaryFolder } from '../ends.ts';
-import { ALICE, BOB, eventually } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { ALICE, BOB, eventually } from '../support/world.ts';
 import { atService, jsonLines, lossyNetwork, type Ran } from './run.ts';
 
 let shipped = 0;

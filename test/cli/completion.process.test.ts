@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { commandTree, main } from '../../src/cli/main.ts';
 import { isGroup } from '../../src/cli/shell/command.ts';
-import { temporaryFolder } from '../ends.ts';
+import { temporaryFolder } from '../support/ends.ts';
 
 async function scriptOf(shell: string): Promise<string> {
   const out: string[] = [];

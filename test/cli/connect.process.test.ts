@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { test } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
+import { temporaryFolder } from '../support/ends.ts';
 import { atService, jsonLines, type Ran } from './run.ts';
 
 const HOSTILE = [

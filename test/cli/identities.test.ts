@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { beforeEach, describe, test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { closedAtEnd } from '../ends.ts';
 import {
   configure,
   FIRST_OPERATOR,
@@ -21,6 +20,7 @@ import {
   type Place,
   writ,
 } from '../log/restored-desk.ts';
+import { closedAtEnd } from '../support/ends.ts';
 
 ownFolder();
 

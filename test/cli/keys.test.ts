@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, test } from 'vitest';
 import { openDesk } from '../client/desk.ts';
-import { temporaryFolder } from '../ends.ts';
+import { temporaryFolder } from '../support/ends.ts';
 import { atService, jsonLines } from './run.ts';
 
 let keys: string;
@@ -66,15 +66,27 @@ test('writ keys list compares the folder with what a service publishes', async (
   assert.equal(foreign.out.match(/not in the folder .* yes/g)?.length, 2);
 });
 
-test('writ keys list takes the folder of the configuration, and says when the keys are elsewhere', async () => {
-  const env = { WRIT_CONFIG: join(keys, 'writ.config.json'), WRIT_KEYS: keys };
-  writeFileSync(env.WRIT_CONFIG, '{}');
+test('every command of writ keys takes the folder of the configuration', async () => {
+  const env = { WRIT_CONFIG: join(keys, 'writ.config.json') };
+  writeFileSync(env.WRIT_CONFIG, JSON.stringify({ keys }));
 
-  const here = await writ(['keys', 'list'], { env });
+  const rotated = await writ(['keys', 'rotate', 'token', '--at-once'], { env });
+  const marked = await writ(['keys', 'compromise', 'token-0001.json'], { env });
+  const listed = await writ(['keys', 'list', '--json'], { env });
+
+  assert.deepEqual([rotated.status, marked.status, listed.status], [0, 0, 0], rotated.err);
+  assert.deepEqual(
+    jsonLines(listed).map(({ use, state }) => `${use} ${state}`),
+    ['token compromised', 'token current', 'log current', 'row current'],
+  );
+  const inVariables = { ...env, WRIT_KEYS: keys };
+  assert.equal((await writ(['keys', 'rotate', 'log'], { env: inVariables })).status, 0);
+});
+
+test('writ keys says when the keys are elsewhere', async () => {
   const none = await writ(['keys', 'list', '--folder', join(keys, 'none')]);
   const away = await list('--service', 'http://127.0.0.1:9');
 
-  assert.equal(here.status, 0, here.err);
   assert.deepEqual([none.status, away.status], [2, 5]);
   assert.match(none.err, /Cannot read key folder ".*none": ENOENT/);
 });

@@ -11,8 +11,8 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'vitest';
 import { createService, defineCapability } from '../../src/index.ts';
 import { openDesk } from '../client/desk.ts';
-import { atEnd } from '../ends.ts';
-import { ALICE, eventually, OPERATOR } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, eventually, OPERATOR } from '../support/world.ts';
 import { atService, jsonLines, type Ran } from './run.ts';
 
 const ALICE_IS = 'human:alice@example.com';

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { main } from '../../src/cli/main.ts';
 import type { Io } from '../../src/cli/shell/io.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
 
 export interface Ran {
   readonly status: number;

@@ -9,8 +9,8 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { openDesk } from '../client/desk.ts';
-import { temporaryFolder } from '../ends.ts';
-import { ALICE } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { ALICE } from '../support/world.ts';
 import { atService, jsonLines, lossyNetwork, type Ran } from './run.ts';
 
 const desk = await openDesk();

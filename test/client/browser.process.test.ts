@@ -6,9 +6,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { openBrowser } from '../chromium.ts';
-import { closedAtEnd } from '../ends.ts';
-import { ALICE } from '../world.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { ALICE } from '../support/world.ts';
 import { bundleClient, FOUND, PROGRAM } from './bundle.ts';
 import { openDesk, TRIP } from './desk.ts';
 

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { webcrypto } from 'node:crypto';
 import { createContext, runInContext } from 'node:vm';
 import { test } from 'vitest';
-import { ALICE } from '../world.ts';
+import { ALICE } from '../support/world.ts';
 import { bundleClient, FOUND, PROGRAM } from './bundle.ts';
 import { openDesk, TRIP } from './desk.ts';
 

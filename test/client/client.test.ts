@@ -11,7 +11,7 @@ import { describe, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { operations } from '../../src/protocol/operations.ts';
-import { STORES } from '../world.ts';
+import { STORES } from '../support/world.ts';
 import { answering, losing, openDesk } from './desk.ts';
 
 const BUDGET = { budget: { currency: 'USD', max_amount: 500 } };

@@ -6,7 +6,7 @@
 
 import { type Client, type ClientOptions, createClient } from '../../src/client/index.ts';
 import { listening } from '../http/socket.ts';
-import { ALICE, type TestOptions, type TestService, testService } from '../world.ts';
+import { ALICE, type TestOptions, type TestService, testService } from '../support/world.ts';
 
 export const TRIP = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 

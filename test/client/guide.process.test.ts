@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { test } from 'vitest';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 import { openDesk } from './desk.ts';
 import { programOf } from './strict.ts';
 
@@ -55,7 +55,7 @@ test('docs/client.md: every example runs as documented', { timeout: SLOW }, asyn
   assert.deepEqual(lines.slice(0, 5), [
     '3',
     'invalid_parameters',
-    'non_delegable_action true',
+    'non_delegable_action Stop: this caller cannot make the call succeed',
     "[ 'binding_invalid' ] true undefined",
     'started',
   ]);

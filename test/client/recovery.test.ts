@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { type Client, type Recovered, withRecovery } from '../../src/client/index.ts';
-import { ALICE, BOB, OPERATOR, STORES } from '../world.ts';
+import { ALICE, BOB, OPERATOR, STORES } from '../support/world.ts';
 import { openDesk, TRIP } from './desk.ts';
 
 const BUDGET = { budget: { currency: 'USD', max_amount: 30_000 } };

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { createClient, UntrustedService } from '../../src/client/index.ts';
 import { failure } from '../../src/domain/failure.ts';
-import { ALICE } from '../world.ts';
+import { ALICE } from '../support/world.ts';
 import { answering, openDesk } from './desk.ts';
 
 const READ = { capability: 'get_booking', parameters: { booking_id: 'BK-1000' } };

@@ -13,7 +13,7 @@ import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { declarationsOf } from '../../src/cli/types/declarations.ts';
 import { createClient } from '../../src/client/index.ts';
-import type { TestOptions } from '../world.ts';
+import type { TestOptions } from '../support/world.ts';
 import { openDesk } from './desk.ts';
 import { shop } from './shop.ts';
 import { programOf } from './strict.ts';

@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { EXCLUSIVE } from '../../src/testing/fixtures.ts';
 import { APPROVER, OPERATOR } from '../invoke/principals.ts';
+import { EXCLUSIVE } from '../support/fixtures.ts';
 import { GRANT_POLICY, whole } from './catalog.ts';
 import { type Desk, onEachStore } from './desk.ts';
 

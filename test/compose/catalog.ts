@@ -12,7 +12,7 @@ import {
   defineCapability,
 } from '../../src/service/author/define.ts';
 import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
-import { createScripts, ONE_TIME, type Script, type Scripts } from '../scripts.ts';
+import { createScripts, ONE_TIME, type Script, type Scripts } from '../support/scripts.ts';
 
 export interface World extends Scripts {
   readonly definition: ServiceDefinition;

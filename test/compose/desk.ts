@@ -14,7 +14,7 @@ import {
   type TestOptions,
   type TestService,
   testService,
-} from '../world.ts';
+} from '../support/world.ts';
 import { createWorld, type World } from './catalog.ts';
 
 export interface Desk extends TestService {

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'vitest';
 import { NoEffect } from '../../src/service/author/handler.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { eventually, STORES } from '../world.ts';
+import { eventually, STORES } from '../support/world.ts';
 import { createWorld, whole } from './catalog.ts';
 import { openDesk } from './desk.ts';
 

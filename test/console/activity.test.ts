@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { ALICE, BOB, onEachStore, testService } from '../world.ts';
+import { ALICE, BOB, onEachStore, testService } from '../support/world.ts';
 import { AUDITOR, PEOPLE } from './people.ts';
 import { atConsole } from './person.ts';
 

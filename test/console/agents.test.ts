@@ -8,10 +8,10 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Agent } from '../../src/protocol/console/views.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { issuanceEntry } from '../../src/testing/entries.ts';
-import { accessToken } from '../../src/testing/sign-in.ts';
 import { delegation } from '../sign-in/browser.ts';
-import { ALICE, BOB, onEachStore, testService } from '../world.ts';
+import { issuanceEntry } from '../support/entries.ts';
+import { accessToken } from '../support/sign-in.ts';
+import { ALICE, BOB, onEachStore, testService } from '../support/world.ts';
 import { AUDITOR, ENDER, PEOPLE, READER } from './people.ts';
 import { atConsole, type ConsolePerson } from './person.ts';
 

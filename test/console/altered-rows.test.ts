@@ -10,7 +10,7 @@ import { test } from 'vitest';
 import type { Agent } from '../../src/protocol/console/views.ts';
 import { onInspectedStores } from '../authority/support.ts';
 import { delegation } from '../sign-in/browser.ts';
-import { ALICE, BOB } from '../world.ts';
+import { ALICE, BOB } from '../support/world.ts';
 import { PEOPLE, READER } from './people.ts';
 import { atConsole, type ConsolePerson } from './person.ts';
 

@@ -6,9 +6,9 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { openBrowser } from '../chromium.ts';
-import { closedAtEnd } from '../ends.ts';
-import { eventually } from '../world.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { eventually } from '../support/world.ts';
 import { ANN, type Asked, BOB, CAROL, openRig, type Visitor } from './chromium-rig.ts';
 
 /** Only to end a test that hangs. */

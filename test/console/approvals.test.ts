@@ -18,11 +18,11 @@ import {
   SETTINGS,
   startDesk,
 } from '../approvals/desk.ts';
-import { emptyStore } from '../empty-store.ts';
-import { temporaryFolder } from '../ends.ts';
-import { person } from '../person.ts';
 import { delegation } from '../sign-in/browser.ts';
-import { onEachStore } from '../world.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { person } from '../support/person.ts';
+import { onEachStore } from '../support/world.ts';
 import { atConsole, type ConsolePerson } from './person.ts';
 
 const HOUR = 3_600_000;

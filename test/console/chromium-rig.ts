@@ -6,16 +6,16 @@
 
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContext, Locator, Page, Route } from 'playwright-core';
-import { pagesUrl } from '../../src/domain/values/host.ts';
+import { pagesUrl } from '../../src/address/host.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { closedAtEnd } from '../ends.ts';
-import { person } from '../person.ts';
-import { createScripts, type Scripts } from '../scripts.ts';
 import { listeningDesk } from '../sign-in/listening.ts';
-import type { Reply, TestService } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { person } from '../support/person.ts';
+import { createScripts, type Scripts } from '../support/scripts.ts';
+import type { Reply, TestService } from '../support/world.ts';
 
 export const [ANN, BOB, CAROL] = ['ann-key', 'bob-key', 'carol-key'] as const;
 

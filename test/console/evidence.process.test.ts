@@ -10,10 +10,10 @@ import { describe, test } from 'vitest';
 import { digestOf } from '../../src/domain/wire/canonical.ts';
 import type { Decision } from '../../src/protocol/decision.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { openBrowser } from '../chromium.ts';
-import { closedAtEnd } from '../ends.ts';
 import { delegation, REDIRECT } from '../sign-in/browser.ts';
 import { personOver } from '../sign-in/listening.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { closedAtEnd } from '../support/ends.ts';
 import { ANN, alterAnswers, BOB, openRig, type Visitor, WIDE_COUNT } from './chromium-rig.ts';
 
 /** Only to end a test that hangs. */
@@ -66,8 +66,8 @@ describe('approval is blocked', { timeout: SLOW }, () => {
       },
     ],
     [
-      'when the preview did not load',
-      /The preview did not load/,
+      'when the service answers without the preview',
+      /made with a preview, and the service answered without it/,
       ({ request }) => {
         request.preview = null;
       },

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { PAGES, type Person, personAt } from '../sign-in/browser.ts';
-import { AGENT, ALICE, BOB, type Reply, type TestService, testService } from '../world.ts';
+import { AGENT, ALICE, BOB, type Reply, type TestService, testService } from '../support/world.ts';
 
 const APPROVAL = '/console/approvals/apr_0123';
 

@@ -8,11 +8,11 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { describe, test } from 'vitest';
-import { faultsOf } from '../accessibility.ts';
-import { openBrowser } from '../chromium.ts';
-import { closedAtEnd } from '../ends.ts';
 import { sealed } from '../log/support.ts';
-import { ALICE, BOB, eventually } from '../world.ts';
+import { faultsOf } from '../support/accessibility.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { ALICE, BOB, eventually } from '../support/world.ts';
 import {
   ADMIN,
   agentOf,

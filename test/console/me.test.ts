@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { ALICE, BOB, testService } from '../world.ts';
+import { ALICE, BOB, testService } from '../support/world.ts';
 import { atConsole } from './person.ts';
 
 test('me() says who is signed in and whose requests this person may decide', async () => {

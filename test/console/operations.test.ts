@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { personAt } from '../sign-in/browser.ts';
-import { ALICE, BOB, onEachStore, testService } from '../world.ts';
+import { ALICE, BOB, onEachStore, testService } from '../support/world.ts';
 import { ENDER, PEOPLE, READER } from './people.ts';
 import { atConsole } from './person.ts';
 

@@ -12,9 +12,9 @@ import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Page } from 'playwright-core';
 import { describe, test } from 'vitest';
-import { openBrowser } from '../chromium.ts';
-import { closedAtEnd } from '../ends.ts';
-import { ALICE, eventually } from '../world.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { ALICE, eventually } from '../support/world.ts';
 import { agentOf, openDesk, openServer, SEARCH, SLOW, visit } from './views-rig.ts';
 
 const browser = closedAtEnd(await openBrowser());

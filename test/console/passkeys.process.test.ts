@@ -14,8 +14,8 @@ import { decisionDigest } from '../../src/domain/passkey/decision.ts';
 import { digestOf } from '../../src/domain/wire/canonical.ts';
 import type { Challenge } from '../../src/protocol/console/views.ts';
 import { verifyExport } from '../../src/verify/index.ts';
-import { openBrowser } from '../chromium.ts';
-import { closedAtEnd, temporaryFolder } from '../ends.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
 import {
   ANN,
   type Asked,

@@ -5,7 +5,7 @@
  */
 
 import { DEMO_IDENTITIES } from '../../examples/travel/service.ts';
-import { person } from '../person.ts';
+import { person } from '../support/person.ts';
 
 export const READER = 'key-of-the-reader';
 export const AUDITOR = 'key-of-the-auditor';

@@ -13,7 +13,7 @@ import type {
 } from '../../src/protocol/console/methods.ts';
 import type { ConsoleAnswers } from '../../src/protocol/console/views.ts';
 import { PAGES, type Person, personAt } from '../sign-in/browser.ts';
-import type { Reply, TestService } from '../world.ts';
+import type { Reply, TestService } from '../support/world.ts';
 
 export interface ConsolePerson extends Person {
   /** The answer of a method; the test ends when the service refuses. */

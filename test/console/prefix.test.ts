@@ -6,10 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { atEnd } from '../ends.ts';
 import { mountDesk, PREFIX, PUBLIC_URL, requestOf } from '../mounted/desk.ts';
 import { PAGES, personAt } from '../sign-in/browser.ts';
-import { ALICE, type TestService, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, type TestService, testService } from '../support/world.ts';
 
 test('behind a proxy with a path, every address of the console has the path', async () => {
   const public_url = `http://127.0.0.1${PREFIX}`;

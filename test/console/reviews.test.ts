@@ -9,8 +9,8 @@ import { test } from 'vitest';
 import type { ToolReview } from '../../src/protocol/console/reviews.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import type { ReviewPort } from '../../src/service/author/review.ts';
-import { person } from '../person.ts';
-import { ALICE, type TestService, testService } from '../world.ts';
+import { person } from '../support/person.ts';
+import { ALICE, type TestService, testService } from '../support/world.ts';
 import { PEOPLE, READER } from './people.ts';
 import { atConsole } from './person.ts';
 

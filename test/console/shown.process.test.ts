@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { PARTS } from '../../src/domain/decision/facts.ts';
 import { approvals } from '../approvals/at-terminal.ts';
-import { openBrowser } from '../chromium.ts';
-import { closedAtEnd } from '../ends.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { closedAtEnd } from '../support/ends.ts';
 import { BOB, CAROL, openRig } from './chromium-rig.ts';
 
 /** Only to end a test that hangs. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { entryProof } from '../../src/console/trust/entry-steps.ts';
 import { growthProof } from '../../src/console/trust/growth-steps.ts';
-import type { PageGround } from '../../src/console/trust/steps.ts';
+import type { PageAnchors } from '../../src/console/trust/steps.ts';
 import { readVkey } from '../../src/domain/log/note-key.ts';
 import { verifyEntry } from '../../src/verify/entry.ts';
 import { readKeys } from '../../src/verify/keys.ts';
@@ -26,7 +26,7 @@ const published = groundOf();
 const entry = log.entries[6];
 const checkpoint = { ...third, inclusion_proof: log.inclusion(6, 13) };
 
-function groundOf(pinned: readonly string[] = [], vkeys: readonly string[] = []): PageGround {
+function groundOf(pinned: readonly string[] = [], vkeys: readonly string[] = []): PageAnchors {
   const noteKeys = vkeys.flatMap((text) => readVkey(text) ?? []);
   const keys = readKeys({ jwks: JWKS, pinned, noteKeys });
   assert.ok('keys' in keys);
@@ -142,18 +142,18 @@ test('entryProof() fails for a key that the reader did not note', async () => {
 });
 
 test('entryProof() counts the witnesses that signed, and fails for one that signed another root', async () => {
-  const ground = groundOf([], [WITNESS_VKEY]);
+  const anchors = groundOf([], [WITNESS_VKEY]);
   const witnessed = { ...checkpoint, tree_head: cosigned(third.tree_head) };
   const forged = cosigned(third.tree_head).replace(third.tree_head, cosigned(second.tree_head));
   const lastStep = async (detail: unknown) =>
-    (await entryProof({ entry, checkpoint: detail }, ground)).steps.at(-1);
+    (await entryProof({ entry, checkpoint: detail }, anchors)).steps.at(-1);
 
   assert.equal((await lastStep(witnessed))?.note, '1 of 1 signed the same root');
   assert.equal((await lastStep(checkpoint))?.note, '0 of 1 signed the same root');
-  assert.equal((await entryProof({ entry, checkpoint }, ground)).verdict, 'agrees');
+  assert.equal((await entryProof({ entry, checkpoint }, anchors)).verdict, 'agrees');
   const { verdict } = await entryProof(
     { entry, checkpoint: { ...checkpoint, tree_head: forged } },
-    ground,
+    anchors,
   );
   assert.equal(verdict, 'failed');
 });

@@ -13,10 +13,10 @@ import { pathToFileURL } from 'node:url';
 import type { Page } from 'playwright-core';
 import { describe, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { openBrowser } from '../chromium.ts';
-import { closedAtEnd, temporaryFolder } from '../ends.ts';
 import { sealed } from '../log/support.ts';
-import { ALICE, OPERATOR } from '../world.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { ALICE, OPERATOR } from '../support/world.ts';
 import { agentOf, openDesk, openServer, SEARCH, SLOW, visit } from './views-rig.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a proxy changes whatever came back.

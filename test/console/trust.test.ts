@@ -6,14 +6,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { anchorsOf } from '../../src/console/trust/anchors.ts';
 import { entryProof } from '../../src/console/trust/entry-steps.ts';
-import { groundOf } from '../../src/console/trust/ground.ts';
 import { growthProof } from '../../src/console/trust/growth-steps.ts';
-import type { PageGround } from '../../src/console/trust/steps.ts';
-import { closedAtEnd } from '../ends.ts';
+import type { PageAnchors } from '../../src/console/trust/steps.ts';
 import { fakeWitness } from '../log/fake-witness.ts';
 import { calmDesk, sealed } from '../log/support.ts';
-import { ALICE, eventually, type TestService, testService } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { ALICE, eventually, type TestService, testService } from '../support/world.ts';
 import { atConsole, type ConsolePerson } from './person.ts';
 
 async function witnessed() {
@@ -29,11 +29,11 @@ function logKey({ log }: TestService): string {
   return JSON.parse(line).keys?.[0] ?? '';
 }
 
-async function groundFor(person: ConsolePerson): Promise<PageGround> {
+async function groundFor(person: ConsolePerson): Promise<PageAnchors> {
   const { body: jwks } = await person.reply('jwks');
-  const ground = await groundOf({ ...(await person.answer('trust')), jwks, noted: [] });
-  assert.ok('keys' in ground);
-  return ground;
+  const anchors = await anchorsOf({ ...(await person.answer('trust')), jwks, noted: [] });
+  assert.ok('keys' in anchors);
+  return anchors;
 }
 
 test('trust() names the service and the keys of its witnesses, and no address', async () => {
@@ -52,16 +52,16 @@ test('entryProof() and growthProof() verify what the service answers to a person
   await service.issue(ALICE, { subject: 'agent:planner', scope: ['travel.search'] });
   const { checkpoint_id } = await sealed(service);
   await eventually(() => witness.cosigned.length === 2);
-  const ground = await groundFor(alice);
+  const anchors = await groundFor(alice);
 
   const asked = { entry_type: 'issuance', include: 'leaf', limit: 1 };
   const [entry] = (await alice.reply('audit.query', asked)).body.entries;
   const place = { checkpoint_id, include_proof: true, leaf_index: entry.sequence };
   const checkpoint = (await alice.reply('checkpoints.get', place)).body;
-  const proof = await entryProof({ entry, checkpoint, asked: { checkpoint_id } }, ground);
+  const proof = await entryProof({ entry, checkpoint, asked: { checkpoint_id } }, anchors);
   const from = { checkpoint_id, consistency_from: earlier.checkpoint_id };
   const later = (await alice.reply('checkpoints.get', from)).body;
-  const growth = await growthProof({ earlier, later }, ground);
+  const growth = await growthProof({ earlier, later }, anchors);
 
   assert.equal(proof.verdict, 'agrees');
   assert.equal(proof.steps.at(-1)?.note, '1 of 1 signed the same root');

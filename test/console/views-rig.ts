@@ -11,14 +11,14 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { approved } from '../../examples/travel/charter.ts';
 import { extras } from '../../examples/travel/extras.ts';
 import { flights, resolveBooking } from '../../examples/travel/flights.ts';
-import { pagesUrl } from '../../src/domain/values/host.ts';
+import { pagesUrl } from '../../src/address/host.ts';
 import { createService, defineCapability, HandlerFailure } from '../../src/index.ts';
 import type { ToolReview } from '../../src/protocol/console/reviews.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { ReviewPort } from '../../src/service/author/review.ts';
-import { atEnd } from '../ends.ts';
 import { listeningDesk } from '../sign-in/listening.ts';
-import { ALICE, type TestService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, type TestService } from '../support/world.ts';
 import { PEOPLE } from './people.ts';
 
 export const ADMIN = 'demo-admin-key';

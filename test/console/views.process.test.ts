@@ -8,10 +8,10 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import { describe, test } from 'vitest';
-import { openBrowser } from '../chromium.ts';
-import { closedAtEnd } from '../ends.ts';
 import { sealed } from '../log/support.ts';
-import { ALICE, BOB } from '../world.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { ALICE, BOB } from '../support/world.ts';
 import { READER } from './people.ts';
 import { ADMIN, ALICE_IS, agentOf, openDesk, SEARCH, SLOW, visit } from './views-rig.ts';
 

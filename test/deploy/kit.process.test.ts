@@ -13,8 +13,8 @@ import { promisify } from 'node:util';
 import { test } from 'vitest';
 import { parse } from 'yaml';
 import { configOf } from '../../src/config/config.ts';
-import { canInstall, findProgram, installPackages } from '../debian.ts';
-import { temporaryFolder } from '../ends.ts';
+import { canInstall, findProgram, installPackages } from '../support/debian.ts';
+import { temporaryFolder } from '../support/ends.ts';
 import { deployed, REPOSITORY } from './files.ts';
 
 /** Only for a download of packages. */

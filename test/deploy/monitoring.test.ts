@@ -1,5 +1,5 @@
 /**
- * docs/monitoring.md and deploy/alerts.yaml beside the code: no metric, alarm or warning is missing, and none is invented.
+ * docs/operating.md and deploy/alerts.yaml beside the code: no metric, alarm or warning is missing, and none is invented.
  *
  * @module
  */
@@ -9,10 +9,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { parse } from 'yaml';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
 import { deployed, REPOSITORY } from './files.ts';
 
-const page = readFileSync(join(REPOSITORY, 'docs/monitoring.md'), 'utf8');
+const whole = readFileSync(join(REPOSITORY, 'docs/operating.md'), 'utf8');
+const [, page = ''] = /^## Monitoring\n([\s\S]*?)^## /m.exec(whole) ?? [];
 
 const sources = readdirSync(join(REPOSITORY, 'src'), { recursive: true, encoding: 'utf8' })
   .filter(
@@ -30,7 +31,7 @@ async function scraped(): Promise<string[]> {
   return [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name as string).toSorted();
 }
 
-test('docs/monitoring.md has a row for each metric of a running service, and no other', async () => {
+test('docs/operating.md has a row for each metric of a running service, and no other', async () => {
   const rows = [...page.matchAll(/^\| `(writ_\w+)[{`]/gm)].map(([, name]) => name as string);
 
   assert.deepEqual(rows.toSorted(), await scraped());
@@ -57,7 +58,7 @@ test('deploy/alerts.yaml is a file of rules and names only metrics of a running 
   assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
 });
 
-test('docs/monitoring.md explains each alarm that the code raises, and no other', () => {
+test('docs/operating.md explains each alarm that the code raises, and no other', () => {
   const raised = sources.flatMap(({ text }) =>
     [...text.matchAll(/(?:raise\(|alarm: )'(\w+)'/g)].map(([, alarm]) => alarm as string),
   );
@@ -78,8 +79,7 @@ const CALL =
 const MADE_ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   'open.ts': ['`uncaughtException`', '`unhandledRejection`', 'Sentences about the\nkey folder'],
   'keyring/keyring.ts': ['Sentences about the\nkey folder'],
-  'service/core/alarms.ts': ['## Alarms'],
-  'service/core/foreign.ts': ['### Calls and handlers'],
+  'service/operations/alarms.ts': ['## Alarms'],
   'service/rows/row-check.ts': [
     '`… does not match its row: it was changed outside the service`',
     '`a debt cannot be read: its row was changed outside the service`',
@@ -136,7 +136,7 @@ test('the source has log lines to compare with the page', () => {
   assert.ok(LINES.length > 70, `${LINES.length} calls found`);
 });
 
-test('docs/monitoring.md explains each warning and error line of the source', () => {
+test('docs/operating.md explains each warning and error line of the source', () => {
   const missing = LINES.filter(
     ({ message }) => message !== undefined && !page.includes(`\`${message}\``),
   );
@@ -144,7 +144,7 @@ test('docs/monitoring.md explains each warning and error line of the source', ()
   assert.deepEqual(missing, []);
 });
 
-test('docs/monitoring.md explains the lines whose message is made elsewhere', () => {
+test('docs/operating.md explains the lines whose message is made elsewhere', () => {
   const files = new Set(
     LINES.filter(({ message }) => message === undefined).map((each) => each.path),
   );
@@ -158,9 +158,9 @@ test('docs/monitoring.md explains the lines whose message is made elsewhere', ()
   }
 });
 
-test('docs/monitoring.md has no row for a line that the source does not have', () => {
+test('docs/operating.md has no row for a line that the source does not have', () => {
   const all = sources.map(({ text }) => text).join('\n');
-  const part = page.slice(page.indexOf('### At the start'), page.indexOf('## A lost replica'));
+  const part = page.slice(page.indexOf('### At the start'));
   const rows = [...part.matchAll(/^\| `([^`]+)` \| (?:warn|error|fatal) \|/gm)];
   const unknown = rows
     .map(([, message = '']) => message)

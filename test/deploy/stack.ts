@@ -1,5 +1,5 @@
 /**
- * The deployment of docs/deploying.md on this machine: PostgreSQL, PgBouncer in transaction mode, replicas of the travel
+ * The deployment of docs/operating.md on this machine: PostgreSQL, PgBouncer in transaction mode, replicas of the travel
  * desk that share keys and mark, and the reverse proxies that are installed, each with its file of deploy/.
  *
  * Everything listens on loopback and writes into one temporary folder. What is missing is named, and the rest runs.
@@ -24,10 +24,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { daemonProgram, isRoot } from '../debian.ts';
-import { freePorts } from '../free-ports.ts';
 import { type TestProvider, testProvider, WEB_SECRET } from '../oidc/provider.ts';
-import { runSql, startPostgres } from '../postgres.ts';
+import { daemonProgram, isRoot } from '../support/debian.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { runSql, startPostgres } from '../support/postgres.ts';
 import {
   CERTIFICATE,
   CERTIFICATE_KEY,

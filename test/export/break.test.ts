@@ -14,7 +14,6 @@ import { ORIGIN_SPAN } from '../../src/domain/log/origin.ts';
 import { canonicalJson } from '../../src/domain/wire/canonical.ts';
 import { fromHex, toHex } from '../../src/domain/wire/hash.ts';
 import { readEntry } from '../../src/verify/leaf.ts';
-import { temporaryFolder } from '../ends.ts';
 import {
   type Desk,
   FIRST_OPERATOR,
@@ -25,7 +24,8 @@ import {
   type Place,
   writ,
 } from '../log/restored-desk.ts';
-import { eventually } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { eventually } from '../support/world.ts';
 import { chunksIn, placesIn, upTo } from './desk.ts';
 
 ownFolder();

@@ -10,7 +10,13 @@ import { join } from 'node:path';
 import { main } from '../../src/cli/main.ts';
 import type { Io } from '../../src/cli/shell/io.ts';
 import { calmDesk, seal } from '../log/support.ts';
-import { ALICE, OPERATOR, type TestOptions, type TestService, testService } from '../world.ts';
+import {
+  ALICE,
+  OPERATOR,
+  type TestOptions,
+  type TestService,
+  testService,
+} from '../support/world.ts';
 
 export interface Ran {
   readonly status: number;

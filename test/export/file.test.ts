@@ -19,8 +19,8 @@ import {
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { holdLock } from '../../src/storage/file-lock.ts';
-import { temporaryFolder } from '../ends.ts';
-import { ALICE, eventually, STORES } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { ALICE, eventually, STORES } from '../support/world.ts';
 import { chunksIn, exportDesk, placesIn, running, upTo, writ } from './desk.ts';
 
 for (const { name, open } of STORES) {

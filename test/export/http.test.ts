@@ -9,8 +9,8 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import type { Store } from '../../src/storage/port/store.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
-import { eventually } from '../world.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { eventually } from '../support/world.ts';
 import { exportDesk, operator, placesOf, running, upTo, writ } from './desk.ts';
 import { type Posted, receiver } from './receivers.ts';
 

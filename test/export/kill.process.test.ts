@@ -9,9 +9,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { test } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
-import { type Launched, launch } from '../launch.ts';
-import { eventually } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { type Launched, launch } from '../support/launch.ts';
+import { eventually } from '../support/world.ts';
 import { chunksIn, exportDesk, operator, placesIn, placesOf, upTo, writ } from './desk.ts';
 import { receiver } from './receivers.ts';
 

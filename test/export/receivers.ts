@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Sha256 } from '@aws-crypto/sha256-js';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 
 export interface Posted {
   readonly method: string;

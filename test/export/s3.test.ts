@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
+import { temporaryFolder } from '../support/ends.ts';
 import { exportDesk, operator, placesIn, upTo, writ } from './desk.ts';
 import { objectStore, receiver, STORE_KEYS } from './receivers.ts';
 

@@ -8,9 +8,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { entry } from '../../src/testing/fixtures.ts';
-import { temporaryFolder } from '../ends.ts';
-import { eventually } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { entry } from '../support/fixtures.ts';
+import { eventually } from '../support/world.ts';
 import { chunksIn, exportDesk, placesIn, running, upTo, writ } from './desk.ts';
 import { type Posted, receiver } from './receivers.ts';
 

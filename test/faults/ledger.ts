@@ -9,9 +9,10 @@
 
 import assert from 'node:assert/strict';
 import type { StoredEntry } from '../../src/domain/log/entry.ts';
+import { recoverIntents } from '../../src/service/invoke/recovery.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { recoverIntents } from '../../src/storage/recovery.ts';
+import { money } from '../store/observe.ts';
 import {
   admission,
   cents,
@@ -21,8 +22,7 @@ import {
   granted,
   insert,
   settlement,
-} from '../../src/testing/fixtures.ts';
-import { money } from '../../src/testing/store/observe.ts';
+} from '../support/fixtures.ts';
 import { outcomeEntry, outcomeOf, unknownOutcome } from './outcome.ts';
 import type { Act, Said, World } from './said.ts';
 

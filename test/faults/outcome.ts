@@ -9,9 +9,9 @@
 import { randomBytes } from 'node:crypto';
 import { type EntryRecord, entryView, type StoredEntry } from '../../src/domain/log/entry.ts';
 import type { EntryState } from '../../src/protocol/audit.ts';
+import type { Close } from '../../src/service/invoke/recovery.ts';
 import type { IntentRecord } from '../../src/storage/port/records.ts';
-import type { Close } from '../../src/storage/recovery.ts';
-import { entry } from '../../src/testing/fixtures.ts';
+import { entry } from '../support/fixtures.ts';
 
 export function newOperationId(): string {
   return `op_${randomBytes(16).toString('hex')}`;

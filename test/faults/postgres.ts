@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPostgres } from '../../src/storage/postgres/store.ts';
-import { runSql } from '../postgres.ts';
+import { runSql } from '../support/postgres.ts';
 import { checkLedger, type Ledger, prepareWorld } from './ledger.ts';
 import type { World } from './said.ts';
 

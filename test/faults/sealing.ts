@@ -11,7 +11,7 @@ import { system } from '../../src/platform.ts';
 import { sealNext } from '../../src/service/log/seal.ts';
 import { openMark, openStore } from '../../src/storage/open.ts';
 import { StoreUnavailable } from '../../src/storage/port/store.ts';
-import { entry } from '../../src/testing/fixtures.ts';
+import { entry } from '../support/fixtures.ts';
 import type { Said } from './said.ts';
 
 export interface SealingConfig {

@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runSql, startPostgres } from '../postgres.ts';
+import { runSql, startPostgres } from '../support/postgres.ts';
 
 /** In milliseconds. */
 const POLL_MS = 25;

@@ -6,7 +6,7 @@
 
 import { writeSync } from 'node:fs';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import { entry } from '../../src/testing/fixtures.ts';
+import { entry } from '../support/fixtures.ts';
 
 const { file, alone, together } = JSON.parse(process.argv[2] ?? '') as SyncsConfig;
 

@@ -12,13 +12,13 @@ import { randomInt } from 'node:crypto';
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { system } from '../../src/platform.ts';
+import { startRecovery } from '../../src/service/invoke/recovery.ts';
 import type { Admission, Settlement } from '../../src/storage/port/invocation-store.ts';
 import type { GrantRecord, TokenRecord } from '../../src/storage/port/records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { openPostgres } from '../../src/storage/postgres/store.ts';
-import { startRecovery } from '../../src/storage/recovery.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import { admission, entry, keyOf, settlement, usd, useOf } from '../../src/testing/fixtures.ts';
+import { admission, entry, keyOf, settlement, usd, useOf } from '../support/fixtures.ts';
 import { newOperationId, outcomeEntry, unknownOutcome } from './outcome.ts';
 import type { Act, Said, WorkerConfig } from './said.ts';
 

@@ -10,7 +10,7 @@ import { guardService } from '../../src/guard/definition.ts';
 import { readPolicy } from '../../src/guard/policy/read.ts';
 import { ANN, connect, signedIn } from '../accounts/desk.ts';
 import { openOtherService } from '../accounts/other-service.ts';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
 import { GOOD, guardOf } from './rig.ts';
 
 const POLICY = `guard: shop

@@ -11,7 +11,7 @@ import { type GuardOptions, guardService } from '../../src/guard/definition.ts';
 import { NO_PINS, pinned } from '../../src/guard/pins.ts';
 import type { UpstreamTool } from '../../src/guard/upstream.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { testService } from '../../src/testing/author/test-service.ts';
+import { testService } from '../../src/testing/test-service.ts';
 import { BY, guardOf, PAY } from './rig.ts';
 
 const TOOLS = '  pay: { effect: write, approval: always }';

@@ -10,8 +10,8 @@ import { guardService } from '../../src/guard/definition.ts';
 import { NO_PINS, pinned } from '../../src/guard/pins.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { HandlerFailure } from '../../src/service/author/handler.ts';
-import { answerOf } from '../../src/testing/author/expect.ts';
-import { testService } from '../../src/testing/author/test-service.ts';
+import { expectAnswer } from '../../src/testing/expect.ts';
+import { testService } from '../../src/testing/test-service.ts';
 import { BY, budget, failureOf, GOOD, guardOf, opened, PAY } from './rig.ts';
 
 test('guardService() declares a capability from the reviewed tool', () => {
@@ -55,7 +55,7 @@ test('a call reaches the upstream with exactly the checked parameters', async ()
   const { shop, calls } = await opened('  pay: { effect: write }');
   const agent = await shop.caller('a');
 
-  const { invocation_id, result } = answerOf(await agent.invoke('pay', GOOD));
+  const { invocation_id, result } = expectAnswer(await agent.invoke('pay', GOOD));
 
   assert.deepEqual(result, { done: true });
   assert.equal(calls.length, 1);
@@ -91,7 +91,7 @@ test('a tool gets null for a property that must be there and was left out', asyn
     found: true,
   }));
 
-  answerOf(await (await shop.caller('a')).invoke('look'));
+  expectAnswer(await (await shop.caller('a')).invoke('look'));
 
   assert.deepEqual(calls[0]?.parameters, { at: null });
   assert.equal(calls[0]?.isRead, true);
@@ -122,7 +122,7 @@ test('a fixed cost ends the budget', async () => {
   const { shop, calls } = await opened('  pay: { effect: write, cost: 10 USD }');
   const agent = await shop.caller('a', { budget });
 
-  for (let i = 0; i < 2; i++) answerOf(await agent.invoke('pay', GOOD));
+  for (let i = 0; i < 2; i++) expectAnswer(await agent.invoke('pay', GOOD));
   const third = await agent.invoke('pay', GOOD);
 
   assert.equal(failureOf(third).type, 'budget_exceeded');
@@ -137,7 +137,7 @@ test('a cost from the request is charged as it was sent', async () => {
   );
   const agent = await shop.caller('a', { budget });
 
-  answerOf(await agent.invoke('pay', { ...GOOD, amount: 12.5 }));
+  expectAnswer(await agent.invoke('pay', { ...GOOD, amount: 12.5 }));
   await shop.expectSpent(agent, 12.5);
   for (const amount of [20.01, 0.001]) {
     const reply = await agent.invoke('pay', { ...GOOD, amount });
@@ -196,7 +196,7 @@ for (const [name, answer, spent] of COSTS) {
     );
     const agent = await shop.caller('a', { budget });
 
-    answerOf(await agent.invoke('pay', GOOD));
+    expectAnswer(await agent.invoke('pay', GOOD));
 
     await shop.expectSpent(agent, spent);
     await shop.close();
@@ -210,7 +210,7 @@ test('a cost from the answer above the largest amount becomes debt', async () =>
   );
   const agent = await shop.caller('a', { budget });
 
-  answerOf(await agent.invoke('pay', GOOD));
+  expectAnswer(await agent.invoke('pay', GOOD));
 
   const entry = await shop.expectEntry({ capability: 'pay' });
   assert.deepEqual(entry.cost_actual, { currency: 'USD', amount: 5 });
@@ -222,7 +222,7 @@ test('a failed call is charged with what was reserved', async () => {
   const { shop } = await opened(
     '  pay: { effect: write, cost: { answer: cost, currency: USD, most: 5 } }',
     () => {
-      throw new HandlerFailure('Cannot tell', 'upstream_failed');
+      throw new HandlerFailure('Cannot tell', 'upstream_failed' as 'not_found');
     },
   );
   const agent = await shop.caller('a', { budget });
@@ -261,12 +261,12 @@ test('an approver sees the tool and all parameters before the call runs', async 
   assert.equal(calls.length, 0);
   const id = failureOf(asked).approval_request_id as string;
   const bob = shop.human('bob');
-  const shown = answerOf(
+  const shown = expectAnswer(
     await bob.client.ask('approval_requests.get', { approval_request_id: id }),
   );
   assert.deepEqual(shown.preview, { tool: 'pay', parameters: { ...GOOD, note: 'none' } });
-  answerOf(await bob.approve(asked));
-  answerOf(await agent.invoke('pay', GOOD, { continue_approved: true }));
+  expectAnswer(await bob.approve(asked));
+  expectAnswer(await agent.invoke('pay', GOOD, { continue_approved: true }));
 
   assert.equal(calls.length, 1);
   await shop.close();

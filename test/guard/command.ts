@@ -10,7 +10,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
 
 export const READ_NOTE = {
   name: 'read_note',

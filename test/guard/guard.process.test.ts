@@ -11,8 +11,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { test, vi } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
 import { call, newAgent, VERSIONS } from '../mcp/agent.ts';
+import { temporaryFolder } from '../support/ends.ts';
 
 const SLOW = 60_000;
 

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import * as z from 'zod';
 import { createService, httpCapability } from '../../src/index.ts';
-import { answerOf, failureOf, testService } from '../../src/testing/index.ts';
+import { expectAnswer, expectFailure, testService } from '../../src/testing/index.ts';
 import { json, localApi } from './http-api.ts';
 
 const CANARY = 'canary-51d0c7e9';
@@ -55,7 +55,7 @@ test('httpCapability() calls the API and charges what the answer says', async ()
   const { api, desk, agent, close } = await paying(json(200, { id: 'p1', fee: 3 }), {
     costOf: (answer) => ({ currency: 'USD', amount: (answer as { fee: number }).fee }),
   });
-  const { result, invocation_id } = answerOf(
+  const { result, invocation_id } = expectAnswer(
     await agent.invoke('pay', { invoice: 'a/b', amount: 5 }),
   );
 
@@ -73,7 +73,7 @@ test('httpCapability() charges the reserved amount when the answer has no cost',
   const { desk, agent, close } = await paying(json(200, {}), {
     costOf: (answer) => ({ currency: 'USD', amount: (answer as { fee: number }).fee }),
   });
-  answerOf(await agent.invoke('pay', { invoice: 'a', amount: 5 }));
+  expectAnswer(await agent.invoke('pay', { invoice: 'a', amount: 5 }));
 
   await desk.expectSpent(agent, 10);
   assert.match(JSON.stringify(desk.log), /the reserved amount is charged/);
@@ -82,7 +82,7 @@ test('httpCapability() charges the reserved amount when the answer has no cost',
 
 test('httpCapability() charges nothing when the API refuses, and the credential appears nowhere', async () => {
   const { desk, agent, close } = await paying(json(401, { message: `bad key ${CANARY}` }));
-  const failure = failureOf(
+  const failure = expectFailure(
     await agent.invoke('pay', { invoice: 'a', amount: 5 }),
     'upstream_failed',
   );
@@ -97,7 +97,7 @@ test('httpCapability() charges nothing when the API refuses, and the credential 
 test('httpCapability() reports an unknown outcome when the API breaks', async () => {
   const { agent, close } = await paying((_, response) => response.socket?.destroy());
   const reply = await agent.invoke('pay', { invoice: 'a', amount: 5 });
-  failureOf(reply, 'outcome_unknown');
+  expectFailure(reply, 'outcome_unknown');
   await close();
 });
 
@@ -114,7 +114,7 @@ test('httpCapability() sends a read that has a price once, and charges it when t
   const desk = await testService(createService({ id: 'bank', capabilities: [look] }));
   const agent = await desk.caller('payer', { budget: { currency: 'USD', max_amount: 100 } });
 
-  failureOf(await agent.invoke('look', {}), 'outcome_unknown');
+  expectFailure(await agent.invoke('look', {}), 'outcome_unknown');
 
   assert.equal(api.requests.length, 1);
   await desk.expectSpent(agent, 2);
@@ -126,7 +126,7 @@ test('httpCapability() refuses parameters that do not fit the path before anythi
   const { api, agent, close } = await paying(json(200, {}));
   const reply = await agent.invoke('pay', { invoice: '..', amount: 5 });
 
-  assert.match(failureOf(reply, 'invalid_parameters').detail, /"invoice"/);
+  assert.match(expectFailure(reply, 'invalid_parameters').detail, /"invoice"/);
   assert.equal(api.requests.length, 0);
   await close();
 });

@@ -14,11 +14,11 @@ import type { GivenSettings } from '../../src/config/config.ts';
 import { toolDigest, type Upstream, type UpstreamTool } from '../../src/guard/upstream.ts';
 import { serve } from '../../src/http/serve.ts';
 import { system } from '../../src/platform.ts';
-import type { OwnAct } from '../../src/service/core/own-act.ts';
+import type { OwnAct } from '../../src/service/caller/own-act.ts';
 import { atConsole } from '../console/person.ts';
-import { closedAtEnd, temporaryFolder } from '../ends.ts';
-import { person } from '../person.ts';
-import { testService } from '../world.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { person } from '../support/person.ts';
+import { testService } from '../support/world.ts';
 import { invoke, tokenFor } from './command.ts';
 
 const NOTE: UpstreamTool = {

@@ -10,8 +10,8 @@ import { type GuardOptions, guardService } from '../../src/guard/definition.ts';
 import { NO_PINS, type Pins, pinned, readPins, writePins } from '../../src/guard/pins.ts';
 import type { UpstreamTool } from '../../src/guard/upstream.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { answerOf } from '../../src/testing/author/expect.ts';
-import { testService } from '../../src/testing/author/test-service.ts';
+import { expectAnswer } from '../../src/testing/expect.ts';
+import { testService } from '../../src/testing/test-service.ts';
 import { BY, budget, failureOf, GOOD, guardOf, LOOK, PAY } from './rig.ts';
 
 const CHANGED = { ...PAY, description: 'Pay me' };
@@ -37,7 +37,7 @@ const OFF: OffRow[] = [
   [
     'a tool whose schema takes too much work to check',
     { pins: pinned(NO_PINS, [HEAVY, LOOK], BY), live: [HEAVY, LOOK] },
-    /^its input schema cannot be used: a value of 50 parts can take more than 30000 steps/,
+    /^its input schema cannot be used: a value of 20 parts can take more than 6000 steps/,
   ],
   ['a pin that was edited', { pins: editedPins() }, /^the tool "pay" changed since its review/],
 ];
@@ -151,7 +151,7 @@ test('guardService() offers a tool whose defaults and values contradict its type
   const shop = await testService(service);
 
   assert.deepEqual([...off], []);
-  answerOf(await (await shop.caller('a')).invoke('pay', { b: 'x' }));
+  expectAnswer(await (await shop.caller('a')).invoke('pay', { b: 'x' }));
   assert.deepEqual(calls[0]?.parameters, { b: 'x', c: 'soon' });
   await shop.close();
 });
@@ -162,7 +162,7 @@ test('a tool that changes while the service runs refuses calls', async () => {
   const shop = await testService(guardService({ ...options, isCurrent: () => isCurrent }).service);
   const agent = await shop.caller('a', { budget });
 
-  answerOf(await agent.invoke('pay', GOOD));
+  expectAnswer(await agent.invoke('pay', GOOD));
   isCurrent = false;
   const { type, detail } = failureOf(await agent.invoke('pay', GOOD));
 

@@ -10,7 +10,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { atEnd, temporaryFolder } from '../ends.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
 import { guard, invoke, ownerKey, type RunOptions, tokenFor } from './command.ts';
 import { shopDocument } from './openapi-document.ts';
 

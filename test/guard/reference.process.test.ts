@@ -9,10 +9,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join, resolve } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { test, vi } from 'vitest';
-import { atEnd, temporaryFolder } from '../ends.ts';
-import { launch, seen } from '../launch.ts';
 import { call, connectAgent, newAgent, VERSIONS } from '../mcp/agent.ts';
 import { GENERATIONS } from '../mcp/generations.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { launch, seen } from '../support/launch.ts';
 import { CANARY, textsIn } from './calls.ts';
 import { ask, ownerKey, tokenFor } from './command.ts';
 

@@ -10,7 +10,7 @@ import { NO_PINS, pinned } from '../../src/guard/pins.ts';
 import { readPolicy } from '../../src/guard/policy/read.ts';
 import type { UpstreamCall, UpstreamTool } from '../../src/guard/upstream.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { testService } from '../../src/testing/author/test-service.ts';
+import { testService } from '../../src/testing/test-service.ts';
 
 export const PAY: UpstreamTool = {
   name: 'pay',

@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../ends.ts';
 import { call, connectAgent, VERSIONS } from '../mcp/agent.ts';
+import { closedAtEnd } from '../support/ends.ts';
 import { textsIn } from './calls.ts';
 import { ask, guard, guardFolder, ownerKey, tokenFor } from './command.ts';
 

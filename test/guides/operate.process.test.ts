@@ -5,7 +5,7 @@
  */
 
 import { test } from 'vitest';
-import { freshDatabase } from '../postgres.ts';
+import { freshDatabase } from '../support/postgres.ts';
 import { missingTool, walk } from './walk.ts';
 
 /** Only to end a walk that hangs. */

@@ -11,14 +11,14 @@ import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Page } from 'playwright-core';
 import { test } from 'vitest';
-import { openBrowser } from '../chromium.ts';
 import { plugIn } from '../console/passkey-device.ts';
-import { atEnd, closedAtEnd } from '../ends.ts';
 import { newAgent, VERSIONS } from '../mcp/agent.ts';
 import { testProvider } from '../oidc/provider.ts';
 import { chromiumPerson } from '../sign-in/chromium-person.ts';
 import { AUTHORIZED, type Connected, createKeep, signedIn } from '../sign-in/mcp-clients.ts';
-import { eventually } from '../world.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { atEnd, closedAtEnd } from '../support/ends.ts';
+import { eventually } from '../support/world.ts';
 import { type Reader, walk } from './walk.ts';
 
 /** Only to end a test that hangs. */

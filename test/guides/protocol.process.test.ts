@@ -9,11 +9,11 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
-import { addressOf, DESK, launch } from '../launch.ts';
-import { naiveTree } from '../naive-tree.ts';
-import { shellTraps } from '../shell-words.ts';
-import { vectors } from '../vectors.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { addressOf, DESK, launch } from '../support/launch.ts';
+import { naiveTree } from '../support/naive-tree.ts';
+import { shellTraps } from '../support/shell-words.ts';
+import { vectors } from '../support/vectors.ts';
 import { CLIENTS, checked, hex, ran, tryProofs } from './clients.ts';
 import { blocksOf, missingTool, type WalkOptions, walk } from './walk.ts';
 

@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
-import { addressOf, DESK, launch } from '../launch.ts';
-import { shellTraps } from '../shell-words.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { addressOf, DESK, launch } from '../support/launch.ts';
+import { shellTraps } from '../support/shell-words.ts';
 import { blocksOf, missingTool, walk } from './walk.ts';
 
 const TOUR = 'docs/tour.md';

@@ -25,9 +25,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { temporaryFolder } from '../ends.ts';
-import { freePorts } from '../free-ports.ts';
-import { type Launched, launchGroup, launchProgram, seen } from '../launch.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { type Launched, launchGroup, launchProgram, seen } from '../support/launch.ts';
 
 export interface Block {
   /** `shown` is a fence for the eye alone. */

@@ -65,7 +65,7 @@ export const ATTACKS: Readonly<Record<string, Readonly<Record<string, readonly P
     ],
     'an ancestor revoked while a call of the child runs': [
       ['test/authority/verify.test.ts', 'a child ends with its ancestors'],
-      ['src/testing/store/cases/actors.ts', 'revoked'],
+      ['test/store/cases/actors.ts', 'revoked'],
       ['test/compose/authority.test.ts', 'a revocation while a step runs'],
     ],
     'a capability for humans reached by delegation or composition': [
@@ -78,7 +78,7 @@ export const ATTACKS: Readonly<Record<string, Readonly<Record<string, readonly P
       ['test/invoke/races.test.ts', 'exactly the calls that a budget covers when 200 race for it'],
       ['test/invoke/races.test.ts', 'race on five levels of a lineage'],
       ['test/invoke/races.test.ts', 'two children race under one parent'],
-      ['test/spend.process.test.ts', 'two processes on one PostgreSQL respect a budget'],
+      ['test/faults/spend.process.test.ts', 'two processes on one PostgreSQL respect a budget'],
     ],
     'amounts that are missing, no number, negative, endless or too precise': [
       ['src/domain/values/money.test.ts', 'amountFault() says'],
@@ -92,11 +92,11 @@ export const ATTACKS: Readonly<Record<string, Readonly<Record<string, readonly P
       ['test/invoke/budgets.test.ts', 'foreign, misdirected, mistyped and invented bindings'],
     ],
     'a crash between the reservation and the answer': [
-      ['test/spend.process.test.ts', 'over every kill and restart'],
+      ['test/faults/spend.process.test.ts', 'over every kill and restart'],
       ['test/invoke/cut.test.ts', 'acts once when the database connection breaks'],
     ],
     'a retry after a lost answer': [
-      ['test/spend.process.test.ts', 'a call whose answer was lost after the commit'],
+      ['test/faults/spend.process.test.ts', 'a call whose answer was lost after the commit'],
       ['test/invoke/idempotency.test.ts', 'replays the stored bytes'],
     ],
     'an actual cost above the reservation': [
@@ -110,7 +110,7 @@ export const ATTACKS: Readonly<Record<string, Readonly<Record<string, readonly P
       ['test/hostile/fuzz.test.ts', 'the digest that two other implementations give'],
     ],
     'a grant replayed, raced, expired, or used by another chain, session, version': [
-      ['test/approvals/races.test.ts', 'as many effects as a grant has uses when 500 race'],
+      ['test/approvals/races.test.ts', 'as many effects as a grant has uses when many race'],
       [
         'test/approvals/chains.test.ts',
         'a grant does not exist for a token with the requester’s name',

@@ -11,7 +11,14 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'vitest';
 import { connected, listening } from '../http/socket.ts';
-import { ALICE, eventually, patientLoad, STORES, type TestService, testService } from '../world.ts';
+import {
+  ALICE,
+  eventually,
+  patientLoad,
+  STORES,
+  type TestService,
+  testService,
+} from '../support/world.ts';
 
 interface Flood {
   readonly what: string;

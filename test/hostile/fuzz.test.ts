@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
-import { emptyStore } from '../empty-store.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
 import { fuzz } from './fuzz.ts';
 import { digestFault } from './json-digests.ts';
 import { createJudge } from './judge.ts';

@@ -14,10 +14,10 @@ import type { Socket } from 'node:net';
 import { test } from 'vitest';
 import { createFetch } from '../../src/guard/mcp/fetch.ts';
 import { system } from '../../src/platform.ts';
-import { callHttp, readApi } from '../../src/service/author/http-call.ts';
+import { callHttp, readApi } from '../../src/service/http-api/http-call.ts';
 import { callOut } from '../../src/service/outbound/outbound.ts';
-import { closedAtEnd } from '../ends.ts';
-import { eventually } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { eventually } from '../support/world.ts';
 import { PACKED, PEERS, type RunningPeer, startPeer } from './peers.ts';
 
 /** In milliseconds. Only a peer that would never end reaches it. */

@@ -1,6 +1,6 @@
 /**
- * Parameters that are long, deep, odd, huge or empty, to every capability of the showcase and of the starter, over HTTP
- * and MCP: each is answered or refused, and none is a defect.
+ * Parameters that are long, deep, odd, huge or empty, to every capability of the showcase and of the starter, over HTTP,
+ * MCP and a pipe: each is answered or refused, and none is a defect.
  *
  * @module
  */
@@ -11,7 +11,8 @@ import { service as starter } from '../../examples/starter/src/service.ts';
 import { travelDesk } from '../../examples/travel/service.ts';
 import type { DeclaredInput } from '../../src/protocol/capability.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
+import { openPipe } from '../surfaces/pipe.ts';
 
 /** The texts of JSON values. Some are not well-formed, and some have no exact number. */
 const HOSTILE = [
@@ -59,6 +60,24 @@ for (const [name, definition] of [
     const settings = { identities: [identity], rate_limits: 'off' };
     const service = await testService({ definition, settings });
     const { token } = await service.issue(key, { scope: scopes });
+    const pipe = openPipe(service.runtime);
+    const answersTo = async (capability: string, parameters: string) => {
+      const called = await service.ask('POST', `/svc/invoke/${capability}`, {
+        bearer: token,
+        body: `{"parameters":${parameters}}`,
+      });
+      const params = `{"name":"${capability}","arguments":${parameters}}`;
+      const tool = await service.ask('POST', '/mcp', {
+        bearer: token,
+        headers: { accept: 'application/json, text/event-stream' },
+        body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`,
+      });
+      const asked = `"auth":{"bearer":"${token}"},"capability":"${capability}"`;
+      pipe.say(
+        `{"jsonrpc":"2.0","id":1,"method":"svc.invoke","params":{${asked},"parameters":${parameters}}}`,
+      );
+      return { called, tool, piped: JSON.stringify(await pipe.next()) };
+    };
 
     for (const [capability, { inputs }] of definition.catalog.capabilities) {
       const base: JsonObject = Object.fromEntries(
@@ -70,21 +89,12 @@ for (const [name, definition] of [
           for (const hostile of HOSTILE) {
             const others = JSON.stringify({ ...base, [input]: undefined }).slice(1, -1);
             const parameters = `{${others === '' ? '' : `${others},`}${JSON.stringify(input)}:${hostile}}`;
-            const called = await service.ask('POST', `/svc/invoke/${capability}`, {
-              bearer: token,
-              body: `{"parameters":${parameters}}`,
-            });
-            const params = `{"name":${JSON.stringify(capability)},"arguments":${parameters}}`;
-            const tool = await service.ask('POST', '/mcp', {
-              bearer: token,
-              headers: { accept: 'application/json, text/event-stream' },
-              body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`,
-            });
+            const { called, tool, piped } = await answersTo(capability, parameters);
 
             const what = `${input} = ${hostile.slice(0, 40)}`;
             assert.ok(called.status < 500, `${what}: ${called.text?.slice(0, 500)}`);
             assert.ok(tool.status < 500, `${what}: ${tool.text}`);
-            assert.doesNotMatch(tool.text ?? '', /internal_error|-32603/, what);
+            assert.doesNotMatch(`${tool.text}${piped}`, /internal_error|-32603/, what);
           }
         }
         assert.deepEqual(

@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { exchanged, listening, replyIn } from '../http/socket.ts';
 import { CLIENT, personAt } from '../sign-in/browser.ts';
-import { ALICE, STORES, type TestService, testService } from '../world.ts';
+import { ALICE, STORES, type TestService, testService } from '../support/world.ts';
 
 function defectsOf({ log }: TestService): string[] {
   return log.filter((line) => /"level":"(?:error|fatal)"/.test(line));

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { AuditQuery } from '../../src/protocol/audit.ts';
-import { ALICE, testService } from '../world.ts';
+import { ALICE, testService } from '../support/world.ts';
 import { assertRefused } from './refused.ts';
 
 const service = await testService();

@@ -9,8 +9,8 @@ import assert from 'node:assert/strict';
 import inject from 'light-my-request';
 import { describe, test, vi } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
-import { atEnd } from '../ends.ts';
-import { ALICE, type Reply, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, type Reply, testService } from '../support/world.ts';
 import { assertRefused } from './refused.ts';
 
 const service = await testService();

@@ -16,7 +16,7 @@ import {
 import type { Handler } from '../../src/http/bounds/held.ts';
 import { answerClientError, answerConnect } from '../../src/http/client-error.ts';
 import { system } from '../../src/platform.ts';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 
 interface Bound {
   readonly port: number;

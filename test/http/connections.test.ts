@@ -11,7 +11,7 @@ import type { Socket } from 'node:net';
 import { beforeEach, describe, test } from 'vitest';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 import {
   ALICE,
   eventually,
@@ -19,7 +19,7 @@ import {
   type TestOptions,
   type TestService,
   testService,
-} from '../world.ts';
+} from '../support/world.ts';
 import { connected, listening } from './socket.ts';
 
 async function serving(options: TestOptions = {}) {

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { ALICE, testService } from '../world.ts';
+import { ALICE, testService } from '../support/world.ts';
 
 const PAGE = 'https://console.example';
 const PREFLIGHT = {

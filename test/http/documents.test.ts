@@ -20,7 +20,7 @@ import {
   Jwks,
   Manifest,
 } from '../../src/protocol/trust.ts';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
 
 const HALF_DAY_MS = 43_200_000;
 

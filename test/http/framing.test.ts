@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, test } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { Failure } from '../../src/protocol/failure.ts';
-import { ALICE, eventually, patientLoad, testService } from '../world.ts';
+import { ALICE, eventually, patientLoad, testService } from '../support/world.ts';
 import { connected, exchanged, listening, receivedBy, replyIn } from './socket.ts';
 
 const load = patientLoad();

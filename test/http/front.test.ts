@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { describe, test } from 'vitest';
 import { frontPage } from '../../src/http/front-page.ts';
 import type { Discovery } from '../../src/protocol/trust.ts';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
 import { exchanged, listening, replyIn } from './socket.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';

@@ -12,8 +12,8 @@ import { main } from '../../src/cli/main.ts';
 import { createClient } from '../../src/client/index.ts';
 import type { OperationName } from '../../src/protocol/operations.ts';
 import { DiscoveryAnswer } from '../../src/protocol/trust.ts';
-import { inProcess } from '../../src/testing/scenarios/surface.ts';
-import { AGENT, ALICE, type TestService, testService } from '../world.ts';
+import { AGENT, ALICE, type TestService, testService } from '../support/world.ts';
+import { inProcess } from '../surfaces/surface-process.ts';
 import { assertRefused } from './refused.ts';
 
 const gated = await testService({ settings: { manifest_access: 'authenticated' } });

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { ALICE, type AskOptions, testService } from '../world.ts';
+import { ALICE, type AskOptions, testService } from '../support/world.ts';
 import { assertRefused } from './refused.ts';
 
 const service = await testService();

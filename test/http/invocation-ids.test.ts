@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { InvokeFailure } from '../../src/protocol/invocation.ts';
 import { StoreUnavailable } from '../../src/storage/port/store.ts';
-import { ALICE, patientLoad, testService } from '../world.ts';
+import { ALICE, patientLoad, testService } from '../support/world.ts';
 import { exchanged, listening, replyIn } from './socket.ts';
 
 const PATH = '/svc/invoke/search_flights';

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { describe, test, vi } from 'vitest';
-import { atEnd } from '../ends.ts';
-import { ALICE, eventually, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, eventually, testService } from '../support/world.ts';
 import { assertRefused } from './refused.ts';
 import { connected, listening } from './socket.ts';
 

@@ -13,10 +13,10 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers';
 import { test } from 'vitest';
 import type { Store } from '../../src/storage/port/store.ts';
-import { entry } from '../../src/testing/fixtures.ts';
+import { entry } from '../support/fixtures.ts';
+import { countedSlicer, countTurns, type TurnCounter } from '../support/turns.ts';
+import { ALICE, OPERATOR, STORES, type TestService, testService } from '../support/world.ts';
 import { asking, openPipe } from '../surfaces/pipe.ts';
-import { countedSlicer, countTurns, type TurnCounter } from '../turns.ts';
-import { ALICE, OPERATOR, STORES, type TestService, testService } from '../world.ts';
 import { connected, listening, receivedBy, replyIn } from './socket.ts';
 
 const QUERY = '/svc/audit?limit=1000&entry_type=all&include=leaf';

@@ -13,10 +13,10 @@ import { operations } from '../../src/protocol/operations.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { StoreUnavailable } from '../../src/storage/port/store.ts';
-import { emptyStore } from '../empty-store.ts';
-import { atEnd } from '../ends.ts';
-import { connectedTo, isWaitedFor, runSql } from '../postgres.ts';
-import { ALICE, eventually, patientLoad, STORES, testService } from '../world.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { atEnd } from '../support/ends.ts';
+import { connectedTo, isWaitedFor, runSql } from '../support/postgres.ts';
+import { ALICE, eventually, patientLoad, STORES, testService } from '../support/world.ts';
 
 const service = await testService();
 

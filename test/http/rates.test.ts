@@ -9,9 +9,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { type Platform, system } from '../../src/platform.ts';
 import { Failure } from '../../src/protocol/failure.ts';
-import { ALICE, BOB, type Reply, testService } from '../world.ts';
+import { ALICE, BOB, type Reply, type TestService, testService } from '../support/world.ts';
 
-const serving = (settings: object) => testService({ settings });
+const MCP_TYPES = 'application/json, text/event-stream';
+
+/** More than is read before a credential is judged. */
+const LONG = '1'.repeat(20_000);
+
+/** No time passes, so that an allowance does not grow while a test uses it up. */
+const STILL: Platform = { ...system, monotonic: () => 0 };
+
+const serving = (settings: object) => testService({ settings, platform: STILL });
 
 function assertLimited(reply: Reply, seconds: string): void {
   assert.equal(reply.status, 429, JSON.stringify(reply.body));
@@ -181,9 +189,54 @@ describe('by address', () => {
     assert.equal((await invoke(forged, 'nowhere')).status, 401);
   });
 
+  /** Requests whose wrong signature is verified, and that are not answered with 401, or with more work than that. */
+  const ELSEWHERE: Record<string, (service: TestService, forged: string) => Promise<Reply>> = {
+    'a long body where no credential is asked for': ({ ask }, forged) =>
+      ask('POST', '/svc/handshake', { bearer: forged, body: { capabilities: { a: LONG } } }),
+    'a tool': ({ ask }, forged) => {
+      const params = { name: 'nowhere', arguments: {} };
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+      return ask('POST', '/mcp', { bearer: forged, body, headers: { accept: MCP_TYPES } });
+    },
+    'the actor of a token exchange': ({ ask }, forged) => {
+      const type = 'urn%3Aietf%3Aparams%3Aoauth%3Atoken-type%3Aaccess_token';
+      const grant = 'urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange';
+      const types = `subject_token_type=${type}&actor_token_type=${type}`;
+      return ask('POST', '/token', {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: `grant_type=${grant}&subject_token=x&%61ctor_token=${forged}&${types}`,
+      });
+    },
+    'a token that is revoked': ({ ask }, forged) =>
+      ask('POST', '/revoke', {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: `token=${forged}%0a`,
+      }),
+  };
+  for (const [name, request] of Object.entries(ELSEWHERE)) {
+    test(`bad signatures are counted: ${name}`, async () => {
+      const platform: Platform = {
+        ...system,
+        monotonic: () => 0,
+        after: (_ms, run) => system.after(0, run),
+      };
+      const service = await testService({ platform });
+      const { token } = await service.issue(ALICE, { scope: ['travel.read'] });
+      const [header, payload, signature = ''] = token.split('.');
+      const forged = [header, payload, [...signature].reverse().join('')].join('.');
+
+      const statuses: number[] = [];
+      for (let i = 0; i < 201; i += 1) statuses.push((await request(service, forged)).status);
+
+      const last = statuses.pop();
+      assert.ok(last === 429 || last === 503, `${last}`);
+      assert.ok(!statuses.includes(last));
+      assert.equal((await service.invoke(token, 'nowhere')).status, 404);
+    });
+  }
+
   test('credentials that turn out to be good, and those that nothing asks for, do not count', async () => {
-    const platform: Platform = { ...system, monotonic: () => 0 };
-    const { ask } = await testService({ platform });
+    const { ask } = await serving({});
     for (let i = 0; i < 210; i += 1) {
       const { status } = await ask('GET', '/svc/graph', { bearer: `made-up-${i}` });
       assert.equal(status, 200);

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { Failure, type FailureType } from '../../src/protocol/failure.ts';
-import type { Reply } from '../world.ts';
+import type { Reply } from '../support/world.ts';
 
 /** Status, type, shape, and nothing beside it. */
 export function assertRefused(reply: Reply, status: number, type: FailureType): void {

@@ -16,8 +16,8 @@ import { mcpSurface } from '../../src/mcp/http.ts';
 import { system } from '../../src/platform.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type ServiceOptions } from '../../src/service/author/definition.ts';
-import { atEnd, closedAtEnd, temporaryFolder } from '../ends.ts';
-import { person } from '../person.ts';
+import { atEnd, closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { person } from '../support/person.ts';
 
 const ANN = 'key-of-ann';
 const OPERATOR = 'key-of-the-operator';

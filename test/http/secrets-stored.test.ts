@@ -12,13 +12,13 @@ import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
 import { describe, test } from 'vitest';
 import { operations } from '../../src/protocol/operations.ts';
 import { createTelemetry } from '../../src/telemetry.ts';
-import { closedAtEnd } from '../ends.ts';
 import { newKey } from '../identities/desk.ts';
-import { person } from '../person.ts';
-import { connectedTo } from '../postgres.ts';
 import { delegation, personAt } from '../sign-in/browser.ts';
-import { SQL_PLACES } from '../sql-places.ts';
-import { type TestService, testService } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { person } from '../support/person.ts';
+import { connectedTo } from '../support/postgres.ts';
+import { SQL_PLACES } from '../support/sql-places.ts';
+import { type TestService, testService } from '../support/world.ts';
 
 const OWNER = 'canary-owner-key-8d41f0';
 const OPERATOR = 'canary-operator-key-8d41f0';

@@ -12,7 +12,7 @@ import { createLog } from '../../src/log.ts';
 import { type Operation, operations } from '../../src/protocol/operations.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { ALICE, OPERATOR, STORES, testService } from '../world.ts';
+import { ALICE, OPERATOR, STORES, testService } from '../support/world.ts';
 
 const CANARY = 'canary-5b1e7c';
 

@@ -17,8 +17,8 @@ import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type Service } from '../../src/service/author/definition.ts';
-import { atEnd, closedAtEnd, temporaryFolder } from '../ends.ts';
-import { keyFilesIn } from '../key-files.ts';
+import { atEnd, closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { keyFilesIn } from '../support/key-files.ts';
 import { connected, receivedBy, replyIn } from './socket.ts';
 
 let folder: string;

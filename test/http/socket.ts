@@ -6,7 +6,7 @@
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { TestService } from '../world.ts';
+import type { TestService } from '../support/world.ts';
 
 interface RawReply {
   readonly status: number;

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { DEMO_IDENTITIES } from '../../examples/travel/service.ts';
-import { temporaryFolder } from '../ends.ts';
-import { SQL_PLACES } from '../sql-places.ts';
-import { ALICE, OPERATOR, type Reply, type TestService, testService } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { SQL_PLACES } from '../support/sql-places.ts';
+import { ALICE, OPERATOR, type Reply, type TestService, testService } from '../support/world.ts';
 import { madeAtStore } from './desk.ts';
 
 /** The desk without its approvers. */

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { checkMacs } from '../../src/storage/fsck/macs.ts';
-import { identity } from '../../src/testing/sign-in.ts';
-import type { SqlPlace } from '../sql-places.ts';
+import { identity } from '../support/sign-in.ts';
+import type { SqlPlace } from '../support/sql-places.ts';
 import { type IdentityDesk, type Made, newKey, onSqlPlaces, openDesk } from './desk.ts';
 
 const isFile = (place: SqlPlace) => place.url.startsWith('sqlite:');

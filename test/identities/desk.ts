@@ -11,13 +11,13 @@ import { system } from '../../src/platform.ts';
 import type { StoredIdentity } from '../../src/protocol/identity.ts';
 import type { IdentityParts } from '../../src/service/authority/stored-identities.ts';
 import { newIdentity, storeIdentity } from '../../src/service/authority/stored-identities.ts';
-import { createAlarms } from '../../src/service/core/alarms.ts';
-import { authenticStore } from '../../src/service/rows/authentic-store.ts';
+import { createAlarms } from '../../src/service/operations/alarms.ts';
 import { openRowLogs } from '../../src/service/rows/row-check.ts';
-import { temporaryFolder } from '../ends.ts';
-import { person } from '../person.ts';
-import { SQL_PLACES, type SqlPlace } from '../sql-places.ts';
-import { type Reply, type TestOptions, type TestService, testService } from '../world.ts';
+import { serviceStore } from '../../src/service/rows/service-store.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { person } from '../support/person.ts';
+import { SQL_PLACES, type SqlPlace } from '../support/sql-places.ts';
+import { type Reply, type TestOptions, type TestService, testService } from '../support/world.ts';
 
 export const CHIEF = 'chief-key';
 export const MINOR = 'minor-key';
@@ -106,7 +106,7 @@ export async function madeAtStore(service: TestService, request: object): Promis
   const logs = await openRowLogs(service.store);
   const authority = { rows: service.rows, alarms: createAlarms(log), logs };
   const parts: IdentityParts = {
-    store: authenticStore(service.store, authority),
+    store: serviceStore(service.store, authority),
     platform: system,
   };
   const asked = { principal: 'human:ann@example.com', key_sha256, ...request };

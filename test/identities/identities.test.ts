@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import { describe, test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { atConsole } from '../console/person.ts';
-import { temporaryFolder } from '../ends.ts';
 import { personAt } from '../sign-in/browser.ts';
-import { SQL_PLACES, type SqlPlace } from '../sql-places.ts';
-import { testService } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { SQL_PLACES, type SqlPlace } from '../support/sql-places.ts';
+import { testService } from '../support/world.ts';
 import {
   BOTH,
   CHIEF,

@@ -15,8 +15,8 @@ import {
   createService,
   type Resolution,
 } from '../../src/service/author/definition.ts';
-import { ONE_TIME } from '../scripts.ts';
-import { testService } from '../world.ts';
+import { ONE_TIME } from '../support/scripts.ts';
+import { testService } from '../support/world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 type Answer<Value> = (asked: AskedInput) => Value | Promise<Value>;

@@ -9,13 +9,14 @@ import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { beforeEach, test } from 'vitest';
 import type { ActorPolicy } from '../../src/domain/invocation/inputs.ts';
+import { digestOf } from '../../src/domain/wire/canonical.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability, type ExternalBinding } from '../../src/service/author/define.ts';
 import { createService, type Resolution } from '../../src/service/author/definition.ts';
-import { atEnd } from '../ends.ts';
-import { HOSTILE_VALUES } from '../hostile-values.ts';
-import { ONE_TIME } from '../scripts.ts';
-import { testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { HOSTILE_VALUES } from '../support/hostile-values.ts';
+import { ONE_TIME } from '../support/scripts.ts';
+import { testService } from '../support/world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 const GRANT_POLICY = { ...ONE_TIME, expires_in_seconds: 60 };
@@ -96,10 +97,10 @@ beforeEach(() => {
   ran = 0;
 });
 
-async function invoke(capability: string, parameters: object = {}) {
+async function invoke(capability: string, parameters: object = {}, bearer = token) {
   const response = await fetch(`${url}/svc/invoke/${capability}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
     body: JSON.stringify({ parameters }),
   });
   const body = JSON.parse(await response.text());
@@ -161,6 +162,33 @@ test('a condition that answers 0 or nothing does not bypass the approval', async
   }
   code.condition = () => false;
   assert.equal((await invoke('conditional')).body.success, true);
+});
+
+test('a preview may wait, and the request keeps and digests what it returned', async () => {
+  code.preview = async () => ({ customer: 'Ann Moreau' });
+
+  // Of its own, because an equal call of the same chain gets the request that waits.
+  const other = await service.issue(ALICE, { scope: ['w.use'], subject: 'agent:other' });
+
+  const { body } = await invoke('previewed', {}, other.token);
+
+  assert.equal(body.failure.type, 'approval_required');
+  const id = body.failure.approval_request_id;
+  const shown = await service.ask('GET', `/svc/approval_requests/${id}`, { bearer: ALICE });
+  assert.deepEqual(shown.body.preview, { customer: 'Ann Moreau' });
+  assert.equal(body.failure.preview_digest, digestOf({ customer: 'Ann Moreau' }));
+});
+
+test('a preview that does not answer within the deadline refuses the call and says so', async () => {
+  code.preview = () => new Promise(() => undefined);
+
+  const { body } = await invoke('previewed');
+
+  assert.equal(body.failure.type, 'service_unavailable');
+  assert.equal(
+    body.failure.detail,
+    'Cannot show "previewed" to an approver: no answer within 50 ms; nothing happened',
+  );
 });
 
 test('an external binding without a real date does not stay fresh for ever', async () => {

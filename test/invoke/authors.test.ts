@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { createService, defineCapability, HandlerFailure, NoEffect } from '../../src/index.ts';
-import { ALICE, OPERATOR, testService } from '../world.ts';
+import { ALICE, OPERATOR, testService } from '../support/world.ts';
 
 const USD_10 = { currency: 'USD', amount: 10 };
 

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { BudgetContext } from '../../src/protocol/invocation.ts';
-import type { Reply } from '../world.ts';
+import type { Reply } from '../support/world.ts';
 import { startRig } from './rig.ts';
 
 const rig = await startRig();

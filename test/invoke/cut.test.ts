@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { emptyStore } from '../empty-store.ts';
-import { closedAtEnd } from '../ends.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { closedAtEnd } from '../support/ends.ts';
 import { startProxy } from './proxy.ts';
 import { startRig } from './rig.ts';
 

@@ -9,9 +9,9 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { FailureType } from '../../src/protocol/failure.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
-import { EXCLUSIVE } from '../../src/testing/fixtures.ts';
-import type { Reply } from '../world.ts';
-import { eventually } from '../world.ts';
+import { EXCLUSIVE } from '../support/fixtures.ts';
+import type { Reply } from '../support/world.ts';
+import { eventually } from '../support/world.ts';
 import { ALICE, APPROVER, OPERATOR } from './principals.ts';
 import { onEachStore, type Rig } from './rig.ts';
 

@@ -10,10 +10,10 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, test } from 'vitest';
 import { entryOf, SALT_BYTES } from '../../src/domain/log/entry.ts';
 import { ID_BYTES, idOf } from '../../src/domain/wire/ids.ts';
-import { moneyOf } from '../../src/service/core/call.ts';
+import { moneyOf } from '../../src/service/call/call.ts';
 import type { IntentRecord } from '../../src/storage/port/records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { eventually, STORES } from '../world.ts';
+import { eventually, STORES } from '../support/world.ts';
 import { startRig } from './rig.ts';
 
 type Step = 'load' | 'admit' | 'settle' | 'append';

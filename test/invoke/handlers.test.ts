@@ -9,7 +9,7 @@ import { test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { HandlerContext } from '../../src/service/author/handler.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
-import type { Script } from '../scripts.ts';
+import type { Script } from '../support/scripts.ts';
 import { onEachStore, type Rig } from './rig.ts';
 
 const BUDGET = { budget: { currency: 'USD', max_amount: 10 } };

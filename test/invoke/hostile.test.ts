@@ -13,10 +13,10 @@ import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
-import { emptyStore, type Place } from '../empty-store.ts';
-import { temporaryFolder } from '../ends.ts';
-import { HOSTILE_VALUES, type HostileValue } from '../hostile-values.ts';
-import type { Script } from '../scripts.ts';
+import { emptyStore, type Place } from '../support/empty-store.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { HOSTILE_VALUES, type HostileValue } from '../support/hostile-values.ts';
+import type { Script } from '../support/scripts.ts';
 import { startRig } from './rig.ts';
 
 type Money = { currency: string; amount: number };

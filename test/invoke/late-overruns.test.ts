@@ -14,7 +14,7 @@ import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { type HandlerContext, NoEffect } from '../../src/service/author/handler.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
-import { eventually, STORES, testService } from '../world.ts';
+import { eventually, STORES, testService } from '../support/world.ts';
 import { ALICE, OPERATOR, SETTINGS } from './principals.ts';
 
 type Handler = (parameters: JsonObject, context: HandlerContext) => Promise<JsonObject>;

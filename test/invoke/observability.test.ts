@@ -9,7 +9,7 @@ import { describe, test } from 'vitest';
 import type { Observability } from '../../src/protocol/capability.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { STORES, testService } from '../world.ts';
+import { STORES, testService } from '../support/world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 function booking(name: string, observability?: Observability) {

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { travelDesk } from '../../examples/travel/service.ts';
-import { ALICE, OPERATOR, testService } from '../world.ts';
+import { ALICE, OPERATOR, testService } from '../support/world.ts';
 
 const WHY = 'its description changed after the review of 1 December';
 const definition = { ...travelDesk, off: new Map([['delete_trip', WHY]]) };

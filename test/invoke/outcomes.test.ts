@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
-import { EXCLUSIVE } from '../../src/testing/fixtures.ts';
-import { eventually } from '../world.ts';
+import { EXCLUSIVE } from '../support/fixtures.ts';
+import { eventually } from '../support/world.ts';
 import { ALICE, OPERATOR } from './principals.ts';
 import { onEachStore, type Rig } from './rig.ts';
 

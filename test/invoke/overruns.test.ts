@@ -12,7 +12,7 @@ import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, DefinitionError } from '../../src/service/author/definition.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
-import { STORES, testService } from '../world.ts';
+import { STORES, testService } from '../support/world.ts';
 import { ALICE, BOB, OPERATOR, SETTINGS } from './principals.ts';
 
 let reported: Money = { currency: 'USD', amount: 10 };

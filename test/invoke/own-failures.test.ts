@@ -11,21 +11,22 @@ import { FailureAnswer } from '../../src/protocol/failure.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { type Advice, HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 const SEAT_TAKEN = {
   type: 'seat_taken',
   description: 'another booking has the seat',
   retry: false,
-  action: 'revalidate_state' as const,
-};
+  action: 'revalidate_state',
+} as const;
 const NIGHT = {
   type: 'closed_for_the_night',
   description: 'the desk opens at six',
   retry: true,
-  action: 'wait_and_retry' as const,
-};
+  action: 'wait_and_retry',
+} as const;
+const OWN = [SEAT_TAKEN, NIGHT] as const;
 
 let thrown: unknown;
 const plain = {
@@ -41,7 +42,7 @@ const plain = {
 const definition = createService({
   id: 'own-failures',
   capabilities: [
-    defineCapability({ ...plain, name: 'seat', failure_types: [SEAT_TAKEN, NIGHT] }),
+    defineCapability({ ...plain, name: 'seat', failure_types: OWN }),
     defineCapability({ ...plain, name: 'other' }),
     defineCapability({
       name: 'whole',
@@ -91,7 +92,7 @@ const ADVICE: Advice = {
 
 test('invoke() returns a failure that the capability declares, with its declared guidance', async () => {
   const { status, failure } = await fail(
-    new HandlerFailure('Cannot take 12A', 'seat_taken', ADVICE),
+    new HandlerFailure<typeof OWN>('Cannot take 12A', 'seat_taken', ADVICE),
   );
 
   assert.equal(status, 422);
@@ -125,7 +126,9 @@ for (const [Kind, charge, state] of [
   test(`invoke() charges ${charge} for a ${Kind.name} of a declared type, and the entry names it`, async () => {
     const before = await spent();
 
-    const { body } = await fail(new Kind('Cannot open: it is night', 'closed_for_the_night'));
+    const { body } = await fail(
+      new Kind<typeof OWN>('Cannot open: it is night', 'closed_for_the_night'),
+    );
 
     assert.equal(await spent(), before + charge);
     assert.equal(body.effect, charge === 0 ? 'none' : undefined);
@@ -154,7 +157,10 @@ for (const [name, capability, type] of UNDECLARED) {
     for (const Kind of [NoEffect, HandlerFailure]) {
       const before = await spent();
 
-      const { status, failure } = await fail(new Kind('secret-canary', type), capability);
+      const { status, failure } = await fail(
+        new Kind('secret-canary', type as 'not_found'),
+        capability,
+      );
 
       assert.deepEqual([status, failure.type], [500, 'internal_error']);
       assert.equal(JSON.stringify(failure).includes('secret-canary'), false);
@@ -170,9 +176,11 @@ test('invoke() bounds what a handler advises, and replaces what looks like a cre
     estimated_availability: `Bearer abcdefghijklmnop ${'y'.repeat(500)}`,
   };
 
-  const { failure } = await fail(new HandlerFailure('Cannot', 'seat_taken', advice));
+  const { failure } = await fail(new HandlerFailure<typeof OWN>('Cannot', 'seat_taken', advice));
   const secret = { requires: ['password: hunter2hunter2'] };
-  const { failure: redacted } = await fail(new NoEffect('Cannot', 'seat_taken', secret));
+  const { failure: redacted } = await fail(
+    new NoEffect<typeof OWN>('Cannot', 'seat_taken', secret),
+  );
 
   assert.equal(failure.resolution.requires.length, 16);
   assert.ok(failure.resolution.requires.every((text: string) => text.length <= 257));
@@ -192,7 +200,7 @@ for (const [field, value] of UNREADABLE) {
   test(`invoke() drops ${field}: ${JSON.stringify(value)}, logs that, and keeps the failure`, async () => {
     const advice = { [field]: value } as Advice;
 
-    const { failure } = await fail(new NoEffect('Cannot', 'seat_taken', advice));
+    const { failure } = await fail(new NoEffect<typeof OWN>('Cannot', 'seat_taken', advice));
 
     assert.equal(failure.type, 'seat_taken');
     assert.deepEqual(Object.keys(failure.resolution), ['action', 'recovery_class']);
@@ -202,16 +210,27 @@ for (const [field, value] of UNREADABLE) {
 
 test('invoke() replays a failure of a declared type with its status', async () => {
   const headers = { 'idempotency-key': 'seat-1' };
-  const first = await fail(new HandlerFailure('Cannot take 12A', 'seat_taken'), 'seat', headers);
-  const again = await fail(new HandlerFailure('not reached', 'seat_taken'), 'seat', headers);
+  const first = await fail(
+    new HandlerFailure<typeof OWN>('Cannot take 12A', 'seat_taken'),
+    'seat',
+    headers,
+  );
+  const again = await fail(
+    new HandlerFailure<typeof OWN>('not reached', 'seat_taken'),
+    'seat',
+    headers,
+  );
 
   assert.deepEqual([again.status, again.text], [422, first.text]);
   assert.equal(again.headers['idempotent-replayed'], 'true');
 });
 
 test('invoke() passes on the failure of a step with policy propagate', async () => {
-  const unmoved = await fail(new NoEffect('Cannot take 12A', 'seat_taken'), 'whole');
-  const acted = await fail(new HandlerFailure('Cannot take 12A', 'seat_taken'), 'whole');
+  const unmoved = await fail(new NoEffect<typeof OWN>('Cannot take 12A', 'seat_taken'), 'whole');
+  const acted = await fail(
+    new HandlerFailure<typeof OWN>('Cannot take 12A', 'seat_taken'),
+    'whole',
+  );
 
   for (const { status, failure } of [unmoved, acted]) {
     assert.deepEqual([status, failure.type, failure.retry], [422, 'seat_taken', false]);
@@ -222,7 +241,7 @@ test('invoke() passes on the failure of a step with policy propagate', async () 
 test('invoke() returns only the type and the guidance to a redacted class', async () => {
   const partner = { scope: ['w.use'], subject: 'agent:p', caller_class: 'partner' };
   const issued = await service.issue(ALICE, partner);
-  thrown = new NoEffect('secret-canary', 'closed_for_the_night', ADVICE);
+  thrown = new NoEffect<typeof OWN>('secret-canary', 'closed_for_the_night', ADVICE);
 
   const { body } = await service.invoke(issued.token, 'seat');
 

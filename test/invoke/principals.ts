@@ -4,7 +4,7 @@
  * @module
  */
 
-import { person } from '../person.ts';
+import { person } from '../support/person.ts';
 
 export const ALICE = 'alice-key';
 export const BOB = 'bob-key';

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { build, defaultServerConditions } from 'vite';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
 
 /** Where the program is bundled to: beside the packages it imports, and a process starts in no time. */
 const BUNDLE = join(import.meta.dirname, `../../node_modules/.cache/writ-program-${process.pid}`);

@@ -146,10 +146,7 @@ const keyring = await openKeyring(
   { folder: keys },
   { now: () => new Date(), onWarning: () => undefined },
 );
-await sealStore({
-  ...{ store: opened, rows: keyring.rows, serviceId: 'test-world', isKept: true, adopt: false },
-  onWarning: () => undefined,
-});
+await sealStore(opened, keyring.rows);
 let url = '';
 const runtime = await createRuntime({
   definition: createService({

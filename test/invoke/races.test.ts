@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { EXCLUSIVE } from '../../src/testing/fixtures.ts';
-import type { Reply } from '../world.ts';
+import { EXCLUSIVE } from '../support/fixtures.ts';
+import type { Reply } from '../support/world.ts';
 import { onEachStore, type Rig } from './rig.ts';
 
 const CALLERS = 200;

@@ -9,7 +9,7 @@ import { describe, test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { STORES, type TestService, testService } from '../world.ts';
+import { STORES, type TestService, testService } from '../support/world.ts';
 import { ALICE, BOB, SETTINGS } from './principals.ts';
 
 const LIMIT = 40;

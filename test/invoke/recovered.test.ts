@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { closedAtEnd, temporaryFolder } from '../ends.ts';
-import { eventually, STORES } from '../world.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { eventually, STORES } from '../support/world.ts';
 import { startRig } from './rig.ts';
 
 const KEY = { headers: { 'idempotency-key': 'once' } };

@@ -13,7 +13,7 @@ import {
   type TestOptions,
   type TestService,
   testService,
-} from '../world.ts';
+} from '../support/world.ts';
 import { createWorld, type World } from './catalog.ts';
 import { ALICE, OPERATOR, SETTINGS } from './principals.ts';
 

@@ -11,8 +11,8 @@ import * as z from 'zod';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import type { AnySchema } from '../../src/service/author/typed.ts';
-import { person } from '../person.ts';
-import { ALICE, BOB, onEachStore, testService } from '../world.ts';
+import { person } from '../support/person.ts';
+import { ALICE, BOB, onEachStore, testService } from '../support/world.ts';
 
 let ran: unknown[] = [];
 let returned: unknown;
@@ -94,9 +94,14 @@ const definition = createService({
     defineCapability({
       ...COMMON,
       name: 'taxi',
-      inputs: z.object({ km: z.number().positive() }),
+      inputs: z.object({ km: z.number().positive(), night: z.boolean().optional() }),
       cost: RANGE,
-      price: ({ km }) => (price ?? { currency: 'USD', amount: km * 2 }) as never,
+      // Reads whether it is night only where the caller says so, and may change what it reads.
+      price(parameters) {
+        const amount = parameters.km * 2;
+        if ('night' in parameters) parameters.night = !parameters.night;
+        return (price ?? { currency: 'USD', amount }) as never;
+      },
       handler(parameters) {
         ran.push(parameters);
         return {};
@@ -297,17 +302,20 @@ onEachStore(
       ['with too many decimals', 20.555],
       ['that is not finite', Number.POSITIVE_INFINITY],
     ] as const) {
-      test(`invoke() refuses parameters that lead to a price ${name}, with the range`, async () => {
+      test.each([
+        ['one input', 'this "km"', { km: 10 }],
+        ['several inputs', 'these parameters', { km: 10, night: true }],
+      ])(`invoke() refuses a price of %s ${name}, with the range`, async (_, which, parameters) => {
         const { token: rich } = await budgeted(1_000);
         price = { currency: 'USD', amount };
 
-        const { status, body } = await opened().invoke(rich, 'taxi', { km: 10 });
+        const { status, body } = await opened().invoke(rich, 'taxi', parameters);
 
         assert.equal(status, 400);
         assert.equal(body.failure.type, 'invalid_parameters');
         assert.equal(
           body.failure.detail,
-          `Cannot price "taxi" with these parameters: it would cost ${amount} USD; expected 5 to 50 USD with at most 2 decimals`,
+          `Cannot price "taxi" with ${which}: it would cost ${amount} USD; expected 5 to 50 USD with at most 2 decimals`,
         );
         assert.deepEqual(ran, []);
       });

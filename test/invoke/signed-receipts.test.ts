@@ -11,7 +11,7 @@ import type { InvokeAnswer } from '../../src/protocol/invocation.ts';
 import { readKeys } from '../../src/verify/keys.ts';
 import { verifySignedReceipt } from '../../src/verify/receipt.ts';
 import { calmDesk } from '../log/support.ts';
-import { ALICE, onEachStore, type Reply, type TestService, testService } from '../world.ts';
+import { ALICE, onEachStore, type Reply, type TestService, testService } from '../support/world.ts';
 
 const SIGNED = { prefer: 'receipt=signed' };
 const SEARCH = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };

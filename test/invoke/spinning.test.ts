@@ -13,8 +13,8 @@ import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import type { HandlerContext } from '../../src/service/author/handler.ts';
-import { atEnd } from '../ends.ts';
-import { eventually, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { eventually, testService } from '../support/world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
 let script: (context: HandlerContext) => Promise<JsonObject>;

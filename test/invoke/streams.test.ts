@@ -12,8 +12,8 @@ import { describe, test } from 'vitest';
 import { createService, defineCapability, serve } from '../../src/index.ts';
 import { createLog } from '../../src/log.ts';
 import { StreamEvent } from '../../src/protocol/invocation.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
-import { ALICE, STORES, testService } from '../world.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { ALICE, STORES, testService } from '../support/world.ts';
 
 /** Three steps, and an end that the caller chooses. */
 let finished = 0;

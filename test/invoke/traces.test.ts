@@ -11,7 +11,7 @@ import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trac
 import { beforeEach, describe, test, vi } from 'vitest';
 import { samplingVariables } from '../../src/config/config.ts';
 import { createTelemetry, exportTo } from '../../src/telemetry.ts';
-import { closedAtEnd } from '../ends.ts';
+import { closedAtEnd } from '../support/ends.ts';
 import { startRig } from './rig.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import * as z from 'zod';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { person } from '../person.ts';
-import { ALICE, type TestService, testService } from '../world.ts';
+import { person } from '../support/person.ts';
+import { ALICE, type TestService, testService } from '../support/world.ts';
 
 const COMMON = {
   description: 'Tests zod',

@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
 import { openLossyWay } from '../faults/lossy.ts';
 import { type FaultyServer, startFaultyServer } from '../faults/server.ts';
 import { ALICE, OPERATOR } from '../invoke/principals.ts';
@@ -26,8 +25,9 @@ import {
   type Running,
   start,
 } from '../invoke/processes.ts';
-import { launch } from '../launch.ts';
-import { makeDatabase, runSql } from '../postgres.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { launch } from '../support/launch.ts';
+import { makeDatabase, runSql } from '../support/postgres.ts';
 import { checkNow } from './honest.ts';
 import type { Heard } from './load.ts';
 import { type Standby, startStandby } from './standby.ts';

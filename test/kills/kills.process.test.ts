@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { freshDatabase } from '../postgres.ts';
+import { freshDatabase } from '../support/postgres.ts';
 import { runKills } from './kills.ts';
 import { runStops } from './rolling.ts';
 

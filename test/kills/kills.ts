@@ -12,7 +12,6 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../src/storage/open.ts';
-import { atEnd, withEnds } from '../ends.ts';
 import { type LossyWay, openLossyWay } from '../faults/lossy.ts';
 import { type FaultyServer, startFaultyServer } from '../faults/server.ts';
 import {
@@ -22,7 +21,8 @@ import {
   type Running,
   start,
 } from '../invoke/processes.ts';
-import { makeDatabase } from '../postgres.ts';
+import { atEnd, withEnds } from '../support/ends.ts';
+import { makeDatabase } from '../support/postgres.ts';
 import { allClosed, assertHonest, checkNow } from './honest.ts';
 import { type Heard, heardMore, spendUnder } from './load.ts';
 

@@ -13,7 +13,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished, test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
-import { atEnd, closedAtEnd, temporaryFolder } from '../ends.ts';
 import {
   limitFiles,
   makeDisk,
@@ -29,8 +28,9 @@ import {
   type Running,
   start,
 } from '../invoke/processes.ts';
-import { addressOf, DESK, launch } from '../launch.ts';
-import { freshDatabase } from '../postgres.ts';
+import { atEnd, closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { addressOf, DESK, launch } from '../support/launch.ts';
+import { freshDatabase } from '../support/postgres.ts';
 import { allClosed, assertHonest } from './honest.ts';
 import { type Heard, heardMore, spendUnder } from './load.ts';
 

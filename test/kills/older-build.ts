@@ -1,25 +1,25 @@
 /**
- * An older version of the product, built from git into a temporary folder.
+ * An older version of the product, built from git into a temporary folder, for `npm run rolling`.
  *
  * @module
  */
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, symlinkSync } from 'node:fs';
+import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from '../ends.ts';
+import { temporaryFolder } from '../support/ends.ts';
 
 /** What a change of the schema changes. */
-const MIGRATIONS = [
-  'src/storage/postgres/schema/migrations.ts',
-  'src/storage/sqlite/schema/migrations.ts',
-];
+const SCHEMAS = ['test/store/schema-postgres.txt', 'test/store/schema-sqlite.txt'];
+
+/** Parts of a build that tsc does not make. */
+const PAGES = ['dist/src/console-page', 'dist/src/openapi/page.json'];
 
 const ROOT = process.cwd();
 
-/** The oldest commit whose schema is that of this one: the last that touched the migrations, or the parent. */
+/** The oldest commit whose schema is that of this one: the last that changed the record of it, or the parent. */
 export function oldestOfSchema(): string {
-  const last = git('log', '-1', '--format=%H', '--', ...MIGRATIONS);
+  const last = git('log', '-1', '--format=%H', '--', ...SCHEMAS);
   return last === git('rev-parse', 'HEAD') ? git('rev-parse', 'HEAD^') : last;
 }
 
@@ -33,7 +33,7 @@ export interface OlderBuild {
 /** Throws when the commit has another schema: two versions of the schema do not share a store. */
 export function buildOlder(name: string): OlderBuild {
   const commit = git('rev-parse', '--verify', `${name}^{commit}`);
-  const changed = git('diff', '--name-only', commit, 'HEAD', '--', ...MIGRATIONS);
+  const changed = git('diff', '--name-only', commit, 'HEAD', '--', ...SCHEMAS);
   if (changed !== '') {
     throw new Error(`Cannot run ${name} beside this version: it has another schema (${changed})`);
   }
@@ -43,9 +43,10 @@ export function buildOlder(name: string): OlderBuild {
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const tsc = [join(ROOT, 'node_modules/typescript/bin/tsc'), '-b', 'tsconfig.build.json'];
   execFileSync(process.execPath, tsc, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
-  // The pages of the console are built by another tool, and no test of versions opens them.
-  const pages = join(ROOT, 'dist/src/console-page');
-  if (existsSync(pages)) cpSync(pages, join(folder, 'dist/src/console-page'), { recursive: true });
+  // The pages are built by other tools, and no client of `npm run rolling` opens one: those of this version do.
+  for (const pages of PAGES) {
+    cpSync(join(ROOT, pages), join(folder, pages), { recursive: true });
+  }
   return { commit: commit.slice(0, 12), desk: join(folder, 'dist/examples/travel/main.js') };
 }
 

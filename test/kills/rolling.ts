@@ -18,9 +18,9 @@ import { DEMO_IDENTITIES } from '../../examples/travel/service.ts';
 import { REREAD_MS, rotateKey } from '../../src/keyring/key-folder.ts';
 import { rotateRowKey } from '../../src/keyring/row-keys.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
 import type { Place } from '../invoke/processes.ts';
-import { addressOf, DESK, type Launched, launch } from '../launch.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { addressOf, DESK, type Launched, launch } from '../support/launch.ts';
 import { type Balancer, openBalancer } from './balancer.ts';
 import { checkCharged } from './honest.ts';
 

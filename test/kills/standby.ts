@@ -11,10 +11,10 @@ import { cpSync, lchownSync, mkdtempSync, readdirSync, statSync, writeFileSync }
 import { dirname, join, relative, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { atEnd } from '../ends.ts';
 import { commandLine, run, untilReady } from '../faults/server.ts';
-import { freePort } from '../free-ports.ts';
-import { runSql, startGuard, stopGuard } from '../postgres.ts';
+import { atEnd } from '../support/ends.ts';
+import { freePort } from '../support/free-ports.ts';
+import { runSql, startGuard, stopGuard } from '../support/postgres.ts';
 
 /** In milliseconds. */
 const POLL_MS = 25;

@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeEach, describe, test } from 'vitest';
-import { freshDatabase } from '../postgres.ts';
+import { freshDatabase } from '../support/postgres.ts';
 import { attackFile } from './raw-segments.ts';
 import {
   type Desk,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'vitest';
 import { payloadOf, readRootText } from '../../src/domain/log/checkpoint.ts';
-import { verifyConsistency, verifyInclusion } from '../../src/domain/log/merkle-proof.ts';
+import { isConsistent, verifyInclusion } from '../../src/domain/log/merkle-proof.ts';
 import { fromHex, toHex } from '../../src/domain/wire/hash.ts';
 import { Checkpoint, CheckpointDetail, CheckpointListAnswer } from '../../src/protocol/audit.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type TestOptions,
   type TestService,
   testService,
-} from '../world.ts';
+} from '../support/world.ts';
 import { calmDesk, seal, sealed } from './support.ts';
 
 async function start(
@@ -162,7 +162,7 @@ for (const store of STORES) {
           ({ merkle_root }) => readRootText(merkle_root) as Uint8Array,
         ) as [Uint8Array, Uint8Array];
         const proof = hashesOf(hashes);
-        assert.ok(verifyConsistency({ from, to, fromRoot, toRoot, proof }));
+        assert.ok(isConsistent({ from, to, fromRoot, toRoot, proof }));
       }
     }
   });

@@ -5,18 +5,10 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { test } from 'vitest';
 import { openStore } from '../../src/storage/open.ts';
 import type { Erasure, Store } from '../../src/storage/port/store.ts';
-import {
-  admission,
-  at,
-  entry,
-  HOUR,
-  insert,
-  rootToken,
-  settlement,
-} from '../../src/testing/fixtures.ts';
-import { emptyStore } from '../empty-store.ts';
-import { closedAtEnd, temporaryFolder } from '../ends.ts';
-import { connectedTo } from '../postgres.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { admission, at, entry, HOUR, insert, rootToken, settlement } from '../support/fixtures.ts';
+import { connectedTo } from '../support/postgres.ts';
 
 /** What a caller said, in every place that keeps it. */
 const MARKER = 'Ann Lee of Elm Street';

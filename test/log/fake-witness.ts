@@ -7,7 +7,7 @@
 import { createPublicKey, generateKeyPairSync, hash, sign, verify } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { verifyConsistency } from '../../src/domain/log/merkle-proof.ts';
+import { isConsistent } from '../../src/domain/log/merkle-proof.ts';
 
 export interface FakeWitness {
   readonly url: string;
@@ -49,7 +49,7 @@ export async function fakeWitness(trusted: () => string): Promise<FakeWitness> {
     }
     const hashes = proof.map((line) => new Uint8Array(Buffer.from(line, 'base64')));
     const claim = { from: old, to: size, fromRoot: new Uint8Array(last.root) };
-    if (!verifyConsistency({ ...claim, toRoot: new Uint8Array(root), proof: hashes })) {
+    if (!isConsistent({ ...claim, toRoot: new Uint8Array(root), proof: hashes })) {
       return { status: 422, body: '' };
     }
     last = { size, root };

@@ -7,9 +7,9 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'vitest';
-import { atEnd } from '../ends.ts';
-import { freshDatabase, runSql } from '../postgres.ts';
-import { ALICE, eventually } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { freshDatabase, runSql } from '../support/postgres.ts';
+import { ALICE, eventually } from '../support/world.ts';
 import { life, machine, sealed, unready } from './support.ts';
 
 interface Copyable {

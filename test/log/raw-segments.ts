@@ -21,7 +21,7 @@ export function openRaw(file: string): DatabaseSyncInstance {
 }
 
 /** Drops the triggers, which stop an honest writer, and makes them again after the deed. */
-export function attack(raw: DatabaseSyncInstance, deed: () => void): void {
+function attack(raw: DatabaseSyncInstance, deed: () => void): void {
   raw.exec('BEGIN');
   const guard = dropGuards(raw);
   deed();

@@ -12,8 +12,8 @@ import { system } from '../../src/platform.ts';
 import { acceptLoss } from '../../src/service/log/recover-log.ts';
 import { openMark, openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { entry } from '../../src/testing/fixtures.ts';
-import { closedAtEnd } from '../ends.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { entry } from '../support/fixtures.ts';
 import {
   configure,
   FIRST_OPERATOR,

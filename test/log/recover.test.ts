@@ -12,8 +12,8 @@ import { beforeEach, describe, test } from 'vitest';
 import { ORIGIN_SPAN } from '../../src/domain/log/origin.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { closedAtEnd } from '../ends.ts';
-import { eventually } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { eventually } from '../support/world.ts';
 import {
   calls,
   type Desk,

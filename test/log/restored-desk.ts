@@ -14,9 +14,9 @@ import { type RunningService, serve } from '../../src/http/serve.ts';
 import { createLog } from '../../src/log.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { temporaryFolder } from '../ends.ts';
-import { copyOf, freshDatabase, runSql } from '../postgres.ts';
-import { ONE_TIME } from '../scripts.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { copyOf, freshDatabase, runSql } from '../support/postgres.ts';
+import { ONE_TIME } from '../support/scripts.ts';
 
 /** How often a handler ran. */
 export let calls = 0;

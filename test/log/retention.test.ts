@@ -9,16 +9,9 @@ import type { AuditEntry, CheckpointDetail } from '../../src/protocol/audit.ts';
 import { eraseDue, startRetention } from '../../src/service/log/retention.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import {
-  admitCall,
-  FAR,
-  insert,
-  keyOf,
-  rootToken,
-  settlement,
-} from '../../src/testing/fixtures.ts';
-import { closedAtEnd } from '../ends.ts';
-import { ALICE, OPERATOR, STORES, type TestService, testService } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { admitCall, FAR, insert, keyOf, rootToken, settlement } from '../support/fixtures.ts';
+import { ALICE, OPERATOR, STORES, type TestService, testService } from '../support/world.ts';
 import { calmDesk, sealed } from './support.ts';
 
 const HOUR = 3_600_000;

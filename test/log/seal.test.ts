@@ -11,10 +11,10 @@ import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { MarkStore } from '../../src/storage/port/mark.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { emptyStore } from '../empty-store.ts';
-import { atEnd, closedAtEnd } from '../ends.ts';
-import { type SeededPlatform, seededPlatform } from '../seeded.ts';
-import { eventually, type Reply, STORES, type TestService, testService } from '../world.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { atEnd, closedAtEnd } from '../support/ends.ts';
+import { type SeededPlatform, seededPlatform } from '../support/seeded.ts';
+import { eventually, type Reply, STORES, type TestService, testService } from '../support/world.ts';
 import { calmDesk, grow, life, listed, machine, seal, sealed, unready } from './support.ts';
 
 /** What following a mark needs of a service; nothing is signed with it. */

@@ -15,7 +15,7 @@ import {
   requestEntry,
   revocationEntry,
   unfreezeEntry,
-} from '../../src/testing/entries.ts';
+} from '../support/entries.ts';
 import {
   admission,
   admitCall,
@@ -31,7 +31,7 @@ import {
   TERMS,
   usd,
   useOf,
-} from '../../src/testing/fixtures.ts';
+} from '../support/fixtures.ts';
 
 /** Ids of what there is. */
 export interface SmallLedger {

@@ -11,7 +11,7 @@ import { createLog } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { sealNext } from '../../src/service/log/seal.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { at, entry, newId } from '../../src/testing/fixtures.ts';
+import { at, entry, newId } from '../support/fixtures.ts';
 
 /** In entries. Seven have three peaks and nodes on three levels. */
 export const SMALL_LOG_SIZE = 7;

@@ -4,7 +4,7 @@ import type { CheckpointDetail } from '../../src/protocol/audit.ts';
 import type { ServiceDefinition } from '../../src/service/author/definition.ts';
 import { openMark } from '../../src/storage/open.ts';
 import type { MarkStore } from '../../src/storage/port/mark.ts';
-import { temporaryFolder } from '../ends.ts';
+import { temporaryFolder } from '../support/ends.ts';
 import {
   ALICE,
   OPERATOR,
@@ -12,7 +12,7 @@ import {
   type TestOptions,
   type TestService,
   testService,
-} from '../world.ts';
+} from '../support/world.ts';
 
 /** Anchored, on a cadence that no test waits for. */
 export const calmDesk: ServiceDefinition = {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { checkStore, type FsckReport } from '../../src/storage/fsck/fsck.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import { temporaryFolder } from '../ends.ts';
+import { temporaryFolder } from '../support/ends.ts';
 import { attackFile } from './raw-segments.ts';
 import { sealLog, smallEntry } from './small-log.ts';
 

@@ -11,11 +11,12 @@ import { test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
-import { person } from '../person.ts';
-import { onEachStore, type Reply, type TestService, testService } from '../world.ts';
+import { person } from '../support/person.ts';
+import { rounds } from '../support/rounds.ts';
+import { onEachStore, type Reply, type TestService, testService } from '../support/world.ts';
 
 /** On each store. */
-const FORESTS = 4;
+const FORESTS = rounds(1);
 const TOKENS_MAX = 6;
 
 /** Calls of a forest whose ids every caller asks for. */

@@ -12,8 +12,8 @@ import type { CheckpointRecord } from '../../src/domain/log/checkpoint.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type MarkStore, markIn } from '../../src/storage/port/mark.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { emptyStore } from '../empty-store.ts';
-import { ALICE, eventually } from '../world.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { ALICE, eventually } from '../support/world.ts';
 import { grow, life, listed, machine, seal, sealed, unready } from './support.ts';
 
 test('a restored copy of the database is withheld: no signature, no append, reads continue', async () => {

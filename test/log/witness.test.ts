@@ -5,8 +5,8 @@ import { noteClaims, readNote } from '../../src/domain/log/note.ts';
 import { type NoteKey, readVkey } from '../../src/domain/log/note-key.ts';
 import { isNoteClaim } from '../../src/keyring/note-signing.ts';
 import type { CheckpointDetail } from '../../src/protocol/audit.ts';
-import { closedAtEnd } from '../ends.ts';
-import { eventually, STORES, type TestService, testService } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { eventually, STORES, type TestService, testService } from '../support/world.ts';
 import { type FakeWitness, fakeWitness } from './fake-witness.ts';
 import { calmDesk, sealed } from './support.ts';
 

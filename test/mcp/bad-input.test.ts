@@ -9,7 +9,7 @@ import { test } from 'vitest';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { openDesk } from '../client/desk.ts';
 import { connected } from '../http/socket.ts';
-import { ALICE } from '../world.ts';
+import { ALICE } from '../support/world.ts';
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
 const ACCEPT = { accept: 'application/json, text/event-stream' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
 
 test('discovery names the path where MCP is spoken, and not among the operations', async () => {
   const service = await testService();

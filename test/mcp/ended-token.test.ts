@@ -9,7 +9,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { DEMO_IDENTITIES } from '../../examples/travel/service.ts';
 import { openDesk } from '../client/desk.ts';
-import { AGENT } from '../world.ts';
+import { AGENT } from '../support/world.ts';
 import { call, connectAgent, VERSIONS } from './agent.ts';
 
 const TRIP = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };

@@ -10,8 +10,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { openDesk, TRIP } from '../client/desk.ts';
-import { atEnd } from '../ends.ts';
-import { ALICE, BOB } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, BOB } from '../support/world.ts';
 import { GENERATIONS, type GenerationClient, type ListedTool } from './generations.ts';
 
 const SLOW = 60_000;

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { openDesk, TRIP } from '../client/desk.ts';
-import { closedAtEnd } from '../ends.ts';
-import { ALICE, BOB, STORES } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { ALICE, BOB, STORES } from '../support/world.ts';
 import { call, connectAgent, type Person, VERSIONS } from './agent.ts';
 
 const BUDGET = { currency: 'USD', max_amount: 60_000 };

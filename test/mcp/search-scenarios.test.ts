@@ -5,9 +5,9 @@
  */
 
 import { describe, test } from 'vitest';
-import { overHttp, overMcp, surfaceScenarios } from '../../src/testing/index.ts';
+import { overHttp, overMcp, surfaceScenarios } from '../../src/conformance/index.ts';
 import { openDesk } from '../client/desk.ts';
-import { closedAtEnd } from '../ends.ts';
+import { closedAtEnd } from '../support/ends.ts';
 import { connectAgent, VERSIONS } from './agent.ts';
 
 const desk = await openDesk({ settings: { mcp_tools: 'search' } });

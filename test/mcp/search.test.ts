@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { createService, defineCapability } from '../../src/index.ts';
 import { openDesk, TRIP } from '../client/desk.ts';
-import { closedAtEnd } from '../ends.ts';
-import { ALICE, BOB } from '../world.ts';
+import { closedAtEnd } from '../support/ends.ts';
+import { ALICE, BOB } from '../support/world.ts';
 import { connectAgent, type Person, VERSIONS } from './agent.ts';
 import { GENERATIONS, type Generation } from './generations.ts';
 

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { test } from 'vitest';
 import { openDesk } from '../client/desk.ts';
-import { ALICE, BOB } from '../world.ts';
+import { ALICE, BOB } from '../support/world.ts';
 import { call, newAgent, VERSIONS } from './agent.ts';
 
 const SLOW = 60_000;

@@ -10,7 +10,7 @@ import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { openDesk, TRIP } from '../client/desk.ts';
-import { ALICE } from '../world.ts';
+import { ALICE } from '../support/world.ts';
 
 const INITIALIZE = {
   jsonrpc: '2.0',

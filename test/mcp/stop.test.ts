@@ -10,8 +10,8 @@ import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import { createClient } from '../../src/client/index.ts';
 import { type RunningService, serve } from '../../src/index.ts';
 import { createLog } from '../../src/log.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
-import { ALICE } from '../world.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { ALICE } from '../support/world.ts';
 import { call, connectAgent, VERSIONS } from './agent.ts';
 
 let service: RunningService;

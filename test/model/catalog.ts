@@ -10,8 +10,8 @@ import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, type ServiceDefinition } from '../../src/service/author/definition.ts';
 import { type Handler, HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
-import { person } from '../person.ts';
-import { ONE_TIME } from '../scripts.ts';
+import { person } from '../support/person.ts';
+import { ONE_TIME } from '../support/scripts.ts';
 
 /** An amount in minor units: cents, or whole yen. */
 export interface Money {

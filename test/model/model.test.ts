@@ -4,7 +4,7 @@
  *
  * `WRIT_MODEL_SEEDS=500` runs so many seeds at each place, `WRIT_MODEL_FROM` names the first one:
  *
- *     WRIT_MODEL_SEEDS=500 npm test -- --project unit test/model/model.test.ts
+ *     WRIT_MODEL_SEEDS=500 npm test -- test/model/model.test.ts
  *
  * @module
  */

@@ -7,10 +7,10 @@
 
 import { join } from 'node:path';
 import { system } from '../../src/platform.ts';
-import { emptyStore } from '../empty-store.ts';
-import { temporaryFolder } from '../ends.ts';
-import { newFile } from '../store-places.ts';
-import { type TestOptions, type TestService, testService } from '../world.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { newFile } from '../support/store-places.ts';
+import { type TestOptions, type TestService, testService } from '../support/world.ts';
 import { createGates, type Gates, modelService, SETTINGS } from './catalog.ts';
 
 export interface Place {

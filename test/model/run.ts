@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Reply } from '../world.ts';
+import type { Reply } from '../support/world.ts';
 import type { Act, CallAct, PlainAct, WaitAct } from './acts.ts';
 import {
   approveStep,

@@ -6,7 +6,7 @@
  */
 
 import type { PermissionsAnswer } from '../../src/protocol/permissions.ts';
-import type { Reply, TestService } from '../world.ts';
+import type { Reply, TestService } from '../support/world.ts';
 import type { By, CallAct, FreezeTarget, IssueAct, PlainAct } from './acts.ts';
 import { PEOPLE, type PersonName, wireMoney } from './catalog.ts';
 import { type Answer, targetOf } from './history.ts';

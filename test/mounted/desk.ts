@@ -13,7 +13,7 @@ import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import { type MountedService, type MountOptions, mount } from '../../src/index.ts';
 import { createLog } from '../../src/log.ts';
 import type { ServiceDefinition } from '../../src/service/author/definition.ts';
-import { ALICE } from '../world.ts';
+import { ALICE } from '../support/world.ts';
 
 export const PREFIX = '/desk';
 export const ORIGIN = 'http://127.0.0.1:3000';

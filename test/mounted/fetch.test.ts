@@ -11,9 +11,9 @@ import { describe, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { BODY_LIMITS } from '../../src/domain/wire/json.ts';
 import { createService, defineCapability } from '../../src/index.ts';
-import { atEnd } from '../ends.ts';
 import { call, connectAgent, VERSIONS } from '../mcp/agent.ts';
-import { ALICE, eventually, OPERATOR } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, eventually, OPERATOR } from '../support/world.ts';
 import {
   listened,
   type MountedDesk,

@@ -10,8 +10,8 @@ import { IncomingMessage } from 'node:http';
 import express from 'express';
 import { describe, test } from 'vitest';
 import type { AppRequest } from '../../src/index.ts';
-import { atEnd } from '../ends.ts';
-import { ALICE } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE } from '../support/world.ts';
 import { listened, type MountedDesk, mountDesk, ORIGIN, requestOf, toldBy } from './desk.ts';
 
 async function opened(...options: Parameters<typeof mountDesk>): Promise<MountedDesk> {

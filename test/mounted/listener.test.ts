@@ -12,8 +12,8 @@ import express from 'express';
 import { fastify } from 'fastify';
 import { describe, test } from 'vitest';
 import { createService, defineCapability } from '../../src/index.ts';
-import { atEnd } from '../ends.ts';
-import { ALICE } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE } from '../support/world.ts';
 import { listened, type MountedDesk, mountDesk, requestOf, type Told, toldBy } from './desk.ts';
 
 async function opened(...options: Parameters<typeof mountDesk>): Promise<MountedDesk> {

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 import { mountDesk, ORIGIN, PREFIX, PUBLIC_URL, requestOf, toldBy } from './desk.ts';
 
 const PROVIDER = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { JWK } from 'jose';
 import { test } from 'vitest';
-import { atEnd, closedAtEnd } from '../ends.ts';
+import { atEnd, closedAtEnd } from '../support/ends.ts';
 import { refusalOf, webIssuer, webProviders } from './browser.ts';
 import { falseProvider } from './false-provider.ts';
 import { AUDIENCE, privateJwk, testProvider, WEB_CLIENT } from './provider.ts';

@@ -7,7 +7,7 @@ import type {
   Provider,
   StepUp,
 } from '../../src/service/sign-in/provider.ts';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 import { CLIENT, LOGIN, refusalOf, webIssuer, webProviders } from './browser.ts';
 import {
   type Accounts,

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { JWK } from 'jose';
 import { test } from 'vitest';
 import type { LoginState, StepUp } from '../../src/service/sign-in/provider.ts';
-import { atEnd, closedAtEnd } from '../ends.ts';
+import { atEnd, closedAtEnd } from '../support/ends.ts';
 import { CLIENT, LOGIN, refusalOf, webIssuer, webProviders } from './browser.ts';
 import { type FalseAnswers, falseProvider } from './false-provider.ts';
 import {

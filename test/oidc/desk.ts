@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type TestService, testService } from '../world.ts';
+import { type TestService, testService } from '../support/world.ts';
 import { AUDIENCE } from './provider.ts';
 
 /** An issuer as the desk's configuration names it; `rules` adds to the mapping. */

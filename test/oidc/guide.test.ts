@@ -5,7 +5,8 @@ import { parse } from 'yaml';
 import { configOf, loadConfig } from '../../src/config/config.ts';
 import { OidcIssuer, ProviderClient } from '../../src/config/parts.ts';
 
-const guide = readFileSync('docs/oidc.md', 'utf8');
+const [, guide = ''] =
+  /^## Identity providers\n([\s\S]*?)^## /m.exec(readFileSync('docs/sign-in.md', 'utf8')) ?? [];
 
 function blocks(language: string): string[] {
   const fence = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm');

@@ -8,7 +8,7 @@ import { system } from '../../src/platform.ts';
 import { type IssuerParts, openIssuers } from '../../src/service/authority/issuers.ts';
 import { createExternalIdentities } from '../../src/service/authority/oidc.ts';
 import { callOut, type OutboundRequest } from '../../src/service/outbound/outbound.ts';
-import { atEnd, closedAtEnd } from '../ends.ts';
+import { atEnd, closedAtEnd } from '../support/ends.ts';
 import { type FalseAnswers, type FalseProvider, falseProvider } from './false-provider.ts';
 import { AUDIENCE, testProvider } from './provider.ts';
 

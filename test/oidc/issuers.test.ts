@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { ConfigError, configOf, loadConfig } from '../../src/config/config.ts';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 import { desk, issuerOf, principalAt } from './desk.ts';
 import { AUDIENCE, testProvider } from './provider.ts';
 

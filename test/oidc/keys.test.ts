@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { JWK } from 'jose';
 import { beforeEach, test } from 'vitest';
-import { atEnd } from '../ends.ts';
-import { ALICE, type TestService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, type TestService } from '../support/world.ts';
 import { desk, exchanged, issuerOf, principalAt } from './desk.ts';
 import { privateJwk, type TestProvider, testProvider } from './provider.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { atEnd } from '../ends.ts';
-import { ALICE, STORES } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, STORES } from '../support/world.ts';
 import { desk, exchanged, issuerOf, principalAt } from './desk.ts';
 import { AUDIENCE, type PROGRAMS, testProvider } from './provider.ts';
 

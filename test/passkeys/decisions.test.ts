@@ -8,9 +8,9 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { SignedDecision } from '../../src/protocol/console/views.ts';
 import { verifyPasskeyDecision } from '../../src/verify/passkey.ts';
-import { emptyStore } from '../empty-store.ts';
-import { temporaryFolder } from '../ends.ts';
-import { STORES } from '../world.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { STORES } from '../support/world.ts';
 import { ANN, BOB, CAROL, openDesk, proofOf, RP, TERMS } from './desk.ts';
 
 for (const { name, open } of STORES) {

@@ -16,8 +16,8 @@ import { verifyExport } from '../../src/verify/export/export.ts';
 import { passkeyTally } from '../../src/verify/export/passkeys.ts';
 import { createTally } from '../../src/verify/export/tally.ts';
 import { passkeyChecks, verifyPasskeyDecision } from '../../src/verify/passkey.ts';
-import { temporaryFolder } from '../ends.ts';
 import { listening } from '../http/socket.ts';
+import { temporaryFolder } from '../support/ends.ts';
 import { ANN, BOB, type Desk, openDesk, TERMS } from './desk.ts';
 
 async function writ(args: string[], credential: string) {

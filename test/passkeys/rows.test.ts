@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
-import { SQL_PLACES } from '../sql-places.ts';
+import { SQL_PLACES } from '../support/sql-places.ts';
 import { BOB, CAROL, openDesk } from './desk.ts';
 
 for (const { name, open } of SQL_PLACES) {

@@ -18,12 +18,12 @@ import { folderKeys } from '../../src/keyring/key-states.ts';
 import { rotateRowKey } from '../../src/keyring/row-keys.ts';
 import { followKeys, verifyCheckpoint, verifyToken } from '../../src/verify/index.ts';
 import { TRIP } from '../client/desk.ts';
-import { temporaryFolder } from '../ends.ts';
 import { madeAtStore } from '../identities/desk.ts';
 import { calmDesk, seal } from '../log/support.ts';
 import { personAt } from '../sign-in/browser.ts';
-import { SQL_PLACES, type SqlPlace } from '../sql-places.ts';
-import { ALICE, type Reply, type TestService, testService } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { SQL_PLACES, type SqlPlace } from '../support/sql-places.ts';
+import { ALICE, type Reply, type TestService, testService } from '../support/world.ts';
 
 /** In milliseconds: between publishing a key and signing with it. */
 const LEAD_MS = 150;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
-import { STORES, testService } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { STORES, testService } from '../support/world.ts';
 import { askToken, delegation } from './browser.ts';
 
 const CLIENT = {

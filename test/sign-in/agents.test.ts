@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { ALICE, OPERATOR, onEachStore, type Reply, testService } from '../world.ts';
+import type { Agent } from '../../src/protocol/console/views.ts';
 import {
-  asking,
-  askToken,
-  consent,
-  delegation,
-  locationOf,
-  type Person,
-  personAt,
-} from './browser.ts';
+  ALICE,
+  OPERATOR,
+  onEachStore,
+  type Reply,
+  type TestService,
+  testService,
+} from '../support/world.ts';
+import { asking, askToken, consent, delegation, locationOf, personAt } from './browser.ts';
 
 const READS = { chosen: ['search_flights'] };
 const SEARCH = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
@@ -18,30 +18,30 @@ function claimsOf(token: string): { sub: string; jti: string } {
   return JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString());
 }
 
-/** What the page says about one agent. */
-async function rowOf(person: Person, subject: string): Promise<string> {
-  const { text = '' } = await person.open('/agents');
-  const articles = text.split('<article').filter((each) => each.includes(subject));
-  assert.ok(articles[0] !== undefined, text);
-  return articles[0].replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+/** The agents of the person with this subject, wherever they are in a tree. */
+async function agentsNamed(service: TestService, subject: string): Promise<Agent[]> {
+  const { body } = await service.ask('GET', '/svc/agents', { bearer: ALICE });
+  const { agents } = body as { agents: Agent[] };
+  const all = [...agents];
+  for (const agent of all) all.push(...agent.children);
+  return all.filter((agent) => agent.subject === subject);
 }
 
 onEachStore(
   ({ url }) => testService({ store: url, settings: { rate_limits: 'off' } }),
   (service) => {
     test('an agent cannot hide its refusals behind other calls', async () => {
-      const person = personAt(service());
-      await person.signIn(ALICE);
-      const { access } = await delegation(service(), READS, { person });
+      const { access } = await delegation(service(), READS);
       for (let n = 0; n < 3; n++) await service().invoke(access, 'buy_lounge_pass');
       await Promise.all(
         Array.from({ length: 120 }, () => service().invoke(access, 'search_flights', SEARCH)),
       );
 
-      assert.match(await rowOf(person, claimsOf(access).sub), /Refused 3 today/);
+      const [agent] = await agentsNamed(service(), claimsOf(access).sub);
+      assert.equal(agent?.refused_today, 3);
     });
 
-    test('a sub-agent with the name of another agent counts for the one that made it', async () => {
+    test('a sub-agent with the name of another agent is shown below the one that made it', async () => {
       const person = personAt(service());
       await person.signIn(ALICE);
       const [maker, other] = [
@@ -55,9 +55,19 @@ onEachStore(
       });
       for (let n = 0; n < 2; n++) await service().invoke(child.token, 'buy_lounge_pass');
 
-      assert.match(await rowOf(person, claimsOf(maker.access).sub), /Refused 2 today/);
-      const articles = await rowOf(person, `>${named}<`);
-      assert.match(articles, /Refused None today/);
+      const found = await agentsNamed(service(), named);
+      assert.deepEqual(
+        found.map(({ refused_today, client_name }) => [refused_today, client_name]),
+        [
+          [0, 'writ login'],
+          [2, null],
+        ],
+      );
+      const [above] = await agentsNamed(service(), claimsOf(maker.access).sub);
+      assert.deepEqual(
+        above?.children.map(({ subject }) => subject),
+        [named],
+      );
     });
 
     test('a secret that is presented again and again leaves one entry', async () => {

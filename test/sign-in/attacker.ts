@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Reply, TestService } from '../world.ts';
+import type { Reply, TestService } from '../support/world.ts';
 import {
   asking,
   askToken,

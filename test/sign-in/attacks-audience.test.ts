@@ -7,10 +7,10 @@ import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { test } from 'vitest';
 import { travelDesk } from '../../examples/travel/service.ts';
-import { atEnd } from '../ends.ts';
 import { issuerOf } from '../oidc/desk.ts';
 import { testProvider } from '../oidc/provider.ts';
-import { ALICE, onEachStore, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, onEachStore, testService } from '../support/world.ts';
 import {
   claimsOf,
   codeFor,

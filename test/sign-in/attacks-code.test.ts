@@ -8,8 +8,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { rotateKey } from '../../src/keyring/key-folder.ts';
-import { temporaryFolder } from '../ends.ts';
-import { ALICE, onEachStore, testService } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { ALICE, onEachStore, testService } from '../support/world.ts';
 import {
   assertShown,
   codeFor,

@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
-import { person } from '../person.ts';
-import { ALICE, onEachStore, type Reply, testService } from '../world.ts';
+import { person } from '../support/person.ts';
+import { ALICE, onEachStore, type Reply, testService } from '../support/world.ts';
 import { claimsOf, codeFor, errorOf, get, READS, redeem, refresh, signedIn } from './attacker.ts';
 import { asking, delegation, locationOf, REDIRECT } from './browser.ts';
 

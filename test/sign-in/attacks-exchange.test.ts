@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { ALICE, BOB, OPERATOR, onEachStore, PARTNER, testService } from '../world.ts';
+import { ALICE, BOB, OPERATOR, onEachStore, PARTNER, testService } from '../support/world.ts';
 import { claimsOf, READS, refresh, SEARCH, SPENDS } from './attacker.ts';
 import { askToken, delegation } from './browser.ts';
 

@@ -5,10 +5,10 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { atEnd } from '../ends.ts';
 import { issuerOf } from '../oidc/desk.ts';
 import { falseProvider } from '../oidc/false-provider.ts';
-import { ALICE, BOB, onEachStore, type Reply, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { ALICE, BOB, onEachStore, type Reply, testService } from '../support/world.ts';
 import { cookieLine, csrfIn, get, isAlive, post, READS, signedIn } from './attacker.ts';
 import { asking, delegation, locationOf, PAGES, type Person, personAt } from './browser.ts';
 

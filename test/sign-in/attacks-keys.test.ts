@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { csrfOf } from '../../src/http/sign-in/csrf.ts';
-import { atEnd } from '../ends.ts';
 import { issuerOf } from '../oidc/desk.ts';
 import { falseProvider } from '../oidc/false-provider.ts';
-import { person } from '../person.ts';
-import { AGENT, OPERATOR, PARTNER, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { person } from '../support/person.ts';
+import { AGENT, OPERATOR, PARTNER, testService } from '../support/world.ts';
 import { cookieLine, post, signedIn } from './attacker.ts';
 import { personAt } from './browser.ts';
 

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { ALICE, BOB, onEachStore, testService } from '../world.ts';
+import { ALICE, BOB, onEachStore, testService } from '../support/world.ts';
 import { codeFor, cookieLine, get, post, READS, signedIn } from './attacker.ts';
 import { asking, delegation, locationOf, PAGES, type Person, personAt } from './browser.ts';
 

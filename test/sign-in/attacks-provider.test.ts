@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict';
 import { importJWK, SignJWT } from 'jose';
 import { describe, test } from 'vitest';
-import { atEnd } from '../ends.ts';
 import { issuerOf } from '../oidc/desk.ts';
 import { falseProvider } from '../oidc/false-provider.ts';
 import { privateJwk } from '../oidc/provider.ts';
-import { onEachStore, type Reply, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { onEachStore, type Reply, testService } from '../support/world.ts';
 import { get, READS, redeem, refresh } from './attacker.ts';
 import { asking, consent, locationOf, type Person, personAt } from './browser.ts';
 

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'vitest';
-import { pagesUrl } from '../../src/domain/values/host.ts';
+import { pagesUrl } from '../../src/address/host.ts';
 import {
   type Desk,
   FIRST_OPERATOR,
@@ -14,7 +14,7 @@ import {
   type Place,
   writ,
 } from '../log/restored-desk.ts';
-import type { Reply, TestService } from '../world.ts';
+import type { Reply, TestService } from '../support/world.ts';
 import { type Coded, codeFor, redeem, refresh } from './attacker.ts';
 import { delegation, personAt } from './browser.ts';
 

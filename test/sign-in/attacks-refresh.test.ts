@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { AGENT, ALICE, onEachStore, testService } from '../world.ts';
+import { AGENT, ALICE, onEachStore, testService } from '../support/world.ts';
 import { isAlive, READS, refresh, SPENDS } from './attacker.ts';
 import { askToken, BASE, delegation } from './browser.ts';
 

@@ -10,7 +10,7 @@ import { describe, test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { type Inspected, onInspectedStores } from '../authority/support.ts';
 import { update } from '../authority/tampering.ts';
-import { ALICE } from '../world.ts';
+import { ALICE } from '../support/world.ts';
 import { claimsOf, codeFor, isAlive, READS, redeem, refresh, signedIn } from './attacker.ts';
 import { askToken, delegation } from './browser.ts';
 

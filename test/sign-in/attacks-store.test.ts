@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
 import { codeFor, READS, redeem, refresh, signedIn } from './attacker.ts';
 import { asking, askToken, delegation, personAt } from './browser.ts';
 

@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import type { Reply, TestService } from '../world.ts';
+import type { Reply, TestService } from '../support/world.ts';
 
 /** The address of the service, and the one that its pages have. */
 export const BASE = 'http://127.0.0.1';

@@ -7,9 +7,9 @@
 
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { pagesUrl } from '../../src/domain/values/host.ts';
-import { closedAtEnd } from '../ends.ts';
+import { pagesUrl } from '../../src/address/host.ts';
 import { listening } from '../oidc/provider.ts';
+import { closedAtEnd } from '../support/ends.ts';
 
 /** Someone who was never here before: without cookies. */
 export async function chromiumPerson(browser: Browser): Promise<ChromiumPerson> {

@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { atEnd } from '../ends.ts';
+import { atEnd } from '../support/ends.ts';
 
 export const CERTIFICATE = join(import.meta.dirname, 'localhost-cert.pem');
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
-import { ALICE, onEachStore, testService } from '../world.ts';
+import { ALICE, onEachStore, testService } from '../support/world.ts';
 import {
   asking,
   askToken,

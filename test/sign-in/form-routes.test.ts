@@ -12,7 +12,7 @@ import { CONNECTION_BOUNDS } from '../../src/http/bounds/connection.ts';
 import { webExchange } from '../../src/http/mounted/web.ts';
 import { readForm } from '../../src/http/sign-in/forms.ts';
 import { system } from '../../src/platform.ts';
-import { ALICE } from '../world.ts';
+import { ALICE } from '../support/world.ts';
 import { openSite, routeAt } from './site.ts';
 
 const METADATA = 'https://desk.example/.well-known/oauth-protected-resource';

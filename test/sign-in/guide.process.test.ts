@@ -12,11 +12,11 @@ import { join, resolve } from 'node:path';
 import { test } from 'vitest';
 import { parse } from 'yaml';
 import { configOf } from '../../src/config/config.ts';
-import { openBrowser } from '../chromium.ts';
-import { atEnd, closedAtEnd, temporaryFolder } from '../ends.ts';
-import { addressOf, DESK, launch } from '../launch.ts';
-import { shellTraps } from '../shell-words.ts';
-import { eventually } from '../world.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { atEnd, closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { addressOf, DESK, launch } from '../support/launch.ts';
+import { shellTraps } from '../support/shell-words.ts';
+import { eventually } from '../support/world.ts';
 
 /** Only to end a test that hangs. */
 const SLOW = 180_000;

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { pagesUrl } from '../../src/domain/values/host.ts';
+import { pagesUrl } from '../../src/address/host.ts';
 import { listening } from '../http/socket.ts';
-import { type Reply, type TestOptions, type TestService, testService } from '../world.ts';
+import { type Reply, type TestOptions, type TestService, testService } from '../support/world.ts';
 import { type Person, personAt } from './browser.ts';
 
 export interface ListeningDesk {

@@ -9,10 +9,10 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { test } from 'vitest';
-import { atEnd, temporaryFolder } from '../ends.ts';
-import { type Launched, launch, seen } from '../launch.ts';
 import { call, newAgent, VERSIONS } from '../mcp/agent.ts';
-import { ALICE } from '../world.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { type Launched, launch, seen } from '../support/launch.ts';
+import { ALICE } from '../support/world.ts';
 import { consent, type Decision, locationOf } from './browser.ts';
 import { listeningDesk, personOver } from './listening.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
 
 const service = await testService();
 const fetched = (path: string, host: string) => service.ask('GET', path, { headers: { host } });

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import * as oauth from 'oauth4webapi';
 import { test } from 'vitest';
-import { AGENT, ALICE } from '../world.ts';
+import { AGENT, ALICE } from '../support/world.ts';
 import { consent, locationOf, REDIRECT } from './browser.ts';
 import { listeningDesk, personOver } from './listening.ts';
 

@@ -14,10 +14,10 @@ import type { HttpAsk } from '../../src/http/exchange.ts';
 import { readForm } from '../../src/http/sign-in/forms.ts';
 import { signInHeaders } from '../../src/http/sign-in/frame.ts';
 import { formTargetOf } from '../../src/http/sign-in/headers.ts';
-import { faultsOf } from '../accessibility.ts';
-import { openBrowser } from '../chromium.ts';
-import { atEnd, closedAtEnd } from '../ends.ts';
-import { eventually } from '../world.ts';
+import { faultsOf } from '../support/accessibility.ts';
+import { openBrowser } from '../support/chromium.ts';
+import { atEnd, closedAtEnd } from '../support/ends.ts';
+import { eventually } from '../support/world.ts';
 import { openSite, routeAt } from './site.ts';
 import { hostilePages, USUAL } from './views.ts';
 

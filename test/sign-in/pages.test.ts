@@ -19,7 +19,7 @@ test('no page has a script, a style attribute or anything to load', () => {
 
 test('every form has the token of the page, and every path is below that of the service', () => {
   const frame = { ...FRAME, basePath: '/desk' };
-  const html = consentPage(frame, CONSENT) + endAgentPage(frame, { agent: AGENT });
+  const html = consentPage(frame, CONSENT) + endAgentPage(frame, AGENT);
   const forms = [...html.matchAll(/<form method="post" action="([^"]+)"[^>]*>\s*(<input[^>]+>)/g)];
 
   assert.deepEqual(
@@ -93,31 +93,21 @@ test('signInPage() leads to providers by links, since no form may lead to anothe
 });
 
 test('endAgentPage() and stopAllPage() say what ends, what stays, and offer the safe way first', () => {
-  for (const html of [
-    endAgentPage(FRAME, { agent: AGENT }),
-    stopAllPage(FRAME, { agents: [AGENT] }),
-  ]) {
-    assert.match(html, /Nothing that they did is undone/);
-    assert.match(html, /325\.00 <small>USD<\/small><\/span> stays spent/);
-    assert.match(html, /215\.00 <small>USD<\/small><\/span> is reserved for calls/);
-    assert.ok(html.indexOf('Keep them') < html.indexOf('End 3 agents'));
+  for (const [html, act] of [
+    [endAgentPage(FRAME, AGENT), 'End agent'],
+    [stopAllPage(FRAME, [AGENT, AGENT]), 'End 2 agents'],
+  ] as const) {
+    assert.match(html, /Nothing that they did is undone, and what is spent stays spent/);
+    assert.match(html, /Every sub-agent below/);
+    assert.match(html, /325\.00 <small>USD<\/small><\/span> of .* spent, .*215\.00 .* reserved/);
+    assert.ok(html.indexOf('Keep running') < html.indexOf(`>${act}<`));
   }
 });
 
-test('endAgentPage() says nothing about money that no limit counts', () => {
-  const html = endAgentPage(FRAME, { agent: { ...AGENT, budget: undefined } });
+test('agentsPage() leads to what each agent did, on the console', () => {
+  const html = USUAL.agents ?? '';
 
-  assert.doesNotMatch(html, /stays spent|was spent|is reserved/);
-});
-
-test('agentsPage() counts sub-agents in what stops, as the page that asks does', () => {
-  assert.match(USUAL.agents ?? '', /Stop all 4 agents…/);
-  assert.match(USUAL.stop ?? '', /<h1>Stop all 4 agents\?<\/h1>/);
-});
-
-test('endAgentPage() counts the sub-agents that it does not list', () => {
-  const html = endAgentPage(FRAME, { agent: { ...AGENT, subAgentsCount: 40 } });
-
-  assert.match(html, /agent:price-watch<\/bdi><\/b>, 38 more/);
-  assert.match(html, /End 41 agents/);
+  assert.match(html, /href="\/console\/agents\/tok_1">What it did/);
+  assert.match(html, /Stop all 2 agents…/);
+  assert.match(USUAL.stop ?? '', /<h1>Stop all 2 agents\?<\/h1>/);
 });

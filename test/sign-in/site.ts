@@ -16,8 +16,8 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import { nodeAsk, sendAnswer } from '../../src/http/node.ts';
 import { mcpSurface } from '../../src/mcp/http.ts';
 import type { Runtime } from '../../src/service/runtime.ts';
-import { atEnd } from '../ends.ts';
-import { patientLoad, type TestOptions, type TestService, testService } from '../world.ts';
+import { atEnd } from '../support/ends.ts';
+import { patientLoad, type TestOptions, type TestService, testService } from '../support/world.ts';
 
 export interface Site {
   readonly url: string;

@@ -99,24 +99,16 @@ export const CONSENT: ConsentPageView = {
 
 export const AGENT: AgentView = {
   id: 'con_1',
+  tokenId: 'tok_1',
   name: 'Claude Code',
   subject: 'agent:claude-code/7f3a',
-  state: 'active',
   clientId: 'https://agents.example/claude-code.json',
   answersTo: 'this computer',
   userAgent: 'Firefox on Linux',
   purpose: 'March offsite',
   since: new Date('2026-11-16T12:10:00.000Z'),
   until: new Date('2026-11-20T18:00:00.000Z'),
-  capabilities: ['search_flights', 'hold_seat', 'book_flight'],
   budget: { currency: 'USD', max: 1_600, spent: 325, reserved: 215, left: 1_060 },
-  debts: [],
-  subAgents: ['agent:seat-finder', 'agent:price-watch'],
-  subAgentsCount: 2,
-  lastAct: { at: new Date('2026-11-16T14:10:31.000Z'), capability: 'hold_seat', outcome: 'done' },
-  refusalsToday: 1,
-  isWholeDay: true,
-  isWhole: true,
 };
 
 const READER: AgentView = {
@@ -126,24 +118,8 @@ const READER: AgentView = {
   subject: 'agent:cursor/11aa',
   answersTo: 'the app cursor:',
   purpose: undefined,
-  capabilities: ['search_flights'],
   budget: { currency: 'USD', max: 0, spent: 0, reserved: 0, left: 0 },
   until: new Date('2026-11-16T14:49:00.000Z'),
-  debts: [{ currency: 'USD', amount: 12.5 }],
-  subAgents: [],
-  subAgentsCount: 0,
-  lastAct: undefined,
-  refusalsToday: 0,
-  isWholeDay: true,
-  isWhole: false,
-};
-
-const OVER: AgentView = {
-  ...AGENT,
-  id: 'con_3',
-  state: 'expired',
-  since: new Date('2026-11-02T09:00:00.000Z'),
-  until: new Date('2026-11-12T09:03:17.000Z'),
 };
 
 const SESSIONS = [
@@ -179,13 +155,12 @@ export const USUAL: Readonly<Record<string, string>> = {
   agents: agentsPage(FRAME, {
     now: NOW,
     agents: [AGENT, READER],
-    ended: [OVER],
     sessions: SESSIONS,
   }),
-  'no agents': agentsPage(FRAME, { now: NOW, agents: [], ended: [], sessions: [] }),
-  end: endAgentPage(FRAME, { agent: AGENT }),
-  'end one': endAgentPage(FRAME, { agent: READER }),
-  stop: stopAllPage(FRAME, { agents: [AGENT, READER] }),
+  'no agents': agentsPage(FRAME, { now: NOW, agents: [], sessions: [] }),
+  end: endAgentPage(FRAME, AGENT),
+  'end one': endAgentPage(FRAME, READER),
+  stop: stopAllPage(FRAME, [AGENT, READER]),
   message: messagePage(FRAME, {
     title: 'Cannot go on',
     text: 'The client named an address for the answer that it did not register. Start again from the program.',
@@ -198,17 +173,14 @@ export function hostilePages(evil: string): Readonly<Record<string, string>> {
   const agent: AgentView = {
     ...AGENT,
     id: evil,
+    tokenId: evil,
     name: evil,
     subject: evil,
     clientId: evil,
     answersTo: evil,
     userAgent: evil,
     purpose: evil,
-    capabilities: [evil, evil],
     budget: { currency: evil, max: 10, spent: 20, reserved: 5, left: -15 },
-    debts: [{ currency: evil, amount: 1 }],
-    subAgents: [evil],
-    lastAct: { at: NOW, capability: evil, outcome: evil },
   };
   const frame: Frame = { service: evil, basePath: '', person: evil, csrf: evil };
   return {
@@ -252,11 +224,10 @@ export function hostilePages(evil: string): Readonly<Record<string, string>> {
     agents: agentsPage(frame, {
       now: NOW,
       agents: [agent],
-      ended: [{ ...agent, id: `${evil}2`, state: 'ended' }],
       sessions: [{ id: evil, userAgent: evil, since: NOW, isThis: false }],
     }),
-    end: endAgentPage(frame, { agent }),
-    stop: stopAllPage(frame, { agents: [agent] }),
+    end: endAgentPage(frame, agent),
+    stop: stopAllPage(frame, [agent]),
     message: messagePage(frame, {
       title: evil,
       text: evil,

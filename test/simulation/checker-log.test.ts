@@ -9,7 +9,7 @@ import type { Capability } from '../../src/protocol/capability.ts';
 import type { InvokeAnswer } from '../../src/protocol/invocation.ts';
 import type { BegunStep } from '../../src/storage/port/composition-store.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { entry, issuanceEntry } from '../../src/testing/entries.ts';
+import { entry, issuanceEntry } from '../support/entries.ts';
 import {
   admission,
   admitCall,
@@ -22,7 +22,7 @@ import {
   rootToken,
   SECOND,
   settlement,
-} from '../../src/testing/fixtures.ts';
+} from '../support/fixtures.ts';
 import { ADMITTED, assertFound, type Case } from './scene.ts';
 
 const CASES: readonly Case[] = [

@@ -15,7 +15,7 @@ import {
   issuanceEntry,
   reconcileEntry,
   revocationEntry,
-} from '../../src/testing/entries.ts';
+} from '../support/entries.ts';
 import {
   admission,
   admitCall,
@@ -33,7 +33,7 @@ import {
   settlement,
   usd,
   useOf,
-} from '../../src/testing/fixtures.ts';
+} from '../support/fixtures.ts';
 import { ADMITTED, assertFound, type Case, createScene, decisionOf, type Scene } from './scene.ts';
 
 const T = at(SECOND);

@@ -6,7 +6,7 @@
  */
 
 import type { Failure } from '../../src/protocol/failure.ts';
-import { isDocument, perform } from '../../src/service/core/operations.ts';
+import { isDocument, perform } from '../../src/service/operations/operations.ts';
 import type { Act } from './acts.ts';
 import type { Replica, Scene } from './replica.ts';
 import {

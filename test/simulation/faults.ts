@@ -13,14 +13,14 @@ import type { Chance } from './chance.ts';
 
 /** Each kind with its usual probability at one place. */
 const USUAL = {
-  /** A store call fails before it happens. In SQLite: BEGIN, a statement or COMMIT fails. */
+  /** A store call fails before it happens. In an embedded store: BEGIN, a statement or COMMIT fails. */
   'store-before': 0.012,
   /** A store call happens, and the replica gets an error. */
   'store-after': 0.012,
   /** A store call that happened, or did not, gets no answer for a long time. */
   'store-never': 0.004,
   'store-slow': 0.05,
-  /** A replica dies with a store call that happened, or, in SQLite, between two statements of a transaction. */
+  /** A replica dies with a store call that happened, or, in an embedded store, between two statements of a transaction. */
   'store-crash': 0.003,
   /** A replica pauses with a store call that happened, for up to two and a half times the silence that recovery waits for. */
   'store-pause': 0.0015,

@@ -1,5 +1,6 @@
 /**
- * Where the replicas of a run keep their data: the simulated store in memory, or the real SQLite store.
+ * Where the replicas of a run keep their data: the real SQLite store in memory, which they reach over a network or
+ * have in their own processes.
  *
  * @module
  */
@@ -7,13 +8,15 @@
 import { type Platform, system } from '../../src/platform.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { IN_MEMORY, openConnection } from '../../src/storage/sqlite/connection.ts';
-import { createSqliteStore } from '../../src/storage/sqlite/store.ts';
-import { createMemoryDatabase } from './memory/database.ts';
-import { openMemoryStore } from './memory/store.ts';
+import { createSqliteStore, openSqlite } from '../../src/storage/sqlite/store.ts';
 import { embeddedStore, type PortParts, remoteStore } from './port.ts';
 import { replicaConnection } from './statements.ts';
+import type { Owner, World, WorldTimer } from './world.ts';
 
-export type StoreMode = 'memory' | 'sqlite';
+/** `remote`: one store for all replicas, over a network. `embedded`: each replica has a store on one database. */
+export type StoreMode = 'remote' | 'embedded';
+
+export const STORE_MODES: readonly StoreMode[] = ['remote', 'embedded'];
 
 interface OpenParts extends PortParts {
   readonly platform: Platform;
@@ -27,37 +30,32 @@ export interface Place {
   close(): void;
 }
 
-export function openPlace(mode: StoreMode, clock: () => Date): Place {
-  return mode === 'memory' ? openMemoryPlace(clock) : openSqlitePlace(clock);
+interface PlaceParts {
+  readonly world: World;
+  /** Work of no replica. */
+  readonly outside: Owner;
+  /** The clock of the rules. */
+  readonly clock: () => Date;
 }
 
-/** One simulated database that the replicas reach over a network. */
-function openMemoryPlace(clock: () => Date): Place {
-  const database = createMemoryDatabase();
-  const inner = openMemoryStore(database, { platform: { random: sameBytes }, clock });
+export async function openPlace(mode: StoreMode, parts: PlaceParts): Promise<Place> {
+  const options = { clock: parts.clock, platform: outsidePlatform(parts) };
+  if (mode === 'embedded') return embeddedPlace(options);
+  return remotePlace(await openSqlite(IN_MEMORY, options));
+}
+
+function remotePlace(inner: Store): Place {
   return {
     open: (parts) => remoteStore(inner, parts),
     observe: () => inner,
-    close: () => undefined,
+    close: () => void inner.close(),
   };
 }
 
-/** Turns that end with the current promise jobs: the observer waits for no replica. */
-const AT_ONCE: Platform = {
-  ...system,
-  turn: (run) => process.nextTick(run),
-  random: sameBytes,
-};
-
-/** The log has the same id in every run. */
-function sameBytes(size: number): Uint8Array {
-  return new Uint8Array(size).fill(7);
-}
-
 /** One database in memory. Each replica has a store of its own on it. */
-function openSqlitePlace(clock: () => Date): Place {
-  const shared = openConnection(IN_MEMORY, undefined, AT_ONCE);
-  const observer = createSqliteStore(shared, { clock, platform: AT_ONCE });
+function embeddedPlace({ clock, platform }: { clock: () => Date; platform: Platform }): Place {
+  const shared = openConnection(IN_MEMORY, undefined, platform);
+  const observer = createSqliteStore(shared, { clock, platform });
   return {
     open(parts) {
       const connection = replicaConnection(shared, parts, parts.platform);
@@ -67,5 +65,21 @@ function openSqlitePlace(clock: () => Date): Place {
     },
     observe: () => observer,
     close: () => shared.close(),
+  };
+}
+
+/**
+ * The platform of a store that no replica has. Its turns end with the current promise jobs, so a call is executed
+ * within one step of the world, and the observer waits for no step. The log has the same id in every run.
+ */
+function outsidePlatform({ world, outside, clock }: PlaceParts): Platform {
+  const loop = world.queue(outside);
+  return {
+    ...system,
+    now: () => clock().getTime(),
+    after: (ms, run) => ({ ...world.after(ms, loop, run), unref: () => undefined }),
+    cancel: (timer) => (timer as (WorldTimer & typeof timer) | undefined)?.cancel(),
+    turn: queueMicrotask,
+    random: (size) => new Uint8Array(size).fill(7),
   };
 }

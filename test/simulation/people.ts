@@ -12,9 +12,9 @@ import type { Keyring } from '../../src/keyring/keyring.ts';
 import type { Logger } from '../../src/log.ts';
 import { system } from '../../src/platform.ts';
 import { newIdentity, storeIdentity } from '../../src/service/authority/stored-identities.ts';
-import { createAlarms } from '../../src/service/core/alarms.ts';
-import { authenticStore } from '../../src/service/rows/authentic-store.ts';
+import { createAlarms } from '../../src/service/operations/alarms.ts';
 import { openRowLogs } from '../../src/service/rows/row-check.ts';
+import { serviceStore } from '../../src/service/rows/service-store.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import type { SimEvent } from './events.ts';
 import { keyOf } from './requests.ts';
@@ -44,7 +44,7 @@ export async function enrol({ store, keyring, log, emit }: Enrolment): Promise<v
     logs: await openRowLogs(store),
   };
   const parts = {
-    store: authenticStore(watched, authority),
+    store: serviceStore(watched, authority),
     platform: { ...system, random: (size: number) => new Uint8Array(size).fill(5) },
   };
   const maker = { principal: AT_STORE, caller_class: 'internal' };

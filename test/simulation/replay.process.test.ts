@@ -22,9 +22,9 @@ const LONG_MS = 60_000;
 const OUTPUT_MAX = 64 * 2 ** 20;
 
 const RUNS: readonly [seed: number, options: RunOptions][] = [
-  [17, { mode: 'memory', acts: range(20), without: ['pause', 'clock'], replicas: 2 }],
-  [17, { mode: 'sqlite', acts: range(20), without: ['crash'] }],
-  [4, { mode: 'memory', acts: [], without: ['peers'] }],
+  [17, { mode: 'remote', acts: range(20), without: ['pause', 'clock'], replicas: 2 }],
+  [17, { mode: 'embedded', acts: range(20), without: ['crash'] }],
+  [4, { mode: 'remote', acts: [], without: ['peers'] }],
 ];
 
 for (const [seed, options] of RUNS) {

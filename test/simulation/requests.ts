@@ -5,7 +5,7 @@
  */
 
 import type { OperationName } from '../../src/protocol/operations.ts';
-import type { Ask } from '../../src/service/core/operations.ts';
+import type { Ask } from '../../src/service/operations/operations.ts';
 import type { Act, Approver, Freeze, Invoke, Root, TokenTerms, Use } from './acts.ts';
 import { CURRENCY } from './catalog.ts';
 

@@ -127,7 +127,7 @@ function signingAtOnce(made: Keyring): Keyring {
 
 export async function runSeed(seed: number, options: RunOptions): Promise<RunReport> {
   const chance = chanceOf(seed);
-  const run = prepare(chance, options);
+  const run = await prepare(chance, options);
   const { world, stage, events } = run;
   for (const replica of stage.replicas) replica.start();
   const isUp = () => stage.replicas.every((replica) => replica.runtime());
@@ -155,9 +155,9 @@ export async function runSeed(seed: number, options: RunOptions): Promise<RunRep
   };
 }
 
-type Run = ReturnType<typeof prepare>;
+type Run = Awaited<ReturnType<typeof prepare>>;
 
-function prepare(chance: Chance, options: RunOptions) {
+async function prepare(chance: Chance, options: RunOptions) {
   const world = createWorld(chance.fork('order'), BEGIN);
   const faults = drawFaults(chance.fork('faults'), new Set(options.without));
   const outside: Owner = { name: 'outside', isAlive: true, isPaused: false };
@@ -172,7 +172,7 @@ function prepare(chance: Chance, options: RunOptions) {
   };
   const events = createEvents(options, { ms: () => world.now() - BEGIN, latest: () => latest });
   const { emit } = events;
-  const place = openPlace(options.mode, clock);
+  const place = await openPlace(options.mode, { world, outside, clock });
   const hasWitness = chance.fork('witness').is(0.3);
   const scene: Scene = {
     ...{ world, faults, outside, emit, chance, runs: new Map(), keyring: keysOf() },

@@ -23,8 +23,8 @@ import type {
 import type { Store } from '../../src/storage/port/store.ts';
 import { IN_MEMORY } from '../../src/storage/sqlite/connection.ts';
 import { openSqlite } from '../../src/storage/sqlite/store.ts';
-import { approvalEntry, requestEntry } from '../../src/testing/entries.ts';
-import { approval, at, grantFor, newId, SECOND, TERMS } from '../../src/testing/fixtures.ts';
+import { approvalEntry, requestEntry } from '../support/entries.ts';
+import { approval, at, grantFor, newId, SECOND, TERMS } from '../support/fixtures.ts';
 import type { Invariant } from './broken.ts';
 import { Broken, type Checker, createChecker } from './checker.ts';
 import type { ClientEvent, EffectEvent, StoreEvent } from './events.ts';

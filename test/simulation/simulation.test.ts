@@ -9,23 +9,23 @@ import { describe, test } from 'vitest';
 import { chanceOf } from './chance.ts';
 import { Broken, type Checker } from './checker.ts';
 import { FAULT_KINDS, type FaultKind } from './faults.ts';
-import type { StoreMode } from './modes.ts';
+import { STORE_MODES, type StoreMode } from './modes.ts';
 import { runSeed } from './run.ts';
 import { commandOf, failureText, shrink } from './shrink.ts';
 
 /** Seeds of each mode. More take longer than the rest of the suite. */
-const SEEDS: Readonly<Record<StoreMode, number>> = { memory: 60, sqlite: 25 };
+const SEEDS: Readonly<Record<StoreMode, number>> = { remote: 60, embedded: 25 };
 
 /** A process knows what its own commit did, so a store in it always answers. */
 const UNKNOWN_TO: Readonly<Record<StoreMode, readonly FaultKind[]>> = {
-  memory: [],
-  sqlite: ['store-never'],
+  remote: [],
+  embedded: ['store-never'],
 };
 
 /** In milliseconds: ends a test that hangs. A machine with much other work takes most of it. */
 const LONG_MS = 180_000;
 
-for (const mode of ['memory', 'sqlite'] as const) {
+for (const mode of STORE_MODES) {
   describe(mode, () => {
     test(
       `runSeed() keeps every invariant for ${SEEDS[mode]} seeds`,
@@ -94,7 +94,7 @@ function onePayment(): Checker {
 test(
   'shrink() finds a smaller run that breaks the same rule, and replays it',
   async () => {
-    const options = { mode: 'memory', checker: onePayment } as const;
+    const options = { mode: 'remote', checker: onePayment } as const;
     let found = await runSeed(1, options);
     for (let seed = 2; !found.broken; seed++) found = await runSeed(seed, options);
 
@@ -115,22 +115,22 @@ test(
     assert.deepEqual(smaller.filter(({ broken }) => broken).length, 0);
     assert.match(
       failureText(shrunk, found),
-      /npm run simulate -- --seed \d+ --mode memory --acts=\d/,
+      /npm run simulate -- --seed \d+ --mode remote --acts=\d/,
     );
   },
   LONG_MS,
 );
 
 test('commandOf() names everything that was left out', () => {
-  const options = { mode: 'memory', acts: [1, 4], without: ['crash'], replicas: 2 } as const;
+  const options = { mode: 'remote', acts: [1, 4], without: ['crash'], replicas: 2 } as const;
 
   assert.equal(
     commandOf(42, options),
-    'npm run simulate -- --seed 42 --mode memory --acts=1,4 --without crash --replicas 2',
+    'npm run simulate -- --seed 42 --mode remote --acts=1,4 --without crash --replicas 2',
   );
   // A run without any act: the option keeps its empty value.
   assert.equal(
-    commandOf(42, { mode: 'memory', acts: [], without: ['crash'] }),
-    'npm run simulate -- --seed 42 --mode memory --acts= --without crash',
+    commandOf(42, { mode: 'remote', acts: [], without: ['crash'] }),
+    'npm run simulate -- --seed 42 --mode remote --acts= --without crash',
   );
 });

@@ -17,7 +17,7 @@ const PAGES: Readonly<Record<string, string>> = {
   handlers: 'reference/handlers.html',
   configuration: 'reference/configuration.html',
   tour: 'reference/tour.html',
-  decision: 'decisions/0003-narrowing.html',
+  decision: 'decisions/06-issuing-tokens.html',
   missing: 'no-such-page.html',
 };
 

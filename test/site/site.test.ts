@@ -10,7 +10,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'vitest';
 import { htmlLink, siteLink } from '../../site/links.ts';
 import { fileOf, safeHtml } from '../../site/markdown.ts';
-import { GROUPS, type SidebarItem, type SitePage, sidebarOf, sitePages } from '../../site/pages.ts';
+import {
+  GROUPS,
+  MOVED,
+  type SidebarItem,
+  type SitePage,
+  sidebarOf,
+  sitePages,
+} from '../../site/pages.ts';
 import { accessibleSearch } from '../../site/search.ts';
 import { headingsOf, linksOf, titleOf } from '../../site/source.ts';
 import { themedByClass } from '../../site/tokens.ts';
@@ -33,11 +40,12 @@ test('sitePages() gives every page a place of its own', () => {
   assert.equal(new Set(places).size, places.length);
 });
 
-test('sidebarOf() leads to every page but the lists themselves', () => {
+test('sidebarOf() leads to every page but the lists themselves and those that moved', () => {
   const { '/': main, '/decisions/': decisions } = sidebarOf(pages, '');
   const linked = [...main, ...decisions].flatMap(({ items = [] }) => items.map(({ link }) => link));
 
   const missing = pages
+    .filter(({ source }) => !MOVED.some((name) => source === `docs/${name}.md`))
     .map(({ route }) => `/${route.replace(/\.md$/, '.html')}`)
     .filter((place) => !place.endsWith('index.html') && !linked.includes(place));
   assert.deepEqual(missing, []);
@@ -50,6 +58,15 @@ test('every page that a group of the sidebar names exists', () => {
     names.filter((name) => !existsSync(`docs/${name}.md`)),
     [],
   );
+});
+
+test('a page that moved is its title and one link to a heading of another page', () => {
+  const others = MOVED.map((name) => readFileSync(`docs/${name}.md`, 'utf8')).filter((text) => {
+    const [link, ...more] = linksOf(text);
+    return text.split('\n').length > 4 || more.length > 0 || !/\.md#./.test(link?.target ?? '');
+  });
+
+  assert.deepEqual(others, []);
 });
 
 test('sidebarOf() orders and names guides by the index, others after them by file name', () => {

@@ -119,7 +119,7 @@ test('Decisions 4: the idempotency key comes in the header of that name', () => 
   assert.equal(operations.invoke.headers.idempotency_key, 'idempotency-key');
 });
 
-test('Decision 0068: a caller asks for a signed receipt with the Prefer header', () => {
+test('Decision 21: a caller asks for a signed receipt with the Prefer header', () => {
   assert.equal(operations.invoke.headers.prefer, 'prefer');
   assert.deepEqual(operations.test.headers, { prefer: 'prefer' });
 });

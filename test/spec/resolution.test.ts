@@ -17,7 +17,7 @@ import {
   type Resolution,
 } from '../../src/service/author/definition.ts';
 import { startWarnings } from '../../src/service/author/warnings.ts';
-import { testService } from '../world.ts';
+import { testService } from '../support/world.ts';
 import { BARE, CELLS, type Hook, type Outcome, UNEQUIPPED } from './resolution-cells.ts';
 
 const KEY = 'alice-key';

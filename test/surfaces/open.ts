@@ -9,21 +9,16 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import express from 'express';
+import { overHttp, overMcp, overStdio, type Surface } from '../../src/conformance/index.ts';
 import { type AppService, openApp } from '../../src/http/mounted/app.ts';
 import { mountPlace } from '../../src/http/mounted/place.ts';
 import { mcpSurface } from '../../src/mcp/http.ts';
 import { serveConversation } from '../../src/stdio/server.ts';
-import {
-  inProcess,
-  overClient,
-  overHttp,
-  overMcp,
-  overStdio,
-  type Surface,
-} from '../../src/testing/index.ts';
 import { listening } from '../http/socket.ts';
 import { connectAgent, VERSIONS } from '../mcp/agent.ts';
-import { patientLoad, type TestService } from '../world.ts';
+import { patientLoad, type TestService } from '../support/world.ts';
+import { overClient } from './surface-client.ts';
+import { inProcess } from './surface-process.ts';
 
 export interface OpenSurface {
   readonly surface: Surface;

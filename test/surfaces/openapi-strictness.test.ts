@@ -18,7 +18,7 @@ import { referred, type Schema } from '../../src/openapi/schemas.ts';
 import { FailureAnswer } from '../../src/protocol/failure.ts';
 import { InvokeFailure } from '../../src/protocol/invocation.ts';
 import { type Operation, type OperationName, operations } from '../../src/protocol/operations.ts';
-import { ALICE, OPERATOR, type TestService, testService } from '../world.ts';
+import { ALICE, OPERATOR, type TestService, testService } from '../support/world.ts';
 import { mutantsOf } from './schema-mutants.ts';
 
 const DOCUMENT: ApiDocument = JSON.parse(readFileSync('docs/openapi.json', 'utf8'));

@@ -10,6 +10,8 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import * as z from 'zod';
+import { surfaceScenarios } from '../../src/conformance/scenarios.ts';
+import { overHttp, type Surface, type SurfaceAnswer } from '../../src/conformance/surface.ts';
 import { EXAMPLES } from '../../src/openapi/examples.generated.ts';
 import { openApiDocument } from '../../src/openapi/openapi.ts';
 import type { Schema } from '../../src/openapi/schemas.ts';
@@ -18,11 +20,9 @@ import { type OperationName, operations } from '../../src/protocol/operations.ts
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
-import { surfaceScenarios } from '../../src/testing/scenarios/scenarios.ts';
-import { overHttp, type Surface, type SurfaceAnswer } from '../../src/testing/scenarios/surface.ts';
 import { OPERATOR } from '../invoke/principals.ts';
 import { startRig } from '../invoke/rig.ts';
-import { type TestService, testService } from '../world.ts';
+import { type TestService, testService } from '../support/world.ts';
 
 /** A schema that refers to itself. */
 const Tree = z.object({

@@ -6,14 +6,36 @@
 
 import assert from 'node:assert/strict';
 import { afterAll, beforeAll, describe, test } from 'vitest';
+import type { Runner } from '../../src/conformance/runner.ts';
+import { surfaceScenarios } from '../../src/conformance/scenarios.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
-import { STORIES_WITHOUT_TOOLS, surfaceScenarios } from '../../src/testing/index.ts';
-import type { Runner } from '../../src/testing/runner.ts';
-import { STORES, type TestService, testService } from '../world.ts';
+import { STORES, type TestService, testService } from '../support/world.ts';
 import { type OpenSurface, SURFACES } from './open.ts';
 
 /** What was told, by store and surface: each story, and how many of its calls went over tools. */
 const told = new Map<string, Map<string, number>>();
+
+/** The scenarios without a step over MCP, with the reason. In every other scenario the calls go over tools. */
+const STORIES_WITHOUT_TOOLS = {
+  'anyone may learn what the service offers and with which keys it signs': 'no call',
+  'the manifest comes with its signature': 'no call',
+  'the capabilities tell how they hang together, and which versions fit': 'no call',
+  'a delegated token has what it asked for of its parent, and inherits the rest': 'no call',
+  'a delegated token never gets more than its parent has': 'no call',
+  'a revocation ends everything below the token at once': 'no call',
+  'an operator adds a key of its own, lists it and removes it': 'no call',
+  'a dry run says what would happen, and nothing happens': 'no call',
+  'a stream says that it begins, and each event whose it is': 'a tool tells of its steps alone',
+  'an operator sees no call of unknown outcome and no notification': 'no call',
+  'streaming_not_supported says what to do next': 'a tool streams where it can',
+  'authentication_required says what to do next': 'no call',
+  'invalid_token says what to do next': 'no call',
+  'token_expired says what to do next': 'no call',
+  'scope_escalation says what to do next': 'no call',
+  'not_entitled says what to do next': 'no call',
+  'delegation_depth_exceeded says what to do next': 'no call',
+  'not_found says what to do next': 'no call',
+} as const satisfies Readonly<Record<string, string>>;
 
 const OVER_HTTP = SURFACES.filter(({ name }) => name === 'over HTTP');
 

@@ -16,10 +16,10 @@ import { afterEach, beforeEach, test } from 'vitest';
 import { serveStdio } from '../../src/stdio/serve.ts';
 import { ALICE, SETTINGS } from '../invoke/principals.ts';
 import { type Rig, startRig } from '../invoke/rig.ts';
-import { eventually } from '../world.ts';
+import { eventually } from '../support/world.ts';
 import { asking, type Message, openPipe, type PipeClient } from './pipe.ts';
 
-/** As decision 0024 has it. */
+/** As decision 03 has it. */
 const IN_WORK_MAX = 256;
 
 let rig: Rig;

@@ -9,7 +9,7 @@ import { createPublicKey, verify } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, test } from 'vitest';
 import { canonicalJson } from '../../src/domain/wire/canonical.ts';
-import { ALICE, type TestService, testService } from '../world.ts';
+import { ALICE, type TestService, testService } from '../support/world.ts';
 import { asking, type Message, openPipe, type PipeClient } from './pipe.ts';
 
 let service: TestService;

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { afterEach, test } from 'vitest';
 import { createService, defineCapability } from '../../src/index.ts';
-import { answerOf, failureOf, testService } from '../../src/testing/index.ts';
+import { expectAnswer, expectFailure, testService } from '../../src/testing/index.ts';
 
 const GRANTS = {
   allowed_grant_types: ['one_time' as const],
@@ -75,7 +75,7 @@ test('testService() runs a capability for a caller by name, with a real token', 
   const { caller } = await desk();
   const agent = await caller('ann');
 
-  const answer = answerOf(await agent.invoke('look', { what: 'sea' }));
+  const answer = expectAnswer(await agent.invoke('look', { what: 'sea' }));
 
   assert.deepEqual([answer.result.what, answer.result.who], ['sea', 'agent:ann']);
   assert.match(agent.token.token, /^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -86,11 +86,14 @@ test('testService() types names and parameters, and the client takes what they d
   const agent = await caller('ann');
 
   // @ts-expect-error: there is no such capability.
-  failureOf(await agent.invoke('lok', {}), 'unknown_capability');
+  expectFailure(await agent.invoke('lok', {}), 'unknown_capability');
   // @ts-expect-error: the parameter is a text.
-  failureOf(await agent.invoke('look', { what: 1 }), 'invalid_parameters');
+  expectFailure(await agent.invoke('look', { what: 1 }), 'invalid_parameters');
   const parameters = { what: 1 };
-  failureOf(await agent.client.invoke({ capability: 'look', parameters }), 'invalid_parameters');
+  expectFailure(
+    await agent.client.invoke({ capability: 'look', parameters }),
+    'invalid_parameters',
+  );
 });
 
 test('testService() counts what a caller and its delegates spend', async () => {
@@ -98,10 +101,10 @@ test('testService() counts what a caller and its delegates spend', async () => {
   const ann = await caller('ann', { budget: { currency: 'EUR', max_amount: 20 } });
   const ben = await ann.delegate('ben', { budget: { currency: 'EUR', max_amount: 10 } });
 
-  answerOf(await ann.invoke('pay'));
-  answerOf(await ben.invoke('pay'));
+  expectAnswer(await ann.invoke('pay'));
+  expectAnswer(await ben.invoke('pay'));
 
-  failureOf(await ben.invoke('pay'), 'budget_exceeded');
+  expectFailure(await ben.invoke('pay'), 'budget_exceeded');
   assert.deepEqual(await spent(ann), { currency: 'EUR', amount: 15 });
   await expectSpent(ben, 7.5);
   await assert.rejects(expectSpent(ben, 8), /agent:ben to have spent 8 EUR: it spent 7\.5/);
@@ -117,7 +120,7 @@ test('testService() gives a caller the scopes, the class and the purpose that a 
     root: 'alice',
   });
 
-  const failure = failureOf(await narrow.invoke('pay'), 'scope_insufficient');
+  const failure = expectFailure(await narrow.invoke('pay'), 'scope_insufficient');
 
   assert.doesNotMatch(failure.detail, /desk\.pay/);
   const entry = await expectEntry({ capability: 'pay', outcome: 'scope_insufficient' });
@@ -129,13 +132,13 @@ test('testService() lets people approve and deny by name', async () => {
   const ann = await caller('ann', { root: 'alice' });
   const asked = await ann.invoke('sign');
 
-  failureOf(await human('alice').approve(asked), 'approver_not_authorized');
-  answerOf(await human('bob').approve(asked));
+  expectFailure(await human('alice').approve(asked), 'approver_not_authorized');
+  expectAnswer(await human('bob').approve(asked));
   const signed = await ann.invoke('sign', {}, { continue_approved: true });
   const again = await ann.invoke('sign');
-  answerOf(await human('bob').deny(again, 'not twice'));
+  expectAnswer(await human('bob').deny(again, 'not twice'));
 
-  assert.deepEqual(answerOf(signed).result, { signed: true });
+  assert.deepEqual(expectAnswer(signed).result, { signed: true });
   assert.throws(() => human('bob').approve(signed), /the reply names none/);
   const decisions = await entries({ entry_type: 'approval_decision', outcome: 'success' });
   assert.deepEqual(
@@ -149,12 +152,12 @@ test('testService() moves the clock for tokens and approvals', async () => {
   const { caller, human, advance, now } = await desk({ now: start });
   const ann = await caller('ann', { ttl_hours: 2 });
   const asked = await ann.invoke('sign');
-  answerOf(await human('bob').approve(asked));
+  expectAnswer(await human('bob').approve(asked));
 
   advance('PT16M');
-  failureOf(await ann.invoke('sign', {}, { continue_approved: true }), 'approval_required');
+  expectFailure(await ann.invoke('sign', {}, { continue_approved: true }), 'approval_required');
   advance(2 * 3_600_000);
-  failureOf(await ann.invoke('look', { what: 'sea' }), 'token_expired');
+  expectFailure(await ann.invoke('look', { what: 'sea' }), 'token_expired');
 
   assert.equal(now().toISOString(), '2030-01-01T02:16:00.000Z');
   for (const by of ['soon', -1, Number.NaN]) assert.throws(() => advance(by), /Cannot advance/);
@@ -164,8 +167,8 @@ test('testService() shows what a binding pins, and what the service logged', asy
   const { caller, binding, log, now } = await desk();
   const ann = await caller('ann');
 
-  const { result } = answerOf(await ann.invoke('look', { what: 'sea' }));
-  failureOf(await ann.invoke('broken'));
+  const { result } = expectAnswer(await ann.invoke('look', { what: 'sea' }));
+  expectFailure(await ann.invoke('broken'));
 
   assert.deepEqual(await binding(String(result.handle)), {
     ...{ type: 'sight', capability: 'pay', data: { what: 'sea' } },
@@ -189,13 +192,16 @@ test('expectEntry() shows the log when no entry, or more than one, matches', asy
   await assert.rejects(expectEntry({ capability: 'pay' }), /"capability":"pay"\}: found 2/);
 });
 
-test('answerOf() and failureOf() show what came instead', async () => {
+test('expectAnswer() and expectFailure() show what came instead', async () => {
   const ann = await (await desk()).caller('ann', { scopes: ['desk.pay'] });
   const [paid, refused] = [await ann.invoke('pay'), await ann.invoke('look', { what: 'x' })];
 
-  assert.throws(() => answerOf(refused), /refused with "scope_insufficient": Cannot invoke "look"/);
-  assert.throws(() => failureOf(paid), /Expected a failure: the call succeeded/);
-  assert.throws(() => failureOf(refused, 'token_expired'), /it is "scope_insufficient"/);
+  assert.throws(
+    () => expectAnswer(refused),
+    /refused with "scope_insufficient": Cannot invoke "look"/,
+  );
+  assert.throws(() => expectFailure(paid), /Expected a failure: the call succeeded/);
+  assert.throws(() => expectFailure(refused, 'token_expired'), /it is "scope_insufficient"/);
 });
 
 test('testService() keeps services apart, and leaves files, signals and ports alone', async () => {
@@ -209,7 +215,7 @@ test('testService() keeps services apart, and leaves files, signals and ports al
 
   assert.equal((await one.entries({ capability: 'pay' })).length, 1);
   assert.deepEqual(await other.entries({ capability: 'pay' }), []);
-  failureOf(
+  expectFailure(
     await ben.client.withCredential(ann.token.token).invoke({ capability: 'pay', parameters: {} }),
   );
   assert.deepEqual(
@@ -230,7 +236,7 @@ test('testService() asks the hook of the author about other credentials', async 
   open.push(own);
 
   const eve = own.human('bob').client.withCredential('a-key-of-eve');
-  const issued = answerOf(await eve.ask('tokens.issue', { scope: ['desk.look'] }));
+  const issued = expectAnswer(await eve.ask('tokens.issue', { scope: ['desk.look'] }));
 
   assert.ok(issued.issued);
   assert.ok(asked.every((bearer) => bearer === 'a-key-of-eve'));

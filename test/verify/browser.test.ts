@@ -55,7 +55,7 @@ const fixtures = {
 /** Verifies every fixture as it is, and once more with one thing changed. */
 const PROGRAM = `(async () => {
   const given = JSON.parse(fixtures);
-  const ground = {
+  const anchors = {
     keys: verify.readKeys({ jwks: given.jwks, pinned: given.pinned }),
     now: new Date(given.now),
     serviceId: given.service,
@@ -66,24 +66,24 @@ const PROGRAM = `(async () => {
   const { body, signature } = given.manifest;
   const file = Uint8Array.from(given.file);
   const cut = file.slice(0, file.length - 2);
-  const pinned = { ...ground, keys: { pinned: given.pinned } };
+  const pinned = { ...anchors, keys: { pinned: given.pinned } };
   const reports = await Promise.all([
-    verify.verifyToken(given.token, ground),
-    verify.verifyToken(given.token.replace(/.$/, 'x'), ground),
-    verify.verifyManifest({ body: Uint8Array.from(body), signature }, ground),
-    verify.verifyManifest({ body: Uint8Array.from([...body, 32]), signature }, ground),
-    verify.verifyGrant(given.grant, ground),
-    verify.verifyGrant({ ...given.grant, max_uses: 2 }, ground),
-    verify.verifyCheckpoint(given.checkpoint, { ...ground, keys: witnessed }),
-    verify.verifyCheckpoint({ ...given.checkpoint, sequence: 9 }, ground),
-    verify.verifyEntry({ entry: given.entry, checkpoint: given.proved }, ground),
-    verify.verifyEntry({ entry: { ...given.entry, state: 'failed' }, checkpoint: given.proved }, ground),
-    verify.verifyReceipt({ receipt, checkpoint: given.proved }, ground),
-    verify.verifyReceipt({ receipt, checkpoint: { ...given.proved, sequence: 9 } }, ground),
-    verify.verifySignedReceipt(given.signed, ground),
-    verify.verifySignedReceipt({ ...given.signed, leaf_hash: receipt.leaf_hash.replace(/^../, 'ff') }, ground),
-    verify.verifyGrowth({ earlier: given.earlier, later: given.grown }, ground),
-    verify.verifyGrowth({ earlier: given.grown, later: given.earlier }, ground),
+    verify.verifyToken(given.token, anchors),
+    verify.verifyToken(given.token.replace(/.$/, 'x'), anchors),
+    verify.verifyManifest({ body: Uint8Array.from(body), signature }, anchors),
+    verify.verifyManifest({ body: Uint8Array.from([...body, 32]), signature }, anchors),
+    verify.verifyGrant(given.grant, anchors),
+    verify.verifyGrant({ ...given.grant, max_uses: 2 }, anchors),
+    verify.verifyCheckpoint(given.checkpoint, { ...anchors, keys: witnessed }),
+    verify.verifyCheckpoint({ ...given.checkpoint, sequence: 9 }, anchors),
+    verify.verifyEntry({ entry: given.entry, checkpoint: given.proved }, anchors),
+    verify.verifyEntry({ entry: { ...given.entry, state: 'failed' }, checkpoint: given.proved }, anchors),
+    verify.verifyReceipt({ receipt, checkpoint: given.proved }, anchors),
+    verify.verifyReceipt({ receipt, checkpoint: { ...given.proved, sequence: 9 } }, anchors),
+    verify.verifySignedReceipt(given.signed, anchors),
+    verify.verifySignedReceipt({ ...given.signed, leaf_hash: receipt.leaf_hash.replace(/^../, 'ff') }, anchors),
+    verify.verifyConsistency({ earlier: given.earlier, later: given.grown }, anchors),
+    verify.verifyConsistency({ earlier: given.grown, later: given.earlier }, anchors),
     verify.verifyExport([file], pinned),
     verify.verifyExport([cut], pinned),
   ]);

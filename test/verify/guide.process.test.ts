@@ -9,9 +9,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../ends.ts';
 import { blocksOf, missingTool, walk } from '../guides/walk.ts';
-import { addressOf, DESK, launch } from '../launch.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { addressOf, DESK, launch } from '../support/launch.ts';
 
 const SLOW = 60_000;
 const PAGE = 'docs/verify.md';

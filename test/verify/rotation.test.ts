@@ -13,7 +13,7 @@ import { main } from '../../src/cli/main.ts';
 import { createClient, UntrustedService } from '../../src/client/index.ts';
 import type { KeyUse } from '../../src/keyring/wire.ts';
 import { calmDesk, machine, seal } from '../log/support.ts';
-import { ALICE, OPERATOR, testService } from '../world.ts';
+import { ALICE, OPERATOR, testService } from '../support/world.ts';
 
 const own = machine();
 const at = (name: string) => join(own.folder, name);

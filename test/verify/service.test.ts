@@ -9,10 +9,10 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import { entry } from '../../src/testing/fixtures.ts';
-import { temporaryFolder } from '../ends.ts';
 import { calmDesk, seal, sealed } from '../log/support.ts';
-import { AGENT, ALICE, BOB, OPERATOR, STORES, testService } from '../world.ts';
+import { temporaryFolder } from '../support/ends.ts';
+import { entry } from '../support/fixtures.ts';
+import { AGENT, ALICE, BOB, OPERATOR, STORES, testService } from '../support/world.ts';
 
 interface Ran {
   readonly status: number;

@@ -13,9 +13,15 @@ import { main } from '../../src/cli/main.ts';
 import { fromHex } from '../../src/domain/wire/hash.ts';
 import type { Receipt, SignedReceipt } from '../../src/protocol/invocation.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { emptyStore } from '../empty-store.ts';
 import { calmDesk, machine, seal, sealed } from '../log/support.ts';
-import { ALICE, OPERATOR, type TestOptions, type TestService, testService } from '../world.ts';
+import { emptyStore } from '../support/empty-store.ts';
+import {
+  ALICE,
+  OPERATOR,
+  type TestOptions,
+  type TestService,
+  testService,
+} from '../support/world.ts';
 
 const SEARCH = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 const OPERATING = { WRIT_CLIENT_CREDENTIAL: OPERATOR };

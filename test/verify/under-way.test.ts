@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
 import { calmDesk, seal } from '../log/support.ts';
-import { ALICE, OPERATOR, STORES, testService } from '../world.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { ALICE, OPERATOR, STORES, testService } from '../support/world.ts';
 
 const env = { WRIT_CLIENT_CREDENTIAL: OPERATOR };
 

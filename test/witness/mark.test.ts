@@ -17,9 +17,9 @@ import { callOutBy } from '../../src/service/outbound/outbound.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { openWitnessKey } from '../../src/witness/key.ts';
 import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
 import { calmDesk, seal, sealed } from '../log/support.ts';
-import { ALICE, eventually, type TestService, testService } from '../world.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { ALICE, eventually, type TestService, testService } from '../support/world.ts';
 
 const NAME = 'witness.example/w1';
 let home: string;

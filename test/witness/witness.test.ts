@@ -9,7 +9,7 @@ import { createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { beforeEach, test } from 'vitest';
+import { beforeEach, test, vi } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import {
   appendLeaves,
@@ -23,9 +23,9 @@ import { headText, writeNote } from '../../src/domain/log/note.ts';
 import { type NoteKey, noteKey, readVkey, vkeyText } from '../../src/domain/log/note-key.ts';
 import { openWitnessKey } from '../../src/witness/key.ts';
 import { serveWitness, type WitnessServer } from '../../src/witness/server.ts';
-import { atEnd, temporaryFolder } from '../ends.ts';
 import { calmDesk, sealed } from '../log/support.ts';
-import { ALICE, testService } from '../world.ts';
+import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { ALICE, testService } from '../support/world.ts';
 
 const ORIGIN = 'desk.example/log/1';
 const NAME = 'witness.example/w1';
@@ -336,6 +336,7 @@ test('writ witness runs until it is stopped, and prints its key and address', as
       err: (text) => void out.push(text),
       env: {},
       untilStopped: async () => {
+        await vi.waitFor(() => assert.match(out.join(''), /listening on/));
         const [, url] = /listening on (\S+)/.exec(out.join('')) ?? [];
         const sent = body(0, [], note(3));
         answered = (await fetch(`${url}/add-checkpoint`, { method: 'POST', body: sent })).status;

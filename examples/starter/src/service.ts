@@ -4,7 +4,7 @@
  * @module
  */
 
-import { createService, defineCapability } from 'writ';
+import { createService, defineCapability, eur } from 'writ';
 
 /** In EUR. */
 const PRICES = { paper: 5, lamp: 35, chair: 180 };
@@ -17,7 +17,7 @@ const lookUpItem = defineCapability({
   inputs: [ITEM],
   side_effect: 'read',
   minimum_scope: ['supplies.read'],
-  handler: ({ item }) => ({ item, price: { currency: 'EUR', amount: PRICES[item] } }),
+  handler: ({ item }) => ({ item, price: eur(PRICES[item]) }),
 });
 
 let orders = 0;
@@ -25,12 +25,14 @@ let orders = 0;
 const orderItem = defineCapability({
   name: 'order_item',
   description: 'Order items for the office',
+  // What the approver reads, with the values of the call.
+  title: 'Order {count} of {item}',
   inputs: [ITEM, { name: 'count', type: 'integer', allowed_values: [1, 2, 5] }],
   side_effect: 'irreversible',
   minimum_scope: ['supplies.order'],
   // The budget of a token is charged with the price of each call, before the handler runs.
   cost: { certainty: 'estimated', financial: { currency: 'EUR', range_min: 5, range_max: 900 } },
-  price: ({ item, count }) => ({ currency: 'EUR', amount: PRICES[item] * count }),
+  price: ({ item, count }) => eur(PRICES[item] * count),
   approval: {
     when: { amount_above: 100 },
     preview: ({ item, count }) => ({ order: item, count }),

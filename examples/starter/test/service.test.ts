@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerOf, failureOf, testService } from 'writ/testing';
+import { expectAnswer, expectFailure, testService } from 'writ/testing';
 import { service } from '../src/service.ts';
 
 test('an order is charged to the budget of the agent, which bounds what it orders', async () => {
   const desk = await testService(service);
   const clerk = await desk.caller('clerk', { budget: { currency: 'EUR', max_amount: 50 } });
 
-  answerOf(await clerk.invoke('look_up_item', { item: 'lamp' }));
+  expectAnswer(await clerk.invoke('look_up_item', { item: 'lamp' }));
   await desk.expectSpent(clerk, 0);
-  answerOf(await clerk.invoke('order_item', { item: 'lamp', count: 1 }));
+  expectAnswer(await clerk.invoke('order_item', { item: 'lamp', count: 1 }));
   await desk.expectSpent(clerk, 35);
-  failureOf(await clerk.invoke('order_item', { item: 'paper', count: 5 }), 'budget_exceeded');
+  expectFailure(await clerk.invoke('order_item', { item: 'paper', count: 5 }), 'budget_exceeded');
 
   await desk.expectSpent(clerk, 35);
   await desk.close();
@@ -23,9 +23,11 @@ test('an order above 100 EUR waits for a person', async () => {
   const order = { item: 'chair', count: 1 } as const;
 
   const refused = await clerk.invoke('order_item', order);
-  failureOf(refused, 'approval_required');
-  answerOf(await desk.human('ann').approve(refused));
-  const { result } = answerOf(await clerk.invoke('order_item', order, { continue_approved: true }));
+  expectFailure(refused, 'approval_required');
+  expectAnswer(await desk.human('ann').approve(refused));
+  const { result } = expectAnswer(
+    await clerk.invoke('order_item', order, { continue_approved: true }),
+  );
 
   assert.equal(result.item, 'chair');
   await desk.expectSpent(clerk, 180);
@@ -37,6 +39,9 @@ test('a token without the scope orders nothing', async () => {
   const desk = await testService(service);
   const reader = await desk.caller('reader', { scopes: ['supplies.read'] });
 
-  failureOf(await reader.invoke('order_item', { item: 'paper', count: 1 }), 'scope_insufficient');
+  expectFailure(
+    await reader.invoke('order_item', { item: 'paper', count: 1 }),
+    'scope_insufficient',
+  );
   await desk.close();
 });

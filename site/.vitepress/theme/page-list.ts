@@ -1,5 +1,5 @@
 /**
- * Lists pages in the order of the sidebar: the reference by its groups, or the decisions.
+ * Lists the pages of the reference by the groups of the sidebar.
  *
  * @module
  */
@@ -12,16 +12,11 @@ import type { SidebarItem } from '../../pages.ts';
 const OTHERS = ['Guides', 'Project'];
 
 export const PageList = defineComponent({
-  props: { of: { type: String, required: true } },
-  setup({ of }) {
+  setup() {
     const { theme } = useData();
     const sidebar = theme.value.sidebar as Record<string, SidebarItem[]>;
-    const decisions = sidebar['/decisions/'] ?? [];
     const groups = (sidebar['/'] ?? []).filter(({ text }) => !OTHERS.includes(text));
-    return () =>
-      of === 'decisions'
-        ? decisions.map(({ items = [] }) => list(items))
-        : groups.flatMap(({ text, items = [] }) => [h('h2', text), list(items)]);
+    return () => groups.flatMap(({ text, items = [] }) => [h('h2', text), list(items)]);
   },
 });
 

@@ -8,7 +8,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Report, readKeys, verifyCheckpoint, verifyGrowth } from '../../verify/index.ts';
+import { type Report, readKeys, verifyCheckpoint, verifyConsistency } from '../../verify/index.ts';
 import type { Case } from '../case.ts';
 import { field, listAt, numberAt, textAt } from '../target/fields.ts';
 import {
@@ -47,7 +47,7 @@ function detail(world: World, id: string, query = ''): Promise<Answer> {
 /** The form of a signature that this project writes: a detached JWS. */
 const DETACHED = /^[\w-]+\.\.[\w-]+$/;
 
-function groundOf(world: World) {
+function anchorsOf(world: World) {
   const keys = readKeys({ jwks: world.service.jwks, pinned: 'all' });
   if ('fault' in keys) throw new NotApplicable(`the key set cannot be used: ${keys.fault}`);
   return { keys, now: world.now(), serviceId: world.service.id };
@@ -133,12 +133,12 @@ export const checkpointCases: readonly Case[] = [
     basis: 'JWKS: used to verify checkpoint signatures',
     async run(world) {
       const checkpoints = await listed(world);
-      const ground = groundOf(world);
+      const anchors = anchorsOf(world);
       for (const checkpoint of checkpoints) {
         if (!DETACHED.test(textAt(checkpoint, 'signature') ?? '')) {
           return notApplicable('the signature has a form that the specification does not describe');
         }
-        const fault = failedIn(await verifyCheckpoint(checkpoint, ground));
+        const fault = failedIn(await verifyCheckpoint(checkpoint, anchors));
         if (fault) return broken(`checkpoint ${numberAt(checkpoint, 'sequence')}: ${fault}`);
       }
       return held(`${count(checkpoints.length, 'signature')} verified`);
@@ -186,7 +186,9 @@ export const checkpointCases: readonly Case[] = [
       );
       if (field(json, 'consistency_proof') === undefined)
         return notApplicable('the service gives no consistency proof');
-      const fault = failedIn(await verifyGrowth({ earlier: oldest, later: json }, groundOf(world)));
+      const fault = failedIn(
+        await verifyConsistency({ earlier: oldest, later: json }, anchorsOf(world)),
+      );
       return fault
         ? broken(fault)
         : held(

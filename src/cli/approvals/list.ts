@@ -5,7 +5,8 @@
  */
 
 import type { Client } from '../../client/index.ts';
-import { personOf, plain } from '../../domain/decision/values.ts';
+import { personOf } from '../../domain/decision/values.ts';
+import { titleOf } from '../../domain/sign-in/consent-words.ts';
 import { exact } from '../../domain/values/time-words.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
 import { APPROVAL_PAGE_MAX, type ApprovalRequest } from '../../protocol/approval.ts';
@@ -22,9 +23,8 @@ const STATUSES = ['pending', 'approved', 'denied', 'expired', 'all'] as const;
 
 const COLUMNS: readonly Column<ApprovalRequest>[] = [
   { heading: 'id', cell: ({ approval_request_id }) => approval_request_id },
-  { heading: 'capability', cell: ({ capability }) => capability },
+  { heading: 'what', cell: ({ title, capability }) => title ?? titleOf(capability) },
   { heading: 'asks', cell: askedBy },
-  { heading: 'cost', cell: ({ cost }) => (cost ? plain(cost) : ''), isRight: true },
   { heading: 'approved', cell: approvedOf },
   {
     heading: 'expires',

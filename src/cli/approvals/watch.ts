@@ -9,7 +9,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from '../../client/index.ts';
-import { personOf, plain } from '../../domain/decision/values.ts';
+import { personOf } from '../../domain/decision/values.ts';
 import { clockOf } from '../../domain/values/time-words.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
@@ -159,12 +159,12 @@ function report(
 }
 
 function wordsOf(event: Event, request: ApprovalRequest): string[] {
-  const { capability, cost, decided_by, reason, approvals } = request;
-  if (event === 'requested') return [capability, askedBy(request), cost ? plain(cost) : ''];
+  const { capability, title = capability, decided_by, reason, approvals } = request;
+  if (event === 'requested') return [title, askedBy(request)];
   const names = event === 'approved' ? approvals.map(({ approver }) => approver) : [decided_by];
   const by = names.flatMap((name) => (name === null ? [] : visibleText(personOf(name))));
   return [
-    capability,
+    title,
     by.length === 0 ? '' : `by ${by.join(' and ')}`,
     reason === null ? '' : visibleText(reason),
   ];

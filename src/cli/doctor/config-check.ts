@@ -6,6 +6,7 @@
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { openHost } from '../../address/host.ts';
 import {
   CONFIG_FILE_VARIABLE,
   type Config,
@@ -14,7 +15,6 @@ import {
   loadConfig,
 } from '../../config/config.ts';
 import { adviceOn } from '../../config/variables.ts';
-import { openHost } from '../../domain/values/host.ts';
 import { type Finding, fault, ok, reasonOf, warn } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,7 +43,7 @@ export async function checkConfig(
 }
 
 function unwiseValues(config: Config): Finding[] {
-  const { identities, public_url, adopt_rows, log_level, store } = config;
+  const { identities, public_url, log_level, store } = config;
   const plain = identities.filter(({ key, demo }) => key !== undefined && !demo);
   const demo = identities.filter((identity) => identity.demo);
   const isPlainText = public_url?.startsWith('http:') && openHost(config) !== undefined;
@@ -56,9 +56,6 @@ function unwiseValues(config: Config): Finding[] {
     ),
     ...(isPlainText
       ? [warn(WHAT, 'public_url has no TLS, so credentials can be read on the way', 'use https')]
-      : []),
-    ...(adopt_rows === 'once'
-      ? [warn(WHAT, 'adopt_rows is still set', 'remove WRIT_ADOPT_ROWS after the first start')]
       : []),
     ...(log_level === 'silent' || log_level === 'fatal'
       ? [warn(WHAT, `log_level "${log_level}" hides alarms`, 'set WRIT_LOG_LEVEL=info')]

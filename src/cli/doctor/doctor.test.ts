@@ -14,12 +14,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { beforeEach, test } from 'vitest';
-import { atEnd, temporaryFolder } from '../../../test/ends.ts';
-import { freshDatabase, runSql } from '../../../test/postgres.ts';
+import { atEnd, temporaryFolder } from '../../../test/support/ends.ts';
+import { entry } from '../../../test/support/fixtures.ts';
+import { freshDatabase, runSql } from '../../../test/support/postgres.ts';
 import { rotateKey } from '../../keyring/key-folder.ts';
 import { openKeyring } from '../../keyring/keyring.ts';
 import { openMark, openStore } from '../../storage/open.ts';
-import { entry } from '../../testing/fixtures.ts';
 import { main } from '../main.ts';
 import type { Finding } from './finding.ts';
 import { checkKeys } from './keys-check.ts';
@@ -157,7 +157,6 @@ test('writ doctor warns of values that are allowed and unwise, without printing 
   configure({
     store: 'memory:',
     log_level: 'silent',
-    adopt_rows: 'once',
     identities: [{ principal: 'service:one', key: 'hunter2-hunter2', scopes: ['operator:*'] }],
   });
   chmodSync(env.WRIT_CONFIG as string, 0o644);
@@ -165,13 +164,7 @@ test('writ doctor warns of values that are allowed and unwise, without printing 
   const { findings, out } = await doctor();
 
   const text = about(findings, 'configuration');
-  for (const part of [
-    'in memory',
-    'hides alarms',
-    'adopt_rows',
-    'service:one',
-    'others can read',
-  ]) {
+  for (const part of ['in memory', 'hides alarms', 'service:one', 'others can read']) {
     assert.ok(text.includes(part), text);
   }
   assert.doesNotMatch(out, /hunter2/);

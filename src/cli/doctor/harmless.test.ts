@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../../test/ends.ts';
-import { freshDatabase, runSql } from '../../../test/postgres.ts';
+import { temporaryFolder } from '../../../test/support/ends.ts';
+import { entry } from '../../../test/support/fixtures.ts';
+import { freshDatabase, runSql } from '../../../test/support/postgres.ts';
 import { openStore } from '../../storage/open.ts';
-import { entry } from '../../testing/fixtures.ts';
 import { main } from '../main.ts';
 
 for (const store of [

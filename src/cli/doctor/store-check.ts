@@ -8,8 +8,8 @@
 
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { openHost } from '../../address/host.ts';
 import { type Config, unsafeMark } from '../../config/config.ts';
-import { openHost } from '../../domain/values/host.ts';
 import { placeOf } from '../../service/log/compare-log.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';

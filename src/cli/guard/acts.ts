@@ -5,7 +5,7 @@
  */
 
 import type { Pins, ToolChange } from '../../guard/pins.ts';
-import type { OwnAct } from '../../service/core/own-act.ts';
+import type { OwnAct } from '../../service/caller/own-act.ts';
 import type { GuardState } from './state.ts';
 
 /** Entries of one comparison. One more entry has the number of the others. */

@@ -14,7 +14,7 @@ import type { Upstream } from '../../guard/upstream.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
 import type { AccountOptions } from '../../service/author/accounts.ts';
-import type { HttpCredential } from '../../service/author/http-call.ts';
+import type { HttpCredential } from '../../service/http-api/http-call.ts';
 import type { Io } from '../shell/io.ts';
 import type { GuardFiles } from './files.ts';
 

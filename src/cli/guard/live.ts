@@ -19,7 +19,7 @@ import type { Platform } from '../../platform.ts';
 import type { AccountOptions } from '../../service/author/accounts.ts';
 import type { ServiceDefinition } from '../../service/author/definition.ts';
 import type { ReviewPort } from '../../service/author/review.ts';
-import type { OwnAct } from '../../service/core/own-act.ts';
+import type { OwnAct } from '../../service/caller/own-act.ts';
 import { watchFiles } from '../shell/watch.ts';
 import { changeActs, reviewActs } from './acts.ts';
 import { toolReviews } from './changed.ts';

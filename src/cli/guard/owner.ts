@@ -9,8 +9,8 @@
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { isReachedHereOnly } from '../../address/host.ts';
 import type { Config, GivenSettings } from '../../config/config.ts';
-import { isReachedHereOnly } from '../../domain/values/host.ts';
 import { makeFolder } from '../../folder.ts';
 import { readPrivately, writeNewFile } from '../../keyring/key-file.ts';
 

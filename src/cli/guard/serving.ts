@@ -86,6 +86,8 @@ async function serveLive(serving: Serving): Promise<void> {
     return mcpSurface(opened);
   };
   const settings = settingsOf(live.state(), serving);
+  // Before anything is printed: who reads that the guard is there may stop it at once.
+  const stopped = io.untilStopped?.() ?? NEVER;
   const running = await serve(
     live.state().definition,
     { settings, environment: io.env, signals: false, log },
@@ -96,7 +98,7 @@ async function serveLive(serving: Serving): Promise<void> {
     await live.follow(running);
     if (options.isStdio) pipes = await servePipes(serving, running, () => runtime as Runtime);
     tell(welcome(live.state(), { running, owner, isStdio: options.isStdio }));
-    await Promise.race([io.untilStopped?.() ?? NEVER, pipes?.ended ?? NEVER]);
+    await Promise.race([stopped, pipes?.ended ?? NEVER]);
   } finally {
     await pipes?.close();
     for (const agent of serving.agents) agent.close();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../../test/ends.ts';
+import { temporaryFolder } from '../../../test/support/ends.ts';
 import { type SavedLogin, savedLogins, saveLogin, saveRenewal } from './saved.ts';
 
 const DESK = 'https://desk.example';

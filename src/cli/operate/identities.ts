@@ -24,7 +24,7 @@ import {
   storeIdentity,
   unusableIdentity,
 } from '../../service/authority/stored-identities.ts';
-import { acted } from '../../service/core/caller.ts';
+import { acted } from '../../service/caller/caller.ts';
 import { answerOf, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
 import { type Group, type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../shell/exit.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../../test/ends.ts';
+import { temporaryFolder } from '../../../test/support/ends.ts';
 import { loadConfig } from '../../config/config.ts';
 import { packageManifest } from '../../package.ts';
 import { main } from '../main.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../../test/ends.ts';
+import { temporaryFolder } from '../../../test/support/ends.ts';
 import { main } from '../main.ts';
 
 async function writ(args: readonly string[], env = {}) {
@@ -35,7 +35,7 @@ const SEVERAL = `import { createService } from 'writ';
 export const a = createService({ id: 'a', capabilities: [] });
 export const b = createService({ id: 'b', capabilities: [] });`;
 
-/** Those that Node finds while it imports are in test/serve-file.process.test.ts. What is written after `Cannot serve "<file>": `. */
+/** Those that Node finds while it imports are in test/programs/serve-file.process.test.ts. What is written after `Cannot serve "<file>": `. */
 const REFUSED: [name: string, files: Record<string, string>, file: string, says: RegExp][] = [
   ['a file that is not there', {}, 'a.mjs', /^there is no such file$/],
   ['a folder', {}, '.', /^it is a folder, expected a file$/],

@@ -50,6 +50,8 @@ export function witnessCommand(): Leaf {
       const port = portOf(given.port ?? String(PORT_DEFAULT));
       const logKeys = log.map(logKey);
       const key = openWitnessKey(folder, name);
+      // Before anything is printed: who reads the address may stop the witness at once.
+      const stopped = io.untilStopped?.();
       const server = await serveWitness(
         { folder, key, logKeys },
         {
@@ -66,7 +68,7 @@ export function witnessCommand(): Leaf {
         printLine(io, `witness ${vkey}`);
         printLine(io, `listening on ${server.url}`);
       }
-      await io.untilStopped?.();
+      await stopped;
       await server.close();
       return EXIT_OK;
     },

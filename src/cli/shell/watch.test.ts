@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, vi } from 'vitest';
-import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
+import { closedAtEnd, temporaryFolder } from '../../../test/support/ends.ts';
 import { system } from '../../platform.ts';
 import { watchFiles } from './watch.ts';
 

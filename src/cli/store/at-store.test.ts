@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../../test/ends.ts';
+import { temporaryFolder } from '../../../test/support/ends.ts';
+import { entry } from '../../../test/support/fixtures.ts';
 import { openSqlite } from '../../storage/sqlite/store.ts';
-import { entry } from '../../testing/fixtures.ts';
 import { main } from '../main.ts';
 
 async function writ(args: string[], env: Record<string, string>) {

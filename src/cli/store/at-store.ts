@@ -13,16 +13,16 @@ import { openKeys } from '../../open.ts';
 import { system } from '../../platform.ts';
 import type { IdentitySources } from '../../service/authority/identities.ts';
 import { type IdentityParts, livingIdentities } from '../../service/authority/stored-identities.ts';
-import { createAlarms } from '../../service/core/alarms.ts';
 import {
   type ComparedLog,
   compareLog,
   seenElsewhere,
   signerOf,
 } from '../../service/log/compare-log.ts';
-import { authenticStore } from '../../service/rows/authentic-store.ts';
+import { createAlarms } from '../../service/operations/alarms.ts';
 import { openRowLogs } from '../../service/rows/row-check.ts';
 import { demandSeal } from '../../service/rows/row-seal.ts';
+import { serviceStore } from '../../service/rows/service-store.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
 import type { Io } from '../shell/io.ts';
@@ -33,11 +33,23 @@ export const STORE_OPTION = {
   store: value('<url>', 'sqlite:<file> or postgres://… (default: that of the configuration)'),
 } as const;
 
+export const FOLDER_OPTION = {
+  folder: value('<path>', 'the key folder (default: that of the configuration)'),
+} as const;
+
 /** What every command at a store starts with: the configuration of the working folder, in which `--store` replaces the store. */
 export async function configAt(io: Io, store?: string): Promise<Config> {
   const folder = process.cwd();
   const config = await loadConfig(folder, {}, io.env);
   return store === undefined ? config : { ...config, store: absoluteStore(store, folder) };
+}
+
+/** The key folder that every command at keys uses. */
+export async function keyFolderAt(io: Io, folder?: string): Promise<string> {
+  if (folder !== undefined) return folder;
+  const { keys, token_keys } = await configAt(io);
+  if (token_keys === undefined) return keys;
+  throw new Error('the keys are in the environment, and there is no folder; give --folder');
 }
 
 /** The open store, whose rows are authenticated. */
@@ -61,7 +73,7 @@ export async function atStore<Result>(
       await demandSeal(opened, keyring.rows);
       const logs = await openRowLogs(opened);
       const authority = { rows: keyring.rows, alarms: createAlarms(log), logs };
-      const store = authenticStore(opened, authority);
+      const store = serviceStore(opened, authority);
       const signer = signerOf(keyring, config.store);
       return await act({
         ...{ store, platform: system, unchecked: opened },

@@ -7,7 +7,6 @@
  * @module
  */
 
-import { loadConfig } from '../../config/config.ts';
 import {
   type DecideOnNext,
   type FolderKey,
@@ -20,6 +19,7 @@ import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
 import { flag, needed, value } from '../shell/options.ts';
 import { type Column, JSON_OPTION, printJson, printLine, printTable } from '../shell/output.ts';
+import { FOLDER_OPTION, keyFolderAt } from './at-store.ts';
 
 /** One key as `--json` prints it. */
 interface ListedKey {
@@ -61,20 +61,20 @@ export function listKeysLeaf(): Leaf {
     about: `Lists every key of a key folder: "current" signs now, "next" will, "old" still verifies, "retired" no longer does, and
 "compromised" counts for nothing. With --service it compares them with the keys that the service publishes.`,
     options: {
-      folder: value('<path>', 'the key folder (default: that of the configuration here)'),
+      ...FOLDER_OPTION,
       ...SERVICE_OPTIONS,
       service: value('<url>', 'a running service to compare with'),
     },
     examples: [
       ['writ keys list --folder .writ/keys', 'the keys of a folder'],
       [
-        'writ keys list --folder .writ/keys --service http://127.0.0.1:8420',
-        'and whether the service has read them',
+        'writ keys list --service http://127.0.0.1:8420',
+        'those of the configuration, and whether the service has read them',
       ],
     ],
     cannot: 'list keys',
     async run(given, io) {
-      const keys = folderKeys(await folderOf(given.folder, io), new Date());
+      const keys = folderKeys(await keyFolderAt(io, given.folder), new Date());
       const published = given.service === undefined ? undefined : await publishedBy(given, io);
       const own = keys.map((key) => listed(key, published));
       const known = new Set(keys.map(({ kid }) => kid));
@@ -85,13 +85,6 @@ export function listKeysLeaf(): Leaf {
       return EXIT_OK;
     },
   });
-}
-
-async function folderOf(given: string | undefined, io: Io): Promise<string> {
-  if (given !== undefined) return given;
-  const { keys, token_keys } = await loadConfig(process.cwd(), {}, io.env);
-  if (token_keys === undefined) return keys;
-  throw new Error('the keys are in the environment, and there is no folder; give --folder');
 }
 
 async function publishedBy(given: ServiceGiven, io: Io): Promise<ReadonlySet<string>> {
@@ -130,16 +123,15 @@ asks about them, or takes --drop-next or --keep-next. docs/keys.md says what to 
       ),
     },
     options: {
-      folder: needed('<path>', 'the key folder (WRIT_KEYS)'),
+      ...FOLDER_OPTION,
       'drop-next': flag('mark the keys of the same use that wait for their turn too'),
       'keep-next': flag('let them sign at their time: the thief cannot have read them'),
       ...JSON_OPTION,
     },
-    examples: [
-      ['writ keys compromise token-0001.json --folder .writ/keys', 'a key that was stolen'],
-    ],
+    examples: [['writ keys compromise token-0001.json', 'a key that was stolen']],
     cannot: 'mark the key',
-    async run({ key, folder, json, ...given }, io) {
+    async run({ key, folder: named, json, ...given }, io) {
+      const folder = await keyFolderAt(io, named);
       const { 'drop-next': drop, 'keep-next': keep } = given;
       if (drop && keep) throw new Error('expected one of --drop-next and --keep-next');
       const decide: DecideOnNext = async (next) =>

@@ -19,6 +19,7 @@ import { secretIn } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { flag, needed, neededChoice } from '../shell/options.ts';
 import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
+import { FOLDER_OPTION, keyFolderAt } from './at-store.ts';
 import { compromiseKeyLeaf, listKeysLeaf } from './keys-list.ts';
 
 const CANNOT = 'change keys';
@@ -38,18 +39,19 @@ function rotateCommand() {
     about: `Writes the next key of this use into a key folder; the old key signs it as its successor (a row key is secret and signs nothing). The service publishes a new key at once and signs with it after ${ROTATION_LEAD_MS / 60_000} minutes. Clients that pinned the old key accept the new one by the statement.`,
     operands: { use: neededChoice([...SUCCESSOR_USES, 'row'], 'what the key is for') },
     options: {
-      folder: needed('<path>', 'the key folder (WRIT_KEYS)'),
+      ...FOLDER_OPTION,
       'at-once': flag(
         'sign with the new key now, for a key that is compromised: mark the old one with "writ keys compromise" next',
       ),
       ...JSON_OPTION,
     },
     examples: [
-      ['writ keys rotate token --folder .writ/keys', 'the next key that signs tokens'],
+      ['writ keys rotate token', 'the next key that signs tokens'],
       ['writ keys rotate row --folder .writ/keys', 'the next key that authenticates rows'],
     ],
     cannot: CANNOT,
-    async run({ use, folder, json, ...given }, io) {
+    async run({ use, folder: named, json, ...given }, io) {
+      const folder = await keyFolderAt(io, named);
       const when = { now: new Date(), leadMs: given['at-once'] ? 0 : ROTATION_LEAD_MS };
       const isRow = use === 'row';
       const made = isRow ? rotateRowKey(folder, when) : rotateKey(folder, use, when);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JWTHeaderParameters, SignJWT } from 'jose';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../../test/ends.ts';
+import { temporaryFolder } from '../../../test/support/ends.ts';
 import { openKeyring } from '../../keyring/keyring.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
 import { main } from '../main.ts';

@@ -7,7 +7,7 @@
 import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
 import { operations } from '../../protocol/operations.ts';
 import type { KeySource, Keys } from '../../verify/keys.ts';
-import type { CheckpointGround, Ground } from '../../verify/signed.ts';
+import type { CheckpointAnchors, TrustAnchors } from '../../verify/signed.ts';
 import { followKeys } from '../../verify/successors.ts';
 import { jsonIn } from '../shell/files.ts';
 import { flag, type Given, list, value } from '../shell/options.ts';
@@ -72,19 +72,19 @@ async function keysFor(sources: Sources): Promise<Keys> {
   throw new Error('there is no key to check with; give --jwks, --vkey or --service');
 }
 
-export async function groundOf(sources: Sources): Promise<Ground> {
+export async function anchorsOf(sources: Sources): Promise<TrustAnchors> {
   const { allowErased } = sources;
   const serviceId = await namedService(sources);
   return { keys: await keysFor(sources), now: new Date(), serviceId, allowErased };
 }
 
 /** Signatures of checkpoints cover the service id. */
-export async function checkpointGround(sources: Sources): Promise<CheckpointGround> {
-  const { serviceId, ...ground } = await groundOf(sources);
+export async function checkpointAnchors(sources: Sources): Promise<CheckpointAnchors> {
+  const { serviceId, ...anchors } = await anchorsOf(sources);
   if (serviceId === undefined) {
     throw new Error('no service is named; give --service-id or --service');
   }
-  return { ...ground, serviceId };
+  return { ...anchors, serviceId };
 }
 
 /** The id that `--service-id` names, else the one that the service reports. */

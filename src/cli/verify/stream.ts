@@ -7,15 +7,19 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../keyring/key-file.ts';
-import type { ExportGround } from '../../verify/export/lines.ts';
+import type { ExportAnchors } from '../../verify/export/lines.ts';
 import { type StreamChunk, type StreamReport, verifyStream } from '../../verify/export/stream.ts';
 import { chunksIn } from '../audit/stream/file-sink.ts';
 import { CHUNK_NAME } from '../audit/stream/sink.ts';
 import type { Io } from '../shell/io.ts';
 import { startProgress } from '../shell/progress.ts';
 
-export function folderReport(folder: string, ground: ExportGround, io: Io): Promise<StreamReport> {
-  return verifyStream(chunksOf(folder, io), ground);
+export function folderReport(
+  folder: string,
+  anchors: ExportAnchors,
+  io: Io,
+): Promise<StreamReport> {
+  return verifyStream(chunksOf(folder, io), anchors);
 }
 
 /** Says how far the folder is read. */

@@ -11,10 +11,10 @@
 import { createReadStream, statSync } from 'node:fs';
 import { printable } from '../../domain/wire/printable.ts';
 import { verifyCheckpoint } from '../../verify/checkpoint.ts';
+import { verifyConsistency } from '../../verify/consistency.ts';
 import { verifyEntry } from '../../verify/entry.ts';
 import { verifyExport } from '../../verify/export/export.ts';
 import { verifyGrant } from '../../verify/grant.ts';
-import { verifyGrowth } from '../../verify/growth.ts';
 import { verifyManifest } from '../../verify/manifest.ts';
 import { hasSignature, verifyReceipt, verifySignedReceipt } from '../../verify/receipt.ts';
 import type { Check, Report, Verdict } from '../../verify/report.ts';
@@ -30,8 +30,8 @@ import { startProgress } from '../shell/progress.ts';
 import { remoteAt } from '../shell/remote.ts';
 import { coveringEntry, coveringLeaf, extending, fetchedManifest, newest } from './fetch.ts';
 import {
-  checkpointGround,
-  groundOf,
+  anchorsOf,
+  checkpointAnchors,
   keySource,
   namedService,
   type Sources,
@@ -106,7 +106,7 @@ function tokenKind(): Leaf {
     async report({ file }, sources, io) {
       const isPiped = file === undefined || file === '-';
       const text = isPiped ? await io.input?.() : new TextDecoder().decode(bytesIn(file));
-      return verifyToken((text ?? '').trim(), await groundOf(sources));
+      return verifyToken((text ?? '').trim(), await anchorsOf(sources));
     },
   });
 }
@@ -142,12 +142,12 @@ function manifestKind(): Leaf {
       const credential = isGated ? credentialOf(given['token-file'], io) : undefined;
       if (file === undefined && sources.remote) {
         const remote = remoteAt(sources.remote.url, credential);
-        return verifyManifest(await fetchedManifest(remote), await groundOf(sources));
+        return verifyManifest(await fetchedManifest(remote), await anchorsOf(sources));
       }
       if (file === undefined || signature === undefined) {
         throw new Error('expected a file and --signature, or --service');
       }
-      return verifyManifest({ body: bytesIn(file), signature }, await groundOf(sources));
+      return verifyManifest({ body: bytesIn(file), signature }, await anchorsOf(sources));
     },
   });
 }
@@ -159,7 +159,7 @@ function grantKind(): Leaf {
     operands: { file: needed('<file>', 'the grant') },
     examples: [['writ verify grant grant.json --jwks jwks.json', 'by keys that you saved']],
     async report({ file }, sources) {
-      return verifyGrant(jsonIn(file), await groundOf(sources));
+      return verifyGrant(jsonIn(file), await anchorsOf(sources));
     },
   });
 }
@@ -174,7 +174,7 @@ function checkpointKind(): Leaf {
     ],
     async report({ file }, sources) {
       const found = file === undefined ? await newest(sources.remote) : jsonIn(file);
-      return verifyCheckpoint(found, await checkpointGround(sources));
+      return verifyCheckpoint(found, await checkpointAnchors(sources));
     },
   });
 }
@@ -197,7 +197,7 @@ function entryKind(): Leaf {
     async report({ file, checkpoint: second }, sources) {
       const entry = onlyEntry(jsonIn(file));
       const checkpoint = second ? jsonIn(second) : await coveringEntry(sources.remote, entry);
-      return verifyEntry({ entry, checkpoint }, await checkpointGround(sources));
+      return verifyEntry({ entry, checkpoint }, await checkpointAnchors(sources));
     },
   });
 }
@@ -216,7 +216,7 @@ function consistencyKind(): Leaf {
     async report({ earlier: file, later: second }, sources) {
       const earlier = jsonIn(file);
       const later = second ? jsonIn(second) : await extending(sources.remote, earlier);
-      return verifyGrowth({ earlier, later }, await checkpointGround(sources));
+      return verifyConsistency({ earlier, later }, await checkpointAnchors(sources));
     },
   });
 }
@@ -254,14 +254,14 @@ function receiptKind(): Leaf {
         throw new Error('--signed verifies the receipt alone; give no checkpoint and no --log');
       }
       const receipt = receiptIn(jsonIn(file));
-      if (given.signed) return verifySignedReceipt(receipt, await checkpointGround(sources));
+      if (given.signed) return verifySignedReceipt(receipt, await checkpointAnchors(sources));
       if (given.log !== undefined) {
         return exportReport(given.log, { ...given, sources, receipt }, io);
       }
       const isAlone = !second && !sources.remote && hasSignature(receipt);
       const fetched = () => (isAlone ? undefined : coveringLeaf(sources.remote, receipt));
       const checkpoint = second ? jsonIn(second) : await fetched();
-      return verifyReceipt({ receipt, checkpoint }, await checkpointGround(sources));
+      return verifyReceipt({ receipt, checkpoint }, await checkpointAnchors(sources));
     },
   });
 }

@@ -13,7 +13,7 @@ import type { AuditEntry, Checkpoint, CheckpointDetail } from '../../protocol/au
 import type { Asked } from './entry-steps.ts';
 import { type Given, proofOfGiven } from './evidence.ts';
 import { extending, findEntry, newestFor, notFound, passkeyEntries, proved } from './questions.ts';
-import type { PageGround, Proof } from './steps.ts';
+import type { PageAnchors, Proof } from './steps.ts';
 
 export interface Verified {
   readonly proof: Proof;
@@ -25,7 +25,7 @@ export interface Verified {
 export async function verifyAsked(
   sought: Asked,
   chosen: Checkpoint | undefined,
-  ground: PageGround,
+  anchors: PageAnchors,
 ): Promise<Verified> {
   const entry = await findEntry(sought, chosen);
   const checkpoint = await covering(entry, sought, chosen);
@@ -33,7 +33,7 @@ export async function verifyAsked(
   const isOther = sought.sequence !== undefined && entry.sequence !== sought.sequence;
   const asked = isOther ? { checkpoint_id } : { ...sought, checkpoint_id };
   const earlier = await passkeyEntries(entry, checkpoint);
-  const verified = await verifyGiven({ entry, checkpoint, earlier, asked }, ground);
+  const verified = await verifyGiven({ entry, checkpoint, earlier, asked }, anchors);
   if (isOther && verified.proof.verdict === 'agrees') notFound(`entry ${sought.sequence}`);
   return verified;
 }
@@ -41,13 +41,13 @@ export async function verifyAsked(
 export async function verifyPair(
   earlier: Checkpoint,
   later: Checkpoint,
-  ground: PageGround,
+  anchors: PageAnchors,
 ): Promise<Verified> {
-  return verifyGiven({ earlier, later: await extending(later, earlier), listed: later }, ground);
+  return verifyGiven({ earlier, later: await extending(later, earlier), listed: later }, anchors);
 }
 
-async function verifyGiven(given: Given, ground: PageGround): Promise<Verified> {
-  return { proof: await proofOfGiven(given, ground), given, at: new Date() };
+async function verifyGiven(given: Given, anchors: PageAnchors): Promise<Verified> {
+  return { proof: await proofOfGiven(given, anchors), given, at: new Date() };
 }
 
 /** The checkpoint with the proof of the entry's place. */

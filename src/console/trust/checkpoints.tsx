@@ -13,8 +13,8 @@ import { Hash } from '../parts/hash.tsx';
 import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Ago } from '../parts/time.tsx';
+import type { Trusting } from './anchors.ts';
 import { type Verified, verifyPair } from './ask-proof.ts';
-import type { Trusting } from './ground.ts';
 import { checkpointNumber } from './questions.ts';
 import { SavedResult } from './saved-result.tsx';
 
@@ -33,7 +33,7 @@ export function CheckpointList({ trusting }: { readonly trusting: Trusting }) {
       setFound((before) => ({ ...before, [later.checkpoint_id]: extension }));
     note({ busy: true });
     try {
-      note(await verifyPair(earlier, later, trusting.ground));
+      note(await verifyPair(earlier, later, trusting.anchors));
     } catch (error) {
       note({ why: whyOf(error) });
     }
@@ -221,7 +221,7 @@ function PairForm({ trusting, onShow }: PairFormOf) {
         await checkpointNumber(Number(form.get('earlier'))),
         await checkpointNumber(Number(form.get('later'))),
       ];
-      onShow(await verifyPair(earlier, later, trusting.ground));
+      onShow(await verifyPair(earlier, later, trusting.anchors));
     } catch (error) {
       setWhy(whyOf(error));
     }

@@ -8,9 +8,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { whyOf } from '../parts/loaded.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { hrefOf, place } from '../router.ts';
+import type { Trusting } from './anchors.ts';
 import { type Verified, verifyAsked } from './ask-proof.ts';
 import type { Asked } from './entry-steps.ts';
-import type { Trusting } from './ground.ts';
 import { checkpointNumber, soughtIn } from './questions.ts';
 import { SavedResult } from './saved-result.tsx';
 
@@ -97,7 +97,7 @@ export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
   );
 }
 
-async function verified({ ground }: Trusting, entry: string, number: string): Promise<Verified> {
+async function verified({ anchors }: Trusting, entry: string, number: string): Promise<Verified> {
   const sought: Asked | undefined = soughtIn(entry);
   if (!sought) {
     throw new Error(
@@ -105,7 +105,7 @@ async function verified({ ground }: Trusting, entry: string, number: string): Pr
     );
   }
   const chosen = number === '' ? undefined : await checkpointNumber(Number(number));
-  return verifyAsked(sought, chosen, ground);
+  return verifyAsked(sought, chosen, anchors);
 }
 
 function queryOf(entry: string, number: string): Record<string, string> {

@@ -20,7 +20,7 @@ import {
   checkpointSteps,
   checkStep,
   joinSteps,
-  type PageGround,
+  type PageAnchors,
   type Path,
   type Proof,
   pathOf,
@@ -46,9 +46,9 @@ export interface Asked {
   readonly checkpoint_id?: string | undefined;
 }
 
-export async function entryProof(given: GivenEntry, ground: PageGround): Promise<Proof> {
+export async function entryProof(given: GivenEntry, anchors: PageAnchors): Promise<Proof> {
   const { entry, checkpoint, asked } = given;
-  const { checks, head: signedHead } = await verifyCheckpoint(checkpoint, ground);
+  const { checks, head: signedHead } = await verifyCheckpoint(checkpoint, anchors);
   const parsed = Checkpoint.safeParse(checkpoint).data;
   const head = parsed && headOf(parsed);
   const name = parsed ? `checkpoint ${parsed.sequence}` : 'the checkpoint';
@@ -63,8 +63,8 @@ export async function entryProof(given: GivenEntry, ground: PageGround): Promise
     hashStep(entry, hash),
     ...joinSteps(joins ?? [], head?.first ?? 0),
     reaching,
-    ...checkpointSteps(name, checks, ground),
-    ...(await passkeySteps(entry, given.earlier ?? [], ground)),
+    ...checkpointSteps(name, checks, anchors),
+    ...(await passkeySteps(entry, given.earlier ?? [], anchors)),
   ];
   const place = placeOf(entry) ?? '?';
   const path = drawn(

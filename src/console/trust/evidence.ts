@@ -9,7 +9,7 @@
 import { isObject } from '../../domain/wire/json.ts';
 import { entryProof, type GivenEntry } from './entry-steps.ts';
 import { type GivenPair, growthProof } from './growth-steps.ts';
-import type { PageGround, Proof } from './steps.ts';
+import type { PageAnchors, Proof } from './steps.ts';
 
 const EVIDENCE_FORMAT = 'writ-evidence/1';
 
@@ -44,8 +44,8 @@ export function readEvidence(value: unknown): Evidence | undefined {
   };
 }
 
-export function proofOfGiven(given: Given, ground: PageGround): Promise<Proof> {
-  return 'later' in given ? growthProof(given, ground) : entryProof(given, ground);
+export function proofOfGiven(given: Given, anchors: PageAnchors): Promise<Proof> {
+  return 'later' in given ? growthProof(given, anchors) : entryProof(given, anchors);
 }
 
 /** What the first reader asked for is not part of what a second one verifies. */

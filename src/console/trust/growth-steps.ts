@@ -15,7 +15,7 @@ import {
   verifyCheckpoint,
   withoutNotes,
 } from '../../verify/checkpoint.ts';
-import { growthChecks } from '../../verify/growth.ts';
+import { growthChecks } from '../../verify/consistency.ts';
 import { failed, ok } from '../../verify/report.ts';
 import type { SignedHead } from '../../verify/signed.ts';
 import {
@@ -23,7 +23,7 @@ import {
   checkStep,
   joinSteps,
   leavesText,
-  type PageGround,
+  type PageAnchors,
   type Path,
   type Proof,
   pathOf,
@@ -39,8 +39,8 @@ export interface GivenPair {
   readonly listed?: Checkpoint | undefined;
 }
 
-export async function growthProof(given: GivenPair, asked: PageGround): Promise<Proof> {
-  const ground: PageGround = { ...asked, ...withoutNotes(asked) };
+export async function growthProof(given: GivenPair, asked: PageAnchors): Promise<Proof> {
+  const anchors: PageAnchors = { ...asked, ...withoutNotes(asked) };
   const [before, after] = [headIn(given.earlier), headIn(given.later)];
   const names = [
     nameOf(given.earlier, 'the earlier one'),
@@ -51,15 +51,15 @@ export async function growthProof(given: GivenPair, asked: PageGround): Promise<
     checkStep(TITLES[check.what] ?? check.what, [check]),
   );
   const [first, second] = [
-    await verifyCheckpoint(given.earlier, ground),
-    await verifyCheckpoint(given.later, ground),
+    await verifyCheckpoint(given.earlier, anchors),
+    await verifyCheckpoint(given.later, anchors),
   ];
   const steps = [
     ...(given.listed ? [listedStep(given.later, given.listed)] : []),
     ...(joins && before && after ? climbSteps(joins, before, after, names) : []),
     ...compared,
-    ...checkpointSteps(names[0], first.checks, ground),
-    ...checkpointSteps(names[1], second.checks, ground),
+    ...checkpointSteps(names[0], first.checks, anchors),
+    ...checkpointSteps(names[1], second.checks, anchors),
   ];
   const path =
     joins && after

@@ -11,7 +11,7 @@ import { ask } from '../api.ts';
 import { Copy } from '../parts/hash.tsx';
 import { useLoaded } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
-import { type Trusting, wordsIn } from './ground.ts';
+import { type Trusting, wordsIn } from './anchors.ts';
 
 interface KeySectionOf {
   readonly trusting: Trusting;
@@ -19,7 +19,7 @@ interface KeySectionOf {
 }
 
 export function KeySection({ trusting, onNoted }: KeySectionOf) {
-  const { ground, source } = trusting;
+  const { anchors, source } = trusting;
   const [text, setText] = useState(Array.isArray(source.noted) ? source.noted.join('\n') : '');
   const newest = useLoaded(() => newestSigner(source.service_id), [source.service_id]);
   const signer = newest.state === 'ready' ? newest.value : undefined;
@@ -45,7 +45,7 @@ export function KeySection({ trusting, onNoted }: KeySectionOf) {
           </tr>
         </thead>
         <tbody>
-          {ground.keys.keys.map(({ kid, isPinned, follows }) => (
+          {anchors.keys.keys.map(({ kid, isPinned, follows }) => (
             <tr key={kid}>
               <td>
                 <code>{kid}</code> <Copy text={kid} what="the thumbprint" />

@@ -12,9 +12,9 @@ import { useState } from 'preact/hooks';
 import { ask, base } from '../api.ts';
 import { Failed, Loading, useLoaded } from '../parts/loaded.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { anchorsOf, type Trusting } from './anchors.ts';
 import { CheckpointList } from './checkpoints.tsx';
 import { EntryForm } from './entry-form.tsx';
-import { groundOf, type Trusting } from './ground.ts';
 import { KeySection } from './keys.tsx';
 import { WitnessSection } from './witnesses.tsx';
 
@@ -44,7 +44,7 @@ export function TrustPage() {
           </p>
         </div>
       ) : null}
-      {loaded.state === 'ready' && 'ground' in loaded.value ? (
+      {loaded.state === 'ready' && 'anchors' in loaded.value ? (
         <>
           <EntryForm trusting={loaded.value} />
           <CheckpointList key={noted.join()} trusting={loaded.value} />
@@ -62,6 +62,6 @@ async function load(noted: readonly string[]): Promise<Trusting | { fault: strin
     ask('trust', {}),
   ]);
   const source = { service_id, jwks, witness_keys, noted };
-  const ground = await groundOf(source);
-  return 'fault' in ground ? ground : { source, ground };
+  const anchors = await anchorsOf(source);
+  return 'fault' in anchors ? anchors : { source, anchors };
 }

@@ -9,7 +9,7 @@ import { AuditEntry } from '../../protocol/audit.ts';
 import { verifyEntry } from '../../verify/entry.ts';
 import { hasPasskey, verifyPasskeyDecision } from '../../verify/passkey.ts';
 import { type Check, failed, ok } from '../../verify/report.ts';
-import { checkStep, type PageGround, type Step } from './steps.ts';
+import { checkStep, type PageAnchors, type Step } from './steps.ts';
 
 interface EarlierEntry {
   readonly entry: unknown;
@@ -20,7 +20,7 @@ interface EarlierEntry {
 export async function passkeySteps(
   entry: unknown,
   earlier: readonly EarlierEntry[],
-  ground: PageGround,
+  anchors: PageAnchors,
 ): Promise<Step[]> {
   const parsed = AuditEntry.safeParse(entry).data;
   if (!parsed || !hasPasskey(parsed)) return [];
@@ -32,7 +32,7 @@ export async function passkeySteps(
     checks.filter((check) => !isOwner(check)),
   );
   const owner = [
-    ...(await Promise.all(earlier.map((each) => coveredCheck(each, parsed, ground)))),
+    ...(await Promise.all(earlier.map((each) => coveredCheck(each, parsed, anchors)))),
     ...checks.filter(isOwner),
   ];
   return [
@@ -52,15 +52,15 @@ export async function passkeySteps(
 async function coveredCheck(
   { entry, checkpoint }: EarlierEntry,
   decision: AuditEntry,
-  ground: PageGround,
+  anchors: PageAnchors,
 ): Promise<Check> {
   const { sequence } = isObject(entry) ? entry : {};
   const what = `entry ${String(sequence)} about the passkey`;
   const keys = {
-    keys: ground.keys.keys.map((key) => ({ ...key, isPinned: key.isPinned || !ground.isNoted })),
+    keys: anchors.keys.keys.map((key) => ({ ...key, isPinned: key.isPinned || !anchors.isNoted })),
     noteKeys: [],
   };
-  const { checks, verdict } = await verifyEntry({ entry, checkpoint }, { ...ground, keys });
+  const { checks, verdict } = await verifyEntry({ entry, checkpoint }, { ...anchors, keys });
   if (verdict !== 'verified') {
     const wrong = checks.find(({ outcome }) => outcome !== 'ok');
     return failed(what, `${wrong?.what ?? 'it'}: ${wrong?.detail ?? 'not verified'}`);

@@ -4,15 +4,15 @@
  * @module
  */
 
+import type { AnchorsSource } from './anchors.ts';
 import type { Verified } from './ask-proof.ts';
 import { evidenceOf } from './evidence.ts';
-import type { GroundSource } from './ground.ts';
 import { Result } from './result.tsx';
 import { saveJson } from './save.ts';
 
 interface SavedResultOf {
   readonly verified: Verified;
-  readonly source: GroundSource;
+  readonly source: AnchorsSource;
   readonly takesFocus?: boolean | undefined;
 }
 

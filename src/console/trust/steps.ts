@@ -11,7 +11,7 @@
 import { type Join, topOf } from '../../domain/log/merkle-proof.ts';
 import { toHex } from '../../domain/wire/hash.ts';
 import type { Check, Outcome } from '../../verify/report.ts';
-import type { CheckpointGround } from '../../verify/signed.ts';
+import type { CheckpointAnchors } from '../../verify/signed.ts';
 
 export interface Step {
   readonly title: string;
@@ -65,7 +65,7 @@ export interface Path {
 }
 
 /** What a page verifies with. */
-export interface PageGround extends CheckpointGround {
+export interface PageAnchors extends CheckpointAnchors {
   /** Whether the reader gave thumbprints or keys of another source. */
   readonly isNoted: boolean;
   /** Whether the keys came with the file that is verified: then the maker of the file may have made them. */
@@ -88,22 +88,22 @@ export function proofOf(
 export function checkpointSteps(
   name: string,
   checks: readonly Check[],
-  ground: PageGround,
+  anchors: PageAnchors,
 ): Step[] {
-  const witnessed = checks.filter((check) => isOfWitness(check, ground));
+  const witnessed = checks.filter((check) => isOfWitness(check, anchors));
   const own = checks.filter((check) => !witnessed.includes(check));
   const noted = own.filter(({ what }) => what.startsWith('note'));
   const signed = own.filter(({ what }) => !what.startsWith('note'));
   return [
     checkStep(
       `Check the signature of ${name}`,
-      signed.map((check) => asNeeded(check, ground)),
+      signed.map((check) => asNeeded(check, anchors)),
     ),
     ...(noted.length > 0
       ? [
           checkStep(
             `Check the note of ${name}`,
-            noted.map((check) => asNeeded(check, ground)),
+            noted.map((check) => asNeeded(check, anchors)),
           ),
         ]
       : []),
@@ -159,7 +159,7 @@ export function leavesText({ start, end }: Join['covers'], first: number): strin
  * ones. A key of the service that the reader did not note is only worth a sentence; one of the file itself shows
  * nothing.
  */
-function asNeeded(check: Check, { isNoted, isOfFile }: PageGround): Check {
+function asNeeded(check: Check, { isNoted, isOfFile }: PageAnchors): Check {
   if (check.outcome !== 'not_checked') return check;
   const isKey = check.what === 'key' || check.what === 'note key';
   const kid = check.detail?.split(':')[0];
@@ -174,7 +174,7 @@ const PUBLISHED =
 
 const OF_FILE = 'came with the file: give its thumbprint or the key set from another source';
 
-function isOfWitness({ what }: Check, { keys }: PageGround): boolean {
+function isOfWitness({ what }: Check, { keys }: PageAnchors): boolean {
   const witnesses = keys.noteKeys.filter(({ type }) => type === 'cosignature');
   return witnesses.some(({ name }) => what === `note signature of "${name}"`);
 }

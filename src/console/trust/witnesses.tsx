@@ -13,8 +13,8 @@ import { Empty, Failed, Loading, useLoaded } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Ago } from '../parts/time.tsx';
-import type { Trusting } from './ground.ts';
-import type { PageGround } from './steps.ts';
+import type { Trusting } from './anchors.ts';
+import type { PageAnchors } from './steps.ts';
 
 /** A witness that signed none of the newest checkpoints has fallen behind, however far. */
 const LOOKED_AT = 8;
@@ -100,13 +100,13 @@ function State({ of: { checkpoint, check, isNewest } }: { readonly of: Signing }
 }
 
 /** For each witness the newest of the looked-at checkpoints that has a line of it. */
-async function signings({ source, ground }: Trusting): Promise<Signing[]> {
+async function signings({ source, anchors }: Trusting): Promise<Signing[]> {
   const names = source.witness_keys.flatMap((text) => readVkey(text)?.name ?? []);
   if (names.length === 0) return [];
   const { checkpoints } = await ask('checkpoints.list', { limit: LOOKED_AT });
   const found = new Map<string, Signing>();
   for (const [at, checkpoint] of checkpoints.entries()) {
-    for (const [name, check] of await signedBy(checkpoint, ground)) {
+    for (const [name, check] of await signedBy(checkpoint, anchors)) {
       if (!found.has(name)) found.set(name, { name, checkpoint, check, isNewest: at === 0 });
     }
     if (found.size === names.length) break;
@@ -118,11 +118,11 @@ async function signings({ source, ground }: Trusting): Promise<Signing[]> {
 /** The checks of the witnesses whose line the note has. */
 async function signedBy(
   { checkpoint_id }: Checkpoint,
-  ground: PageGround,
+  anchors: PageAnchors,
 ): Promise<[name: string, check: Check][]> {
   const detail = await ask('checkpoints.get', { checkpoint_id });
-  const { checks, head } = await verifyCheckpoint(detail, ground);
-  return ground.keys.noteKeys.flatMap(({ name }): [string, Check][] => {
+  const { checks, head } = await verifyCheckpoint(detail, anchors);
+  return anchors.keys.noteKeys.flatMap(({ name }): [string, Check][] => {
     const check = checks.find(({ what }) => what === `note signature of "${name}"`);
     if (!check || !detail.tree_head.includes(`— ${name} `)) return [];
     // A line over a checkpoint that the log did not sign shows nothing.

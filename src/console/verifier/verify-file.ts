@@ -6,8 +6,8 @@
 
 import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
 import { type ExportReport, verifyExport } from '../../verify/export/export.ts';
+import { anchorsOf, wordsIn } from '../trust/anchors.ts';
 import { proofOfGiven, readEvidence } from '../trust/evidence.ts';
-import { groundOf, wordsIn } from '../trust/ground.ts';
 import type { Proof } from '../trust/steps.ts';
 import { jsonIn, jsonOf, slicesOf } from './read-file.ts';
 
@@ -52,15 +52,15 @@ export async function verifyFile(file: Blob, known: Known, running: Running): Pr
     });
     return { kind: 'export', report, at: new Date() };
   }
-  const ground = await groundOf({
+  const anchors = await anchorsOf({
     service_id: given.serviceId ?? evidence.service_id,
     jwks: given.jwks ?? evidence.jwks,
     // Witnesses that the file names could be anybody's.
     witness_keys: wordsIn(known.witnessKeys),
     noted: given.pinned,
   });
-  if ('fault' in ground) throw new Error(`Cannot use the keys: ${ground.fault}`);
-  const proof = await proofOfGiven(evidence.given, { ...ground, isOfFile: true });
+  if ('fault' in anchors) throw new Error(`Cannot use the keys: ${anchors.fault}`);
+  const proof = await proofOfGiven(evidence.given, { ...anchors, isOfFile: true });
   return { kind: 'evidence', proof, at: new Date() };
 }
 

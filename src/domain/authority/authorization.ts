@@ -97,7 +97,7 @@ function canNameOneOf(root: string, admitted: readonly PrincipalClass[]): boolea
 /**
  * The first name that is not of an admitted class. The holder of a token chooses the subject of its child,
  * so a class other than `agent` counts only when every token above has an admitted class too: then the
- * service itself named the first of them. Any holder may name an agent (decision 0034).
+ * service itself named the first of them. Any holder may name an agent (decision 07).
  */
 function unadmittedName(
   subject: string,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { ONE_TIME } from '../../../test/scripts.ts';
+import { ONE_TIME } from '../../../test/support/scripts.ts';
 import { type Failure, FailureType } from '../../protocol/failure.ts';
 import { failure, GUIDANCE } from '../failure.ts';
 import { disclose, levelOf } from './disclosure.ts';

@@ -2,7 +2,7 @@
  * Entitlements: what a bootstrap identity may put into a root token.
  *
  * An identity is entitled to nothing by default, except to name itself as subject. An identity that makes another one
- * gives it no more than it has (decision 0063).
+ * gives it no more than it has (decision 08).
  *
  * @module
  */

@@ -22,13 +22,13 @@ export interface GrantFacts {
   readonly approval_request_id: string;
   readonly capability: string;
   readonly contract_version: string;
-  /** The digest of the approved declaration. Absent in rows of older store versions: the version alone counts. */
-  readonly declaration_digest?: string | undefined;
+  /** The digest of the approved declaration. */
+  readonly declaration_digest: string;
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
-  /** The chain that the grant belongs to. Absent in rows of older store versions: such a grant fits no token. */
-  readonly chain?: string | undefined;
+  /** The chain that the grant belongs to. */
+  readonly chain: string;
   readonly parameters: JsonObject;
   readonly parameters_digest: string;
   readonly preview_digest?: string | undefined;
@@ -94,20 +94,17 @@ function termsOf(grant: GrantFacts): GrantTerms {
   return { grant_type, session_id, expires_in_seconds, max_uses };
 }
 
-/**
- * The fields that the signature covers: the grant as it travels, without the signature. A grant that was
- * signed before chains or declaration digests existed keeps its old form.
- */
+/** The fields that the signature covers: the grant as it travels, without the signature. */
 export function unsignedGrant(grant: GrantFacts): Omit<Grant, 'signature'> {
-  const { subject, root_principal, chain, declaration_digest } = grant;
+  const { subject, root_principal, chain } = grant;
   return {
     grant_id: grant.grant_id,
     approval_request_id: grant.approval_request_id,
     capability: grant.capability,
     contract_version: grant.contract_version,
-    ...(declaration_digest !== undefined && { declaration_digest }),
+    declaration_digest: grant.declaration_digest,
     scope: [...grant.scope],
-    requester: { subject, root_principal, ...(chain !== undefined && { chain }) },
+    requester: { subject, root_principal, chain },
     parameters_digest: grant.parameters_digest,
     preview_digest: grant.preview_digest ?? null,
     grant_type: grant.grant_type,
@@ -116,7 +113,7 @@ export function unsignedGrant(grant: GrantFacts): Omit<Grant, 'signature'> {
     issued_at: grant.issued_at.toISOString(),
     expires_at: grant.expires_at.toISOString(),
     max_uses: grant.max_uses,
-    ...(chain !== undefined && { terms_digest: digestOf(termsOf(grant)) }),
+    terms_digest: digestOf(termsOf(grant)),
   };
 }
 
@@ -160,7 +157,7 @@ function misfit(grant: GrantFacts, call: Continuation): string | undefined {
       `it was approved for contract version ${grant.contract_version}`,
     ],
     [
-      (grant.declaration_digest ?? call.declarationDigest) === call.declarationDigest,
+      grant.declaration_digest === call.declarationDigest,
       `the declaration of "${grant.capability}" has changed since it was approved`,
     ],
     [isSameSet(grant.scope, call.scope), 'it was approved for another scope'],

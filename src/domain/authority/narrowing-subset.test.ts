@@ -8,12 +8,13 @@ import {
   NOW,
   requestOf,
   widened,
-} from '../../../test/authorities.ts';
-import { ask, tryNarrowings } from '../../../test/narrowings.ts';
+} from '../../../test/support/authorities.ts';
+import { ask, tryNarrowings } from '../../../test/support/narrowings.ts';
+import { rounds } from '../../../test/support/rounds.ts';
 import { IssueRequest } from '../../protocol/token.ts';
 import { type Authority, narrow } from './narrowing.ts';
 
-const RUNS = 2_000;
+const RUNS = rounds(1_000);
 
 /** Milliseconds. Generous for a busy machine; the test asserts no times. */
 const PATIENCE = 60_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { disclosure, inSeconds, NOW, widened } from '../../../test/authorities.ts';
+import { disclosure, inSeconds, NOW, widened } from '../../../test/support/authorities.ts';
 import type { FailureType } from '../../protocol/failure.ts';
 import { IssueRequest } from '../../protocol/token.ts';
 import { type Authority, expiryOf, type Narrowed, narrow, unreadableBudget } from './narrowing.ts';

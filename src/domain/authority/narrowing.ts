@@ -194,7 +194,7 @@ function widenedDepth(parent: Authority, request: IssueRequest): Failure | undef
   return failure('delegation_depth_exceeded', detail, facts);
 }
 
-/** Decision 0003: more branches than the parent's are refused like any other wider use. */
+/** Decision 06: more branches than the parent's are refused like any other wider use. */
 function widenedBranches(parent: Authority, request: IssueRequest): Failure | undefined {
   if (parent.concurrent_branches !== 'exclusive') return undefined;
   if (request.concurrent_branches !== 'allowed') return undefined;

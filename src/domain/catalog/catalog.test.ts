@@ -8,7 +8,7 @@ import {
   smallest,
   travel,
   travelWith,
-} from '../../../test/declarations.ts';
+} from '../../../test/support/declarations.ts';
 import { CAPABILITIES_MAX, createCatalog } from './catalog.ts';
 import { faultText } from './fault.ts';
 

@@ -27,6 +27,7 @@ import { type Fault, type FaultRule, fault, repeated, serviceFault, similar } fr
 import { inputFaults } from './inputs.ts';
 import { issueFaults } from './issues.ts';
 import { salvage } from './salvage.ts';
+import { titleFaults } from './title.ts';
 
 /** Keeps the manifest readable for a person and cheap to sign. */
 export const CAPABILITIES_MAX = 1_000;
@@ -300,6 +301,7 @@ const RULES: readonly FaultRule[] = [
   misplacedComposition,
   failureFaults,
   inputFaults,
+  titleFaults,
   costFaults,
   compositionFaults,
 ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { faultsOf, travelWith, wholeOf } from '../../../test/declarations.ts';
+import { faultsOf, travelWith, wholeOf } from '../../../test/support/declarations.ts';
 import { ResolutionBehavior, ResolutionMode } from '../../protocol/capability.ts';
 
 const one = [{ id: 'one', capability: 'first' }];

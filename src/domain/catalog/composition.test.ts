@@ -7,7 +7,7 @@ import {
   placeOf,
   travelWith,
   wholeOf,
-} from '../../../test/declarations.ts';
+} from '../../../test/support/declarations.ts';
 import { COMPOSITION_STEPS_MAX } from '../../protocol/composition.ts';
 
 const at = 'plan_trip.composition';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { faultsOf, smallest } from '../../../test/declarations.ts';
+import { faultsOf, smallest } from '../../../test/support/declarations.ts';
 import { CostCertainty } from '../../protocol/capability.ts';
 
 type Cost = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { faultsOf, smallest, wholeOf } from '../../../test/declarations.ts';
+import { faultsOf, smallest, wholeOf } from '../../../test/support/declarations.ts';
 
 const own = (changes: object = {}) => ({
   type: 'seat_taken',

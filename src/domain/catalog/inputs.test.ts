@@ -7,7 +7,7 @@ import {
   placeOf,
   smallest,
   travelWith,
-} from '../../../test/declarations.ts';
+} from '../../../test/support/declarations.ts';
 import { ResolutionMode } from '../../protocol/capability.ts';
 
 const secret = 'it looks like secret material';

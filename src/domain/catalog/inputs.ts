@@ -75,7 +75,7 @@ const unusableResolution: InputRule = (input) => {
   return found;
 };
 
-/** Decision 0044: a reference has the form of a name and contains no word for a secret. */
+/** Decision 14: a reference has the form of a name and contains no word for a secret. */
 const unusableReference: InputRule = (input) => {
   const references: [field: string, text: string | undefined][] = [
     ['catalog_ref', input.catalog_ref],

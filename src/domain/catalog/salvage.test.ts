@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { faultsOf, smallest } from '../../../test/declarations.ts';
+import { faultsOf, smallest } from '../../../test/support/declarations.ts';
 
 /** Two malformed fields, each with broken rules elsewhere in the same declaration. */
 const beside: [what: string, wrong: object, found: readonly string[]][] = [

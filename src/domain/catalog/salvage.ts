@@ -65,7 +65,8 @@ const FILLINGS: Readonly<Record<string, (path: Path) => unknown>> = {
 
 /** Places that define names. When one is lost, references to its name look like faults. */
 const NAMING = /^(inputs(\[\d+\](\.(name|type))?)?|output(\.fields(\[\d+\])?)?)$/;
-const NAMED_BY = /^(requires_binding|observability|composition|side_effect\.compensation|approval)/;
+const NAMED_BY =
+  /^(requires_binding|observability|composition|side_effect\.compensation|approval|title)/;
 
 function judging(damaged: readonly string[]): (field: string) => boolean {
   const namesLost = damaged.some((place) => NAMING.test(place));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { faultsOf, smallest, travelWith } from '../../../test/declarations.ts';
+import { faultsOf, smallest, travelWith } from '../../../test/support/declarations.ts';
 import { type Capability, CapabilityDeclaration } from '../../protocol/capability.ts';
 import {
   closedWindow,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { smallest } from '../../../test/declarations.ts';
+import { smallest } from '../../../test/support/declarations.ts';
 import { type Capability, CapabilityDeclaration } from '../../protocol/capability.ts';
 import type { Composition, CompositionStep } from '../../protocol/composition.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';

@@ -7,7 +7,7 @@
 import type { Decision } from '../../protocol/decision.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import { canonicalJson } from '../wire/canonical.ts';
-import { hasKnownPast, moneyInputs } from './claims.ts';
+import { moneyInputs } from './claims.ts';
 import { namesOf } from './hidden.ts';
 import { empty, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
 import { moneyIn, personOf, plain } from './values.ts';
@@ -60,7 +60,6 @@ export function changesPart(of: Decision): PartFacts {
 
 function sameWords(of: Decision): string {
   if (of.similar) return 'Nothing: all parameters are the same as then.';
-  if (!hasKnownPast(of)) return 'Not known: the request is of an older version of the service.';
   return 'No request of this agent for this capability was approved before.';
 }
 

@@ -69,7 +69,7 @@ export function digestFaults(request: ApprovalRequest): string[] {
     ],
     [
       request.preview === null && request.preview_digest !== null,
-      'The preview did not load: the request names one, and the answer has none.',
+      'The request was made with a preview, and the service answered without it.',
     ],
     [
       request.preview !== null && preview !== request.preview_digest,
@@ -94,12 +94,11 @@ function missingIn(of: Decision): string[] {
   return Object.keys(isThere).filter((name) => !isThere[name]);
 }
 
-/** The chain that is shown, against the digest of it. The names of an older request may be incomplete. */
+/** The chain that is shown, against the digest of it. Where its tokens cannot be read, names may be missing. */
 function isOtherChain({ request: { requester }, chain }: Decision): boolean {
   const names = chain.map(({ principal }) => principal);
-  const isKnown = requester.chain !== undefined && !chain.some(({ state }) => state === 'unknown');
   if (names[0] !== requester.root_principal) return true;
-  if (!isKnown) return false;
+  if (chain.some(({ state }) => state === 'unknown')) return false;
   return (
     names.at(-1) !== requester.subject ||
     chainOf(requester.root_principal, names) !== requester.chain
@@ -115,7 +114,7 @@ function hasChanged({ request, capability, has_changed }: Decision): boolean {
   if (name !== request.capability || capability.contract_version !== request.contract_version) {
     return true;
   }
-  return declaration_digest !== undefined && hashed(declaration) !== declaration_digest;
+  return hashed(declaration) !== declaration_digest;
 }
 
 /** Of everything that was asked. It stays the same until the request is decided, and afterwards. */

@@ -75,12 +75,10 @@ test('moneyInputs() names no currency where a call names another one', () => {
 test('noSimilarWords() calls a request the first of its kind only where none was made before', () => {
   const before = (today: object, is_complete = true) =>
     decision({}, { history: { today: { ...NO_REQUESTS, ...today }, items: [], is_complete } });
-  const requester = { subject: 'agent:a', root_principal: 'human:ann' };
 
   assert.match(noSimilarWords(decision()), /^first of its kind/);
   assert.match(noSimilarWords(before({ denied: 3 })), /none .* was approved/);
   assert.match(noSimilarWords(before({}, false)), /none .* was approved/);
-  assert.match(noSimilarWords(decision({ requester })), /^not known/);
 });
 
 test('hasKnownBudgets() is false where the token of the request cannot be read', () => {

@@ -65,26 +65,24 @@ function placed(
 }
 
 /**
- * The input whose amount the policy looks at is in the currency of the declared cost. Where the parameters name
- * another currency, nothing is known about it.
+ * The input whose amount the policy looks at, and those whose `semantic_type` is `money`, are in the currency of the
+ * declared cost. Where the parameters name another currency, nothing is known about them.
  */
 export function moneyInputs(capability: Capability | null, ...calls: JsonObject[]): MoneyInputs {
   const when = capability?.approval?.when;
   const currency = capability?.cost?.financial?.currency;
-  const input = typeof when === 'object' && 'amount_above' in when ? when.input : undefined;
-  if (input === undefined || currency === undefined) return new Map();
+  const judged = typeof when === 'object' && 'amount_above' in when ? when.input : undefined;
+  const declared = (capability?.inputs ?? []).filter((each) => each.semantic_type === 'money');
+  const names = [...(judged === undefined ? [] : [judged]), ...declared.map(({ name }) => name)];
+  if (names.length === 0 || currency === undefined) return new Map();
   const named = calls.flatMap((parameters) => Object.values(parameters)).filter(isCurrency);
-  return new Map(named.some((each) => each !== currency) ? [] : [[input, currency]]);
-}
-
-/** Whether the page can tell what this agent asked before. Requests of an older version do not say who asked. */
-export function hasKnownPast({ request }: Decision): boolean {
-  return request.requester.chain !== undefined;
+  return new Map(
+    named.some((each) => each !== currency) ? [] : names.map((name) => [name, currency]),
+  );
 }
 
 /** In place of changes, where no earlier approval is known. */
 export function noSimilarWords(of: Decision): string {
-  if (!hasKnownPast(of)) return 'not known, the request is of an older version of the service';
   const { items, today, is_complete } = of.history;
   const hasAsked = items.length > 0 || Object.values(today).some((count) => count > 0);
   if (!hasAsked && is_complete) return 'first of its kind from this agent';

@@ -12,6 +12,9 @@ import { empty, type Fact, marked, type PartFacts, type Piece, type Words } from
 import { countOf, formatted, moneyIn, parameterFacts, personOf } from './values.ts';
 import { undoSentence } from './words.ts';
 
+/** Not a fault of the connection: the answer came. */
+const LOST = 'The request was made with a preview, and the service answered without it.';
+
 /** Whether the request names a preview that the answer lacks. */
 export function isPreviewLost({ request: { preview, preview_digest } }: Decision): boolean {
   return preview === null && preview_digest !== null;
@@ -20,12 +23,13 @@ export function isPreviewLost({ request: { preview, preview_digest } }: Decision
 export function previewPart(of: Decision): PartFacts {
   const { preview, created_at } = of.request;
   const isLost = isPreviewLost(of);
-  const none = 'The capability has no preview. The parameters below are all that it gets.';
+  const none =
+    'The capability had no preview when the agent asked. The parameters below are all that it gets.';
   return {
     title: ['What happens'],
     aside: preview ? ['Preview by the service, ', { at: created_at }] : undefined,
     lead: [
-      ...(isLost ? [marked('p', 'The preview did not load.', 'bad')] : []),
+      ...(isLost ? [marked('p', LOST, 'bad')] : []),
       ...(preview === null && !isLost ? [empty(none)] : []),
     ],
     facts: [

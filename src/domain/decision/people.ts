@@ -9,7 +9,7 @@ import type { BudgetView } from '../../protocol/console/views.ts';
 import type { Decision, Hand, HistoryItem } from '../../protocol/decision.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import { namesWords } from './changes.ts';
-import { hasKnownBudgets, hasKnownPast } from './claims.ts';
+import { hasKnownBudgets } from './claims.ts';
 import { empty, type Fact, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
 import { countOf, digitsOf, personOf } from './values.ts';
 
@@ -21,14 +21,10 @@ const HAND_STATES = {
 } as const;
 
 export function handsPart({ chain, viewer }: Decision): PartFacts {
-  const unknown = 'The chain is not known: the request is of an older version of the service.';
   return {
     title: ['Through whose hands'],
     aside: ['from the person to the agent'],
-    facts:
-      chain.length > 0
-        ? chain.map((hand) => handFact(hand, viewer.principal))
-        : [{ label: [unknown], words: [] }],
+    facts: chain.map((hand) => handFact(hand, viewer.principal)),
   };
 }
 
@@ -132,9 +128,9 @@ export function historyPart(of: Decision): PartFacts {
   const title = isFirst ? ['First request of ', agent] : [agent, ` asked ${count}`];
   const none = isFirst
     ? 'It has not asked for this capability before.'
-    : 'Not known: the request is of an older version of the service.';
+    : 'Not known: the earlier requests were not read.';
   return {
-    title: hasKnownPast(of) ? title : ['What was asked before'],
+    title,
     aside: is_complete || items.length === 0 ? undefined : ['The newest; there are older ones'],
     lead: items.length === 0 ? [empty(none)] : [],
     facts: items.map((item) => pastFact(item, viewer.principal)),

@@ -7,7 +7,7 @@
 import type { Decision } from '../../protocol/decision.ts';
 import { effectOf } from '../sign-in/consent-words.ts';
 import { type Change, changesOf, differenceWords } from './changes.ts';
-import { hasKnownBudgets, hasKnownPast, noSimilarWords } from './claims.ts';
+import { hasKnownBudgets, noSimilarWords } from './claims.ts';
 import { marked, type PartFacts, type Piece, type Words } from './pieces.ts';
 import { countOf, digitsOf, moneyIn, personOf } from './values.ts';
 import { effectSentence } from './words.ts';
@@ -15,14 +15,17 @@ import { effectSentence } from './words.ts';
 export function summaryPart(of: Decision): PartFacts {
   const { request, chain } = of;
   const hands = chain.length > 0 ? chain.map(({ principal }) => principal) : fallbackChain(of);
-  const today = hasKnownPast(of) ? todayWords(of) : 'not known';
   return {
     title: ['Summary'],
     facts: [
       { label: ['Effect'], words: effectWords(of) },
       {
         label: ['Asks'],
-        words: [{ chain: [...hands].reverse() }, ' ', marked('small', `today: ${today}`, 'unit')],
+        words: [
+          { chain: [...hands].reverse() },
+          ' ',
+          marked('small', `today: ${todayWords(of)}`, 'unit'),
+        ],
       },
       { label: ['Expires'], words: [{ left: request.expires_at }] },
       { label: ['Changed'], words: changedWords(of) },

@@ -1,33 +1,83 @@
 /**
  * A request in words: the question that the approver answers, and which amounts it is about.
  *
- * The words come from the declaration, the cost and the policy. A value of the agent stands in them only as an exact
- * value, and only where the declaration says that the service looked it up.
+ * The words come from the declaration, the cost and the policy. A value of the agent stands in them only as a value:
+ * bounded, with its hidden characters marked, and in quotes unless it is one word.
  *
  * @module
  */
 
+import type { Capability } from '../../protocol/capability.ts';
 import type { Decision } from '../../protocol/decision.ts';
-import type { Money } from '../../protocol/primitives.ts';
+import type { JsonObject, Money } from '../../protocol/primitives.ts';
+import { titleParts } from '../catalog/title.ts';
 import { effectOf, titleOf } from '../sign-in/consent-words.ts';
 import { moneyInputs } from './claims.ts';
 import { marked, type Piece, type Words } from './pieces.ts';
+import { moneyIn, numberWords } from './values.ts';
 
-/** "Issue refund: 250.00 USD, booking id BK-1000?" */
-export function questionOf(of: Decision): Words {
+/** What the words of a call are made of. */
+interface CallAsked {
+  readonly name: string;
+  /** Null where the service no longer has it. */
+  readonly capability: Capability | null;
+  readonly parameters: JsonObject;
+  readonly cost: Money | null;
+}
+
+/** "Refund 250.00 USD to C-7?" */
+export function questionOf({ request, capability, cost }: Decision): Words {
+  const { capability: name, parameters } = request;
+  return [...titleOfCall({ name, capability, parameters, cost }), '?'];
+}
+
+/**
+ * The title that the author wrote, with the values of the call; without one "Issue refund: 250.00 USD, booking id
+ * BK-1000". The amount stands in both.
+ */
+export function titleOfCall(of: CallAsked): Words {
+  const { name, capability, parameters } = of;
+  if (capability?.title === undefined) {
+    const entities = entitiesOf(of).flatMap((input): Piece[] => [
+      `, ${titleOf(input).toLowerCase()} `,
+      valuePiece(parameters[input], undefined),
+    ]);
+    return [titleOf(name), ...amountWords(of), ...entities];
+  }
+  const money = moneyInputs(capability, parameters);
+  const words = titleParts(capability.title).map((part): Piece => {
+    if (typeof part === 'string') return part;
+    const value = Object.hasOwn(parameters, part.input) ? parameters[part.input] : undefined;
+    return valuePiece(value, money.get(part.input));
+  });
+  const hasAmount = words.some((piece) => typeof piece === 'object' && 'money' in piece);
+  return hasAmount ? words : [...words, ...amountWords(of)];
+}
+
+function amountWords(of: CallAsked): Words {
   const asked = amountOf(of);
-  const amount: Words = asked
-    ? [`: ${asked.isMost ? 'at most ' : ''}`, { money: asked.amount }]
-    : [];
-  return [
-    titleOf(of.request.capability),
-    ...amount,
-    ...entitiesOf(of).flatMap(({ name, text }): Piece[] => [
-      `, ${titleOf(name).toLowerCase()} `,
-      marked('code', [{ shown: text }]),
-    ]),
-    '?',
-  ];
+  return asked ? [`: ${asked.isMost ? 'at most ' : ''}`, { money: asked.amount }] : [];
+}
+
+/** In characters: what is longer is cut here. The list of parameters has all. */
+const VALUE_LENGTH_MAX = 40;
+
+/** One word, which cannot pass for words of the service. */
+const WORD = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._@:+/#-]*$/u;
+
+/** A value of the agent in a line of the service. */
+function valuePiece(value: unknown, currency: string | undefined): Piece {
+  if (value === undefined || value === null) return '(none)';
+  const money = moneyIn(value, currency);
+  if (money) return { money };
+  if (typeof value === 'number') return numberWords(value);
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value !== 'string') return Array.isArray(value) ? '(a list)' : '(an object)';
+  const characters = [...value.slice(0, 2 * VALUE_LENGTH_MAX + 2)];
+  const isCut = characters.length > VALUE_LENGTH_MAX;
+  const text = characters.slice(0, VALUE_LENGTH_MAX).join('');
+  const shown = WORD.test(text) ? text : JSON.stringify(text);
+  return marked('code', [{ shown }, ...(isCut ? ['…'] : [])]);
 }
 
 /** What the approver calls the act: "this issue refund" reads badly, so the name is quoted. */
@@ -42,33 +92,34 @@ interface AmountAsked {
 }
 
 /** The amount that the policy looks at, otherwise what the call may cost. */
-function amountOf({ request, capability, cost }: Decision): AmountAsked | undefined {
-  for (const [name, currency] of moneyInputs(capability, request.parameters)) {
-    const amount = request.parameters[name];
+function amountOf({ capability, parameters, cost }: CallAsked): AmountAsked | undefined {
+  for (const [name, currency] of moneyInputs(capability, parameters)) {
+    const amount = parameters[name];
     if (typeof amount === 'number') return { amount: { amount, currency }, isMost: false };
   }
   if (!cost || cost.amount === 0) return undefined;
-  return { amount: cost, isMost: capability?.cost?.certainty !== 'fixed' };
+  // The cost of an estimated call is its price: a quote, or what its price function returned.
+  return { amount: cost, isMost: capability?.cost?.certainty === 'dynamic' };
 }
 
-/** In characters: a longer one is not in the heading. The list of parameters has all. */
-const ENTITY_LENGTH_MAX = 40;
-
-/** Parameters that name something which the service looked up. */
-function entitiesOf({ request, capability }: Decision) {
-  const inputs = capability?.inputs ?? [];
-  return inputs
-    .filter(({ entity_reference, catalog_ref, semantic_type, resolution }) =>
+/** The names of parameters that identify something: the declaration or the name of the input says so. */
+function entitiesOf({ capability, parameters }: CallAsked): string[] {
+  return (capability?.inputs ?? [])
+    .filter(({ name, entity_reference, catalog_ref, semantic_type, resolution }) =>
       Boolean(
-        entity_reference || catalog_ref || resolution || semantic_type === 'entity_reference',
+        entity_reference ||
+          catalog_ref ||
+          resolution ||
+          semantic_type === 'entity_reference' ||
+          /(?:^|_)id$/.test(name),
       ),
     )
-    .map(({ name }) => ({ name, text: request.parameters[name] }))
-    .filter((each): each is { name: string; text: string } => isShort(each.text));
+    .map(({ name }) => name)
+    .filter((name) => isShort(parameters[name]));
 }
 
 function isShort(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= ENTITY_LENGTH_MAX;
+  return typeof value === 'string' && value !== '' && [...value].length <= VALUE_LENGTH_MAX;
 }
 
 /** What happens to the world, in a sentence. */

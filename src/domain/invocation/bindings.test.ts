@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { smallest } from '../../../test/declarations.ts';
+import { smallest } from '../../../test/support/declarations.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { createCatalog } from '../catalog/catalog.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { inSeconds } from '../../../test/authorities.ts';
-import { smallest } from '../../../test/declarations.ts';
+import { inSeconds } from '../../../test/support/authorities.ts';
+import { smallest } from '../../../test/support/declarations.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Authority } from '../authority/narrowing.ts';
 import { createCatalog } from '../catalog/catalog.ts';

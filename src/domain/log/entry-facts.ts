@@ -42,12 +42,12 @@ export interface AskedFacts {
   readonly approval_request_id: string;
   readonly capability: string;
   readonly contract_version: string;
-  readonly declaration_digest?: string | undefined;
+  readonly declaration_digest: string;
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
-  readonly chain?: string | undefined;
-  readonly token_id?: string | undefined;
+  readonly chain: string;
+  readonly token_id: string;
   readonly session_id?: string | undefined;
   readonly invocation_id: string;
   readonly parameters: JsonObject;
@@ -65,7 +65,7 @@ export interface AskedFacts {
 
 export function requestFacts(request: AskedFacts) {
   const expires_at = request.expires_at.toISOString();
-  const { declaration_digest, token_id, cost, note, require } = request;
+  const { cost, note, require } = request;
   return {
     invocation_id: request.invocation_id,
     preview_digest: request.preview_digest ?? null,
@@ -76,16 +76,15 @@ export function requestFacts(request: AskedFacts) {
       approval_request_id: request.approval_request_id,
       capability: request.capability,
       contract_version: request.contract_version,
-      // Entries of older versions name none of these, and their digests must stay the same.
-      ...(declaration_digest !== undefined && { declaration_digest }),
-      ...(token_id !== undefined && { token_id }),
+      declaration_digest: request.declaration_digest,
+      token_id: request.token_id,
       ...(cost !== undefined && { cost }),
       ...(note !== undefined && { note }),
       ...(require !== undefined && { require }),
       scope: [...request.scope],
       subject: request.subject,
       root_principal: request.root_principal,
-      chain: request.chain ?? null,
+      chain: request.chain,
       session_id: request.session_id ?? null,
       invocation_id: request.invocation_id,
       parameters: request.parameters,

@@ -68,20 +68,6 @@ const OPTIONAL_FIELDS = [
 ] as const satisfies readonly (keyof AuditEntry)[];
 
 /**
- * Fields that name a person, hold a caller's own text, or could be guessed back to a person. Decision 0021
- * gives the reason for each.
- */
-export const PERSONAL_FIELDS = [
-  'actor_key',
-  'root_principal',
-  'client_reference_id',
-  'task_id',
-  'upstream_service',
-  'parameters_digest',
-  'detail',
-] as const satisfies readonly (keyof EntryFields)[];
-
-/**
  * One entry, ready to be stored: the exact bytes of the leaf, their hash, and the columns that queries use.
  * The columns repeat what the bytes contain; proofs cover the bytes.
  */
@@ -178,8 +164,9 @@ export function retainUntil(timestamp: Date, retention: string | undefined): Dat
 }
 
 /**
- * The personal fields in canonical JSON. The names stand in their order here, so that nothing is sorted: every call
- * makes these two texts. A test compares them with what the canonical writer makes of the same fields.
+ * The personal fields in canonical JSON: those that name a person, hold a caller's own text, or could be guessed back
+ * to a person (decision 18 has the reason for each). The names stand in their order here, so that nothing is sorted:
+ * every call makes these two texts. A test compares them with what the canonical writer makes of the same fields.
  */
 function personalTextOf(fields: EntryFields, salt: string): string {
   return `{"actor_key":${canonicalJson(fields.actor_key)}${

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { naiveTree } from '../../../test/naive-tree.ts';
+import { naiveTree } from '../../../test/support/naive-tree.ts';
 import {
   consistencyJoins,
   inclusionJoins,

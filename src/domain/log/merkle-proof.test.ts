@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { naiveTree } from '../../../test/naive-tree.ts';
+import { naiveTree } from '../../../test/support/naive-tree.ts';
 import {
   EMPTY_ROOT,
   foldPeaks,
@@ -18,7 +18,7 @@ import {
   foldAll,
   type InclusionClaim,
   inclusionNodes,
-  verifyConsistency,
+  isConsistent,
   verifyInclusion,
 } from './merkle-proof.ts';
 
@@ -61,7 +61,7 @@ test('consistencyNodes() proves every growth up to 140 as the RFC does', EXHAUST
       const claim = consistencyOf(from, to);
 
       assert.ok(sameHashes(claim.proof, tree.consistency(from, to)), `${from} to ${to}`);
-      assert.ok(verifyConsistency(claim), `${from} to ${to}`);
+      assert.ok(isConsistent(claim), `${from} to ${to}`);
     }
   }
 });
@@ -101,7 +101,7 @@ for (const size of FAR_SIZES) {
     }
   });
 
-  test(`verifyConsistency() accepts proofs up to a tree of ${size} leaves`, () => {
+  test(`isConsistent() accepts proofs up to a tree of ${size} leaves`, () => {
     const unmarkedRoot = sparseTree(-1).root(size);
     for (const marked of leavesToTry(size)) {
       const sparse = sparseTree(marked);
@@ -110,8 +110,8 @@ for (const size of FAR_SIZES) {
         const proof = foldAll(consistencyNodes(from, size), sparse.read);
         const claim = { from, to: size, fromRoot: sparse.root(from), toRoot, proof };
 
-        assert.equal(verifyConsistency(claim), true);
-        assert.equal(verifyConsistency({ ...claim, toRoot: unmarkedRoot }), false);
+        assert.equal(isConsistent(claim), true);
+        assert.equal(isConsistent({ ...claim, toRoot: unmarkedRoot }), false);
       }
     }
   });
@@ -164,13 +164,13 @@ for (const [name, alter] of Object.entries(alterations)) {
     );
   });
 
-  test(`verifyConsistency() refuses a proof ${name}`, () => {
+  test(`isConsistent() refuses a proof ${name}`, () => {
     return fc.assert(
       fc.property(pairs, places, ([index, to], { at, other }) => {
         const claim = consistencyOf(index + 1, to);
         fc.pre(claim.proof.length >= hashesMin);
 
-        assert.equal(verifyConsistency({ ...claim, proof: alter(claim.proof, at, other) }), false);
+        assert.equal(isConsistent({ ...claim, proof: alter(claim.proof, at, other) }), false);
       }),
       { numRuns: 500 },
     );
@@ -188,13 +188,13 @@ test('verifyInclusion() refuses another leaf and another root', () => {
   );
 });
 
-test('verifyConsistency() refuses another root on either side', () => {
+test('isConsistent() refuses another root on either side', () => {
   return fc.assert(
     fc.property(pairs, fc.nat(255), ([index, to], bit) => {
       const claim = consistencyOf(index + 1, to);
 
-      assert.equal(verifyConsistency({ ...claim, fromRoot: flip(claim.fromRoot, bit) }), false);
-      assert.equal(verifyConsistency({ ...claim, toRoot: flip(claim.toRoot, bit) }), false);
+      assert.equal(isConsistent({ ...claim, fromRoot: flip(claim.fromRoot, bit) }), false);
+      assert.equal(isConsistent({ ...claim, toRoot: flip(claim.toRoot, bit) }), false);
     }),
   );
 });
@@ -210,11 +210,11 @@ test('verifyInclusion() refuses every other index', () => {
   }
 });
 
-test('verifyConsistency() refuses every other earlier size', () => {
+test('isConsistent() refuses every other earlier size', () => {
   for (const [index, to] of smallPairs()) {
     const claim = consistencyOf(index + 1, to);
     for (let other = 0; other <= SMALL_MAX; other++) {
-      assert.equal(verifyConsistency({ ...claim, from: other }), other === index + 1);
+      assert.equal(isConsistent({ ...claim, from: other }), other === index + 1);
     }
   }
 });
@@ -231,26 +231,26 @@ test('verifyInclusion() refuses every other size whose path to the leaf differs'
   }
 });
 
-test('verifyConsistency() refuses every other later size whose path differs', () => {
+test('isConsistent() refuses every other later size whose path differs', () => {
   for (const [index, to] of smallPairs()) {
     const from = index + 1;
     const claim = consistencyOf(from, to);
     for (let other = from; other <= SMALL_MAX; other++) {
       const same = turns(index, other, from) === turns(index, to, from);
-      assert.equal(verifyConsistency({ ...claim, to: other }), same);
+      assert.equal(isConsistent({ ...claim, to: other }), same);
     }
   }
 });
 
-test('verifyConsistency() accepts that every tree extends the empty one, without a proof', () => {
+test('isConsistent() accepts that every tree extends the empty one, without a proof', () => {
   const claim = consistencyOf(0, 7);
 
   assert.deepEqual(claim.proof, []);
-  assert.equal(verifyConsistency(claim), true);
-  assert.equal(verifyConsistency({ ...claim, proof: [tree.leaf(0)] }), false);
-  assert.equal(verifyConsistency({ ...claim, fromRoot: tree.leaf(0) }), false);
-  assert.equal(verifyConsistency(consistencyOf(0, 0)), true);
-  assert.equal(verifyConsistency({ ...consistencyOf(0, 0), toRoot: tree.leaf(0) }), false);
+  assert.equal(isConsistent(claim), true);
+  assert.equal(isConsistent({ ...claim, proof: [tree.leaf(0)] }), false);
+  assert.equal(isConsistent({ ...claim, fromRoot: tree.leaf(0) }), false);
+  assert.equal(isConsistent(consistencyOf(0, 0)), true);
+  assert.equal(isConsistent({ ...consistencyOf(0, 0), toRoot: tree.leaf(0) }), false);
 });
 
 test('verifyInclusion() refuses every leaf of the empty tree', () => {
@@ -259,10 +259,10 @@ test('verifyInclusion() refuses every leaf of the empty tree', () => {
   assert.equal(verifyInclusion(claim), false);
 });
 
-test('verifyInclusion() and verifyConsistency() return false for an absent claim', () => {
+test('verifyInclusion() and isConsistent() return false for an absent claim', () => {
   for (const claim of [null, undefined]) {
     assert.equal(verifyInclusion(claim), false);
-    assert.equal(verifyConsistency(claim), false);
+    assert.equal(isConsistent(claim), false);
   }
 });
 
@@ -312,11 +312,11 @@ for (const [field, values] of Object.entries(consistencyFields)) {
     [4, 4],
     [0, 4],
   ] as const) {
-    test(`verifyConsistency() returns false for a hostile ${field} from ${from} to ${to}`, () => {
+    test(`isConsistent() returns false for a hostile ${field} from ${from} to ${to}`, () => {
       const claim = consistencyOf(from, to);
 
       for (const value of values) {
-        assert.equal(verifyConsistency({ ...claim, [field]: value } as ConsistencyClaim), false);
+        assert.equal(isConsistent({ ...claim, [field]: value } as ConsistencyClaim), false);
       }
     });
   }

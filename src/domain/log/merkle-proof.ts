@@ -141,7 +141,7 @@ export function consistencyJoins(claim: Omit<ConsistencyClaim, 'toRoot'>): Growt
  * Whether the tree of `to` leaves begins with the whole tree of `from` leaves. From size 0 this holds for
  * every tree, with an empty proof and the empty root, and so says nothing about `toRoot`.
  */
-export function verifyConsistency(claim: ConsistencyClaim | null | undefined): boolean {
+export function isConsistent(claim: ConsistencyClaim | null | undefined): boolean {
   if (!claim) return false;
   const { from, to, fromRoot, toRoot, proof } = claim;
   if (!isTreeSize(from) || !isTreeSize(to) || from > to) return false;

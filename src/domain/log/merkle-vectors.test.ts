@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { vectors } from '../../../test/vectors.ts';
+import { vectors } from '../../../test/support/vectors.ts';
 import type { Hash } from './merkle.ts';
-import { verifyConsistency, verifyInclusion } from './merkle-proof.ts';
+import { isConsistent, verifyInclusion } from './merkle-proof.ts';
 
 // transparency-dev/merkle, testdata: 98 of each kind, most of them altered in one way.
 interface Vector {
@@ -32,7 +32,7 @@ const NOT_HASHES = 'additional/sizes-are-equal-one-and-proof-is-empty.json';
 
 if (folder === undefined) {
   test.skip('verifyInclusion() has no public vectors: ../shared/vectors/merkle is absent');
-  test.skip('verifyConsistency() has no public vectors: ../shared/vectors/merkle is absent');
+  test.skip('isConsistent() has no public vectors: ../shared/vectors/merkle is absent');
 } else {
   runAll<InclusionVector>(join(folder, 'inclusion'), 'verifyInclusion()', (vector) =>
     verifyInclusion({
@@ -43,8 +43,8 @@ if (folder === undefined) {
       root: bytesOf(vector.root),
     }),
   );
-  runAll<ConsistencyVector>(join(folder, 'consistency'), 'verifyConsistency()', (vector) =>
-    verifyConsistency({
+  runAll<ConsistencyVector>(join(folder, 'consistency'), 'isConsistent()', (vector) =>
+    isConsistent({
       from: vector.size1,
       to: vector.size2,
       fromRoot: bytesOf(vector.root1),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { naiveTree } from '../../../test/naive-tree.ts';
+import { naiveTree } from '../../../test/support/naive-tree.ts';
 import { toHex } from '../wire/hash.ts';
 import { receiptPayload, receiptRoot, receiptTree } from './receipt.ts';
 

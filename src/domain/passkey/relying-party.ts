@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bareHost, isLoopback } from '../values/host.ts';
+import { bareHost, isLoopback } from '../../address/host.ts';
 
 export interface RelyingParty {
   readonly rpId: string;

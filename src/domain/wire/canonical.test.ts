@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import canonicalize from 'canonicalize';
 import * as fc from 'fast-check';
 import { test } from 'vitest';
-import { vectors } from '../../../test/vectors.ts';
+import { vectors } from '../../../test/support/vectors.ts';
 import { CANONICAL_DEPTH_MAX, canonicalJson, canonicalRecord, digestOf } from './canonical.ts';
 
 const folder = vectors('jcs');

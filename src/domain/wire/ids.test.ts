@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { ID_BYTES, ID_PATTERNS, type IdPrefix, idOf, isId, isInvocationId } from './ids.ts';
+import { ID_BYTES, ID_PATTERNS, type IdPrefix, idOf, isId } from './ids.ts';
 
 const bytes = (count: number) => Uint8Array.from({ length: count }, (_, index) => 0xf9 + index);
 const prefixes = Object.keys(ID_BYTES) as IdPrefix[];
@@ -44,7 +44,7 @@ const notInvocations = [
   undefined,
   ['inv-f9fafbfcfdfe'],
 ];
-test('isInvocationId() accepts exactly twelve lowercase hex digits after the prefix', () => {
-  assert.equal(isInvocationId('inv-f9fafbfcfdfe'), true);
-  for (const text of notInvocations) assert.equal(isInvocationId(text), false, String(text));
+test('isId() accepts exactly twelve lowercase hex digits after the prefix', () => {
+  assert.equal(isId('inv-', 'inv-f9fafbfcfdfe'), true);
+  for (const text of notInvocations) assert.equal(isId('inv-', text), false, String(text));
 });

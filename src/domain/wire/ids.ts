@@ -83,7 +83,3 @@ export function isId<Prefix extends IdPrefix>(
 ): text is IdKinds[Prefix] {
   return typeof text === 'string' && ID_PATTERNS[prefix].test(text);
 }
-
-export function isInvocationId(text: unknown): text is InvocationId {
-  return isId('inv-', text);
-}

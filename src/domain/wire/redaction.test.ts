@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'vitest';
-import { redactedText } from './redaction.ts';
+import { redactedFrames, redactedText } from './redaction.ts';
 
 /** Text as libraries put it into their messages, and the part that must not be logged. */
 const SECRETS: [name: string, text: string, secret: string][] = [
@@ -65,4 +65,22 @@ test('redactedText() is bounded, for any value', () => {
     }),
   );
   assert.equal(redactedText('x y '.repeat(2_000_000), 10), 'x y x y x …');
+});
+
+test('redactedFrames() keeps the places of frames, and redacts everything else', () => {
+  const folder = '/srv/releases/20261118T194145Zab12CD34ef56GH78/desk';
+  const frames = [
+    `    at charge (file://${folder}/src/pay.ts:12:9)`,
+    `    at async ${folder}/src/main.ts:3:1`,
+    '    at Bearer abcd1234efgh5678 (/app/x.ts:1:1)',
+    '    at https://user:hunter2@host.example/x.ts:1:1',
+  ].join('\n');
+
+  const [first, second, third, fourth] = redactedFrames(frames, 4_000).split('\n');
+
+  assert.equal(first, `    at charge (file://${folder}/src/pay.ts:12:9)`);
+  assert.equal(second, `    at async ${folder}/src/main.ts:3:1`);
+  assert.equal(third, '    at Bearer [secret] (/app/x.ts:1:1)');
+  assert.doesNotMatch(fourth ?? '', /hunter2/);
+  assert.equal(redactedFrames(undefined, 4_000), '');
 });

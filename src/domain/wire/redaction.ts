@@ -24,6 +24,22 @@ export function redactedText(value: unknown, lengthMax: number): string {
   );
 }
 
+/** Where a frame of a stack points to: a file of this machine, with line and column. */
+const FILE_PLACE = /\(?(?:file:\/\/)?\/[^\s()@?#=]{1,1024}:\d{1,7}:\d{1,7}\)?$/;
+
+/** The frames of a stack. The place of a frame stays as it is, although a folder may have a name like a credential. */
+export function redactedFrames(frames: string | undefined, lengthMax: number): string {
+  const lines = (frames ?? '')
+    .slice(0, lengthMax)
+    .split('\n')
+    .map((line) => {
+      const at = line.search(FILE_PLACE);
+      if (at < 0) return redactedText(line, lengthMax);
+      return redactedText(line.slice(0, at), lengthMax) + foreignText(line.slice(at), lengthMax);
+    });
+  return lines.join('\n');
+}
+
 /** The same value with every text in it redacted. Only for what was read as JSON. */
 export function redactedValue<Value>(value: Value): Value {
   if (typeof value === 'string') return redactedText(value, LOOKED_AT_MAX) as Value;

@@ -11,13 +11,13 @@ import { readFile, stat } from 'node:fs/promises';
 import * as z from 'zod';
 import type { Platform } from '../../platform.ts';
 import { NoEffect } from '../../service/author/handler.ts';
-import { UPSTREAM_FAILED } from '../../service/author/http-answer.ts';
+import { UPSTREAM_FAILED } from '../../service/http-api/http-answer.ts';
 import {
   callHttp,
   credentialFault,
   type HttpCredential,
   readApi,
-} from '../../service/author/http-call.ts';
+} from '../../service/http-api/http-call.ts';
 import { type Route, routeFault } from '../../service/outbound/route.ts';
 import type { Upstream, UpstreamCall, UpstreamTool } from '../upstream.ts';
 import { DOCUMENT_BYTES_MAX } from './document.ts';

@@ -17,7 +17,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { bareHost } from '../../domain/values/host.ts';
+import { bareHost } from '../../address/host.ts';
 import type { Platform } from '../../platform.ts';
 import {
   guardedLookup,

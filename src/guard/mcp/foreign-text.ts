@@ -9,8 +9,8 @@
  */
 
 import { visibleText } from '../../domain/wire/visible-text.ts';
-import { scrubbed } from '../../service/author/http-answer.ts';
-import { secretsOf as credentialTexts } from '../../service/author/http-call.ts';
+import { scrubbed } from '../../service/http-api/http-answer.ts';
+import { secretsOf as credentialTexts } from '../../service/http-api/http-call.ts';
 
 /** Replaces the secrets that one upstream was given. */
 export interface Secrets {

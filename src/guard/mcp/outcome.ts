@@ -19,7 +19,7 @@ import { readForeignObject } from '../../domain/wire/foreign.ts';
 import { isObject, RESULT_LIMITS } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { HandlerFailure, NoEffect } from '../../service/author/handler.ts';
-import { UPSTREAM_FAILED } from '../../service/author/http-answer.ts';
+import { UPSTREAM_FAILED } from '../../service/http-api/http-answer.ts';
 import type { UpstreamCall } from '../upstream.ts';
 import { faultIn, UpstreamFault } from './fault.ts';
 import { type Secrets, shownLine } from './foreign-text.ts';

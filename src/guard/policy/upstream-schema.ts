@@ -8,8 +8,8 @@
  */
 
 import * as z from 'zod';
+import { bareHost, isLoopback } from '../../address/host.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
-import { bareHost, isLoopback } from '../../domain/values/host.ts';
 
 /** Words of a command. */
 const WORDS_MAX = 128;

@@ -15,11 +15,11 @@
  */
 
 import { createPacer } from '../../domain/invocation/rate.ts';
-import type { Eventual } from '../../domain/values/eventual.ts';
 import { createRecent } from '../../domain/values/recent.ts';
 import { pause } from '../../platform.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { Runtime } from '../../service/runtime.ts';
+import { type Eventual, run, type Steps, wait } from '../../steps.ts';
 import { createAddresses } from './address.ts';
 
 /** Characters of all credentials that are remembered, at about one byte each. */
@@ -43,6 +43,10 @@ export interface Visit {
   readonly isCharged: boolean;
   /** Its credential was good before, or is configured. */
   readonly isKnown: boolean;
+  /** Counted among the credentials that are not known. */
+  readonly isUnknown: boolean;
+  /** Its credential was looked at: unless it is proved, it was wrong, whatever the status of the answer. */
+  isJudged: boolean;
   isProved: boolean;
 }
 
@@ -55,6 +59,10 @@ interface Visitor {
 export interface Visits {
   /** Counts a request, or returns why it is refused. A request that has to wait is counted afterwards. */
   begin(visitor: Visitor): Eventual<Visit | Failure>;
+  /** Counts the signed text in a form as a credential that is not known, good or not. Returns why it is refused. */
+  judgeForm(visit: Visit | null): Failure | undefined;
+  /** Its credential is looked at now. */
+  judge(visit: Visit | null): void;
   /** The caller is known, or got the token `issued`. */
   prove(visit: Visit | null, issued?: string): void;
   /** The request is answered with this status. */
@@ -76,16 +84,17 @@ export function createVisits({
   const isGood = (authorization: string) =>
     good.get(authorization) === true || isConfigured(authorization.replace(/^Bearer /i, ''));
   /** Counts a credential that is not known yet, after a wait where there are too many. */
-  const judged = (visit: Visit): Eventual<Visit | Failure> => {
-    const found = unknown.take(visit.network, platform.monotonic());
-    if (!found) return visit;
-    if (waiting >= WAITING_MAX) return found;
+  function* counted(network: string): Steps<Failure | undefined> {
+    const found = unknown.take(network, platform.monotonic());
+    if (!found || waiting >= WAITING_MAX) return found;
     waiting += 1;
-    return pause(platform, UNKNOWN_WAIT_MS).then(() => {
-      waiting -= 1;
-      return unknown.take(visit.network, platform.monotonic()) ?? visit;
-    });
-  };
+    yield* wait(pause(platform, UNKNOWN_WAIT_MS));
+    waiting -= 1;
+    return unknown.take(network, platform.monotonic());
+  }
+  function* admitted(visit: Visit): Steps<Visit | Failure> {
+    return (yield* counted(visit.network)) ?? visit;
+  }
   return {
     begin({ remoteAddress, headers }) {
       const network = clientOf(remoteAddress, headers['x-forwarded-for']);
@@ -94,27 +103,34 @@ export function createVisits({
       const found = pacer.take(network, platform.monotonic());
       const isKnown = authorization !== undefined && isGood(authorization);
       if (found && !isKnown) return found;
-      const visit = { network, authorization, isCharged: !found, isKnown, isProved: false };
-      return authorization === undefined || isKnown ? visit : judged(visit);
+      const isUnknown = authorization !== undefined && !isKnown;
+      const counts = { isCharged: !found, isKnown, isUnknown };
+      const visit = { network, authorization, ...counts, isJudged: false, isProved: false };
+      return isUnknown ? run(admitted(visit)) : visit;
+    },
+    judgeForm: (visit) => (visit ? unknown.take(visit.network, platform.monotonic()) : undefined),
+    judge(visit) {
+      if (visit) visit.isJudged = true;
     },
     prove(visit, issued) {
       if (issued !== undefined) good.set(`Bearer ${issued}`, true);
       if (!visit || visit.isProved) return;
-      const { network, authorization, isCharged, isKnown } = visit;
+      const { network, authorization, isCharged, isKnown, isUnknown } = visit;
       visit.isProved = true;
       if (isCharged) pacer.giveBack(network);
+      if (isUnknown) unknown.giveBack(network);
       // The app around the service may know a caller that presents no credential.
       if (authorization === undefined) return;
-      if (!isKnown) unknown.giveBack(network);
       if (!isKnown || !good.get(authorization)) good.set(authorization, true);
     },
-    end({ network, isKnown, isProved, authorization }, status) {
-      if (isProved || authorization === undefined) return;
-      // Other statuses prove nothing about a credential: a document needs none.
-      const isWrong = status === UNAUTHORIZED;
-      if (!isWrong && !isKnown) unknown.giveBack(network);
+    end({ network, isKnown, isUnknown, isJudged, isProved, authorization }, status) {
+      if (isProved) return;
+      // What nothing looked at may be good: a document needs no credential.
+      if (isUnknown && !isJudged) unknown.giveBack(network);
       // It was good and is no longer: from now on it counts like any other.
-      if (isWrong && isKnown) good.set(authorization, false);
+      if (status === UNAUTHORIZED && isKnown && authorization !== undefined) {
+        good.set(authorization, false);
+      }
     },
   };
 }

@@ -8,8 +8,8 @@
  * @module
  */
 
+import { pagesUrl, pathOfBase } from '../../address/host.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
-import { pagesUrl, pathOfBase } from '../../domain/values/host.ts';
 import { isObject, readJson } from '../../domain/wire/json.ts';
 import {
   CONSOLE_OPERATIONS,
@@ -18,7 +18,7 @@ import {
 } from '../../protocol/console/methods.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { Console, ConsoleAsk } from '../../service/console/console.ts';
-import { perform } from '../../service/core/operations.ts';
+import { perform } from '../../service/operations/operations.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';

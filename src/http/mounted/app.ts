@@ -10,7 +10,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { failure } from '../../domain/failure.ts';
 import type { Platform } from '../../platform.ts';
-import { askNow } from '../../service/core/foreign.ts';
+import { askNow } from '../../service/foreign/foreign.ts';
 import { beforeLate } from '../../service/pace/deadline.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { refusalOf } from '../answer.ts';
@@ -95,8 +95,8 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
   const { place, surfaces, load = watchLoad(platform) } = parts;
   const metrics = createMetrics(load, () => runtime);
   // The app decides who reaches it, so metrics always ask for a credential.
-  const added = [...signInRoutes(runtime), ...consoleRoutes(runtime)];
   const visits = createVisits(runtime);
+  const added = [...signInRoutes(runtime, visits), ...consoleRoutes(runtime)];
   const given = { load, visits, metrics, surfaces, hasOpenMetrics: false, added };
   const core = createCore(runtime, given);
   try {

@@ -9,10 +9,10 @@
 
 import type { IncomingMessage } from 'node:http';
 import { failure, Refusal } from '../../domain/failure.ts';
-import type { Eventual } from '../../domain/values/eventual.ts';
 import { BODY_LIMITS } from '../../domain/wire/json.ts';
 import type { Platform } from '../../platform.ts';
 import { beforeLate, LATE } from '../../service/pace/deadline.ts';
+import type { Eventual } from '../../steps.ts';
 import { type Admit, type Bodies, tooLarge } from '../bounds/bodies.ts';
 import { REQUEST_TIMEOUT_MS, STRANGER_BODY_BYTES_MAX } from '../bounds/limits.ts';
 import { hasBody } from '../node.ts';

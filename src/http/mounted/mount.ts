@@ -8,7 +8,6 @@
  */
 
 import type { Config } from '../../config/config.ts';
-import { storeKind } from '../../domain/values/store-kind.ts';
 import type { Logger } from '../../log.ts';
 import {
   type OpenResources,
@@ -17,9 +16,11 @@ import {
   readSettings,
   type ServeOptions,
   tellMark,
+  tellVariables,
 } from '../../open.ts';
 import type { ServiceDefinition } from '../../service/author/definition.ts';
 import { createRuntime } from '../../service/runtime.ts';
+import { storeKind } from '../../storage/store-kind.ts';
 import type { OpenSurface } from '../surface.ts';
 import { type AppHooks, type AppService, openApp } from './app.ts';
 import { type MountPlace, mountPlace } from './place.ts';
@@ -70,6 +71,7 @@ export async function mount(
   const place = mountPlace(options.prefix, read.config.public_url);
   refuseUnknownReach(read.config, place);
   tellIgnored(read);
+  tellVariables(read, options);
   const opened = await openResources(definition, read);
   try {
     return await open(definition, opened, { options, surfaces, place });

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { bareHost, isLoopback } from '../../domain/values/host.ts';
+import { bareHost, isLoopback } from '../../address/host.ts';
 import { operations } from '../../protocol/operations.ts';
 import { RESOURCE_METADATA, SERVER_METADATA } from '../sign-in/oauth-routes.ts';
 

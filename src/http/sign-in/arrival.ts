@@ -8,8 +8,8 @@
  * @module
  */
 
-import { foreignArrival } from '../../domain/values/arrival.ts';
-import { bareHost, isLoopback, pagesUrl, pathOfBase } from '../../domain/values/host.ts';
+import { foreignArrival } from '../../address/arrival.ts';
+import { bareHost, isLoopback, pagesUrl, pathOfBase } from '../../address/host.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { type Exchange, type HttpAnswer, headerOf } from '../exchange.ts';

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { bareHost, isLoopback } from '../../domain/values/host.ts';
+import { bareHost, isLoopback } from '../../address/host.ts';
 import { sha256Hex, utf8 } from '../../domain/wire/hash.ts';
 import type { HttpAsk } from '../exchange.ts';
 

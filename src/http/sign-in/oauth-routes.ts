@@ -7,13 +7,14 @@
  * @module
  */
 
+import { pathOfBase } from '../../address/host.ts';
 import { Refusal } from '../../domain/failure.ts';
-import { pathOfBase } from '../../domain/values/host.ts';
 import { readJson } from '../../domain/wire/json.ts';
 import { type Fields, OAuthError, type OAuthErrorCode } from '../../service/sign-in/oauth.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { JSON_TYPE } from '../answer.ts';
 import { RETRY_AFTER_SECONDS } from '../bounds/limits.ts';
+import type { Visits } from '../bounds/visits.ts';
 import { type AddedRoute, type Exchange, type HttpAnswer, headerOf } from '../exchange.ts';
 import { readForm } from './forms.ts';
 
@@ -23,11 +24,18 @@ export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 /** Seconds: how long a client may keep a metadata document. */
 const METADATA_SECONDS = 300;
 
-export function oauthRoutes(signIn: SignIn): AddedRoute[] {
+export function oauthRoutes(signIn: SignIn, visits: Visits | undefined): AddedRoute[] {
   const resource = (place: string, path: string) =>
     metadata(`${RESOURCE_METADATA}${place}`, ({ ask }) =>
       signIn.resourceMetadata({ path, host: headerOf(ask, 'host') }),
     );
+  const form = (path: `/${string}`, name: string, answer: (fields: Fields) => Promise<object>) =>
+    formRoute(path, name, (fields, { visit }) => {
+      // Anybody can make a signed text, and the service verifies it.
+      const outpaced = SIGNED.some((each) => fields[each]) && visits?.judgeForm(visit);
+      if (outpaced) throw new Refusal(outpaced);
+      return answer(fields);
+    });
   // Clients put the path of the address at the end (RFC 8414, RFC 9728); a proxy may pass that on as it is.
   const { publicUrl } = signIn;
   const own = publicUrl === undefined ? '' : pathOfBase(publicUrl);
@@ -37,12 +45,12 @@ export function oauthRoutes(signIn: SignIn): AddedRoute[] {
     ...places.map((path) => resource(path, path)),
     ...(own === '' ? [] : [metadata(`${SERVER_METADATA}${own}`, signIn.serverMetadata)]),
     ...(own === '' ? [] : places.map((path) => resource(`${own}${path}`, path))),
-    formRoute('/token', 'oauth_token', (fields) => signIn.token(fields)),
-    formRoute('/revoke', 'oauth_revoke', async (fields) => {
+    form('/token', 'oauth_token', (fields) => signIn.token(fields)),
+    form('/revoke', 'oauth_revoke', async (fields) => {
       await signIn.revoke(fields);
       return {};
     }),
-    formRoute('/sign-in/logout', 'sign_in_logout', async ({ logout_token: token = '' }) => {
+    form('/sign-in/logout', 'sign_in_logout', async ({ logout_token: token = '' }) => {
       if (await signIn.logoutByProvider(token)) return {};
       throw new OAuthError('invalid_request', 'Cannot use the logout token: it does not verify');
     }),
@@ -61,18 +69,20 @@ function metadata(path: `/${string}`, document: (exchange: Exchange) => object):
   };
 }
 
-function formRoute(
-  path: `/${string}`,
-  name: string,
-  answer: (fields: Fields) => Promise<object>,
-): AddedRoute {
+type FormMethod = (fields: Fields, exchange: Exchange) => Promise<object>;
+
+/** Fields with a token: the actor of an exchange, what is revoked, and the logout of a provider. */
+const SIGNED = ['actor_token', 'token', 'logout_token'];
+
+function formRoute(path: `/${string}`, name: string, answer: FormMethod): AddedRoute {
   return {
     method: 'POST',
     path,
     route: {
       name,
       takesForm: true,
-      answer: (exchange) => answered(exchange, 200, () => answer(fieldsIn(exchange.body))),
+      answer: (exchange) =>
+        answered(exchange, 200, async () => answer(fieldsIn(exchange.body), exchange)),
     },
   };
 }

@@ -7,14 +7,15 @@
  * @module
  */
 
+import { pathOfBase } from '../../address/host.ts';
 import { Refusal } from '../../domain/failure.ts';
-import { pathOfBase } from '../../domain/values/host.ts';
 import { newSecret } from '../../keyring/secrets.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { OAuthError } from '../../service/sign-in/oauth.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { tooLong } from '../bounds/bodies.ts';
+import type { Visits } from '../bounds/visits.ts';
 import type { AddedRoute, Exchange, HttpAnswer } from '../exchange.ts';
 import { pathOf } from '../request.ts';
 import { statusOf } from '../status.ts';
@@ -45,11 +46,11 @@ import {
 import { signInPage } from './sign-in-page.ts';
 
 /** None where no person can sign in. */
-export function signInRoutes({
-  signIn,
-  accounts,
-}: Pick<Runtime, 'signIn' | 'accounts'>): AddedRoute[] {
-  return signIn ? [...pageRoutes(signIn, accounts), ...oauthRoutes(signIn)] : [];
+export function signInRoutes(
+  { signIn, accounts }: Pick<Runtime, 'signIn' | 'accounts'>,
+  visits: Visits | undefined,
+): AddedRoute[] {
+  return signIn ? [...pageRoutes(signIn, accounts), ...oauthRoutes(signIn, visits)] : [];
 }
 
 function pageRoutes(signIn: SignIn, accounts: Runtime['accounts']): AddedRoute[] {
@@ -293,7 +294,7 @@ async function askToEnd(
   session: Session,
 ): Promise<HttpAnswer> {
   const agent = await signIn.agent(session, queryOf(exchange).get('agent') ?? '');
-  return pageAnswer(exchange, endAgentPage(frameOf(signIn, basePath, session), { agent }));
+  return pageAnswer(exchange, endAgentPage(frameOf(signIn, basePath, session), agent));
 }
 
 async function endOne(parts: PageParts, exchange: Exchange, session: Session): Promise<HttpAnswer> {
@@ -307,8 +308,8 @@ async function askToStop(
   exchange: Exchange,
   session: Session,
 ): Promise<HttpAnswer> {
-  const view = await signIn.agents(session);
-  return pageAnswer(exchange, stopAllPage(frameOf(signIn, basePath, session), view));
+  const { agents } = await signIn.agents(session);
+  return pageAnswer(exchange, stopAllPage(frameOf(signIn, basePath, session), agents));
 }
 
 async function stopEach(

@@ -1,8 +1,7 @@
 /**
  * The style of the sign-in pages: one sheet inside each page, named by its hash in the policy.
  *
- * Colour never stands alone: a word or a shape says the same. Pages allow no style attribute, so what a
- * number draws (a budget bar) is an attribute of SVG.
+ * Colour never stands alone: a word or a shape says the same. Pages allow no style attribute.
  *
  * @module
  */
@@ -44,7 +43,7 @@ small, .muted { color: var(--muted); font-weight: 400; }
 `;
 
 const FRAME = `
-.top, .head, .split, .row, .acts { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
+.top, .head, .row { display: flex; flex-wrap: wrap; gap: .25rem 1rem; }
 .top, .head { align-items: center; justify-content: space-between; }
 .top { padding-inline: 1rem; background: var(--raised); border-bottom: 1px solid var(--line);
   font-size: .875rem; }
@@ -54,16 +53,14 @@ const FRAME = `
 main { max-width: 74rem; margin-inline: auto; padding: 1rem 1rem 2.5rem; }
 .narrow { max-width: 46rem; }
 section { padding-block: .75rem .5rem; }
-section, .node, .opts > li { border-top: 1px solid var(--line); }
+section, .opts > li { border-top: 1px solid var(--line); }
 :is(main, section, form, fieldset, details) > :not([type=hidden]) + * { margin-top: .75rem; }
 .facts { display: grid; grid-template-columns: 5rem minmax(0, 1fr); gap: .25rem .75rem;
   align-content: start; }
-.facts.small { grid-template-columns: 4rem minmax(0, 1fr); }
 .facts dt { color: var(--muted); font-size: .875rem; line-height: 1.7; }
 .fields { display: grid; gap: 1rem 2.5rem; grid-template-columns: minmax(0, 1fr); }
 .notice { border-inline-start: 4px solid var(--edge); background: var(--sunk); padding: .5rem 1rem; }
 .notice.bad { border-color: var(--danger); background: var(--danger-soft); }
-.notice.warn { border-color: var(--warn); background: var(--warn-soft); color: var(--ink); }
 .good { color: var(--good); }
 .warn { color: var(--warn); }
 .pill { display: inline-block; font-size: .8125rem; line-height: 1.5; padding-inline: .6em;
@@ -105,7 +102,7 @@ const FACTS = `
 .money, .amount, .time { font-variant-numeric: tabular-nums; }
 .money small { font-size: .8em; letter-spacing: .03em; color: inherit; font-weight: inherit; }
 .soon { color: var(--warn); }
-:is(.time, .effect, .split dt:not(.sum))::before { content: ""; display: inline-block; width: .75rem;
+:is(.time, .effect)::before { content: ""; display: inline-block; width: .75rem;
   height: .75rem; margin-inline-end: .35rem; vertical-align: -.0625rem; border: 2px solid; }
 .time::before { border-width: 1.5px; border-radius: 50%;
   background: linear-gradient(currentColor, currentColor) 50% 0 / 1.5px 55% no-repeat,
@@ -117,34 +114,13 @@ const FACTS = `
 .effect.final::before { width: .9375rem; height: .9375rem; vertical-align: -.125rem; border: 0;
   background: currentColor;
   clip-path: polygon(30% 0, 70% 0, 100% 30%, 100% 70%, 70% 100%, 30% 100%, 0 70%, 0 30%); }
-.bar { display: block; width: 100%; height: .875rem; margin-block: .5rem; background: var(--raised);
-  outline: 1px solid var(--edge); outline-offset: -1px; }
-.bar .spent { fill: var(--ink); }
-.hatch { stroke: var(--ink); stroke-width: 3; }
-.split { row-gap: 0; font-size: .875rem; }
-.split div { display: flex; gap: .25rem; }
-.split dt { color: var(--muted); }
-.split dt:not(.sum)::before { border: 1px solid var(--edge); }
-.split .spent::before { background: var(--ink); }
-.split .held::before { background: repeating-linear-gradient(135deg, var(--ink) 0 2px, transparent 2px 4px); }
-.node { display: grid; gap: .5rem 1.5rem; padding-block: .75rem; }
-.node > * { min-width: 0; }
 .sessions > li { border-top: 1px solid var(--line); padding-block: .5rem; }
 .sessions > li > * { min-width: 0; }
-.acts { gap: .5rem; align-content: start; }
 @media (min-width: 60rem) {
   h1 { font-size: 2rem; }
   .top, main { padding-inline: 1.5rem; }
   .fields { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .decide { grid-template-columns: minmax(0, 1fr) auto; align-items: center; }
-  .node { grid-template-columns: minmax(0, 1fr) 24rem; }
-  .acts { justify-content: end; align-content: end; }
-}
-@media (min-width: 76rem) {
-  .node { grid-template-columns: minmax(0, 1fr) 16rem 21rem 8.5rem; }
-  .node.brief { grid-template-columns: minmax(0, 1fr) 16rem 21rem; }
-  .acts { align-content: start; }
-  .acts .button { flex: 1; min-height: 2.25rem; font-size: .875rem; }
 }
 `;
 

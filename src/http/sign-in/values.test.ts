@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { amountText, money, moneyIn, time, total } from './values.ts';
+import { amountText, money, moneyIn, time } from './values.ts';
 
 const NOW = new Date('2026-11-16T14:40:00.000Z');
 
@@ -23,22 +23,6 @@ test('amountText() shows an amount that its currency does not have as it is', ()
 
 test('money() escapes the currency', () => {
   assert.equal(money(5, '<b>'), '<span class="money">5 <small>&lt;b&gt;</small></span>');
-});
-
-test('total() sums each currency exactly, and adds what it cannot sum', () => {
-  const amounts = [
-    { amount: 0.1, currency: 'USD' },
-    { amount: 0.2, currency: 'USD' },
-    { amount: 5, currency: 'EUR' },
-    { amount: 0, currency: 'JPY' },
-    { amount: 1, currency: 'NONE' },
-  ];
-
-  assert.equal(
-    total(amounts),
-    '<span class="money">0.30 <small>USD</small></span> and <span class="money">5.00 <small>EUR</small></span> and <span class="money">1 <small>NON</small></span>',
-  );
-  assert.equal(total([]), '');
 });
 
 test('moneyIn() marks the amounts of a sentence and escapes the rest', () => {

@@ -10,40 +10,19 @@ import { text } from '../../openapi/html.ts';
 
 /** An amount with its currency. */
 export function money(amount: number, currency: string): string {
-  return moneyTag(amountText(amount, currency), currency);
+  const code = visibleText(currency.slice(0, CODE_LENGTH));
+  return `<span class="money">${text(amountText(amount, currency))} <small>${text(code)}</small></span>`;
 }
 
 /** An edited row may name any currency. */
 const CODE_LENGTH = 3;
 
-function moneyTag(digits: string, currency: string): string {
-  return `<span class="money">${text(digits)} <small>${text(visibleText(currency.slice(0, CODE_LENGTH)))}</small></span>`;
-}
-
 /** `1,250.00`. An amount that its currency does not have is shown as the number that it is. */
 export function amountText(amount: number, currency: string): string {
   const minor = toMinor(amount, currency);
-  return minor === undefined ? String(amount) : grouped(formatMinor(minor, currency));
-}
-
-/** Digits of the whole part in groups of three. */
-function grouped(digits: string): string {
+  if (minor === undefined) return String(amount);
+  const digits = formatMinor(minor, currency);
   return digits.replace(/^\d+/, (whole) => whole.replace(/\B(?=(?:\d{3})+$)/g, ','));
-}
-
-/** What the amounts sum to, in each currency. Empty when there is nothing to sum. */
-export function total(amounts: readonly { amount: number; currency: string }[]): string {
-  const sums = new Map<string, bigint>();
-  const uncounted: string[] = [];
-  for (const { amount, currency } of amounts.filter(({ amount }) => amount !== 0)) {
-    const minor = toMinor(amount, currency);
-    if (minor === undefined) uncounted.push(money(amount, currency));
-    else sums.set(currency, (sums.get(currency) ?? 0n) + minor);
-  }
-  const counted = [...sums].map(([currency, minor]) =>
-    moneyTag(grouped(formatMinor(minor, currency)), currency),
-  );
-  return [...counted, ...uncounted].join(' and ');
 }
 
 /** The amounts in a sentence of ours, each in the look of money. */

@@ -97,6 +97,8 @@ export interface Inbox {
 export interface InboxItem {
   readonly approval_request_id: string;
   readonly capability: string;
+  /** What is asked, in one line. Hidden characters of its values are marked. */
+  readonly title: string;
   readonly description: string;
   readonly side_effect: SideEffectType;
   /** From the one who acts to the root principal. */

@@ -5,8 +5,7 @@
  */
 
 import type { ConnectedRecord } from '../../storage/port/connected-store.ts';
-import type { Store } from '../../storage/port/store.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { Repeated } from '../pace/repeated.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { refusingWhileAway } from '../sign-in/sign-in.ts';
@@ -40,6 +39,7 @@ interface OpenedAccounts<Parts> {
   /** Those that were given; where the service declares accounts, with the tokens for handlers. */
   readonly parts: Parts;
   readonly accounts?: Accounts | undefined;
+  /** Nudged after each revocation. */
   startEnds(everyMs?: number): Repeated | undefined;
 }
 
@@ -49,27 +49,12 @@ export function openAccounts<Parts extends ServiceParts>(
   { baseUrl, pageUrl }: Pick<AccountParts, 'baseUrl' | 'pageUrl'>,
 ): OpenedAccounts<Parts> {
   if (given.definition.accounts.size === 0) return { parts: given, startEnds: () => undefined };
-  let ends: Repeated | undefined;
-  const store = watchedStore(given.store, () => ends?.nudge());
-  const own: AccountParts = { ...given, store, baseUrl, pageUrl };
+  const own: AccountParts = { ...given, baseUrl, pageUrl };
   return {
-    parts: { ...given, store, accounts: createAccountTokens(own) },
+    parts: { ...given, accounts: createAccountTokens(own) },
     accounts: createAccounts(own),
-    startEnds(everyMs) {
-      ends = startAccountEnds(own, everyMs);
-      return ends;
-    },
+    startEnds: (everyMs) => startAccountEnds(own, everyMs),
   };
-}
-
-/** The same store, which reports each revocation. */
-function watchedStore(store: Store, onRevoked: () => void): Store {
-  const revokeToken: Store['revokeToken'] = async (...revocation) => {
-    const answer = await store.revokeToken(...revocation);
-    onRevoked();
-    return answer;
-  };
-  return Object.assign(Object.create(store) as Store, { revokeToken });
 }
 
 function createAccounts(parts: AccountParts): Accounts {

@@ -7,10 +7,10 @@
  * @module
  */
 
-import { bareHost } from '../../domain/values/host.ts';
+import { bareHost } from '../../address/host.ts';
 import { isObject, type JsonLimits, readJson } from '../../domain/wire/json.ts';
 import type { AccountOptions } from '../author/accounts.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { clientProof } from '../outbound/client-proof.ts';
 import type { Tokens } from './parts.ts';
 

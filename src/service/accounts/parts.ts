@@ -16,8 +16,8 @@ import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { isObject, readJson } from '../../domain/wire/json.ts';
 import type { ConnectedPlace, ConnectedRecord } from '../../storage/port/connected-store.ts';
 import type { AccountOptions } from '../author/accounts.ts';
-import { actEntry } from '../core/entries.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { actEntry } from '../caller/entries.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 
 export interface AccountParts extends ServiceParts {
   /** Where callers reach the service. */

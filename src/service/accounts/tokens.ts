@@ -13,7 +13,7 @@ import { pause } from '../../platform.ts';
 import type { ConnectedRecord } from '../../storage/port/connected-store.ts';
 import type { AccountOptions } from '../author/accounts.ts';
 import { NoEffect } from '../author/handler.ts';
-import type { AccountTokens } from '../core/parts.ts';
+import type { AccountTokens } from '../operations/parts.ts';
 import { ANSWER_MS, type Granted, renewTokens, type TokenAnswer } from './oauth.ts';
 import {
   type AccountParts,

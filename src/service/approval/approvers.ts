@@ -11,15 +11,19 @@ import {
   type RequestingSide,
 } from '../../domain/authority/approver.ts';
 import { levelOf } from '../../domain/authority/disclosure.ts';
+import { textOf } from '../../domain/decision/text.ts';
+import { titleOfCall } from '../../domain/decision/words.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import { visibleObject, visibleText } from '../../domain/wire/visible-text.ts';
 import type { Approval, ApprovalRequest, QuorumAnswer } from '../../protocol/approval.ts';
+import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import { approverScope } from '../author/approval-policy.ts';
-import { type Caller, holds } from '../core/caller.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { capabilityOf } from '../author/definition.ts';
+import { type Caller, holds } from '../caller/caller.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
 /** Characters of a reason for a class with reduced detail. */
@@ -117,9 +121,16 @@ async function requestFor(
   throw new Refusal(failure('not_found', 'Cannot find the approval request'));
 }
 
-function isAnyApprover(parts: ServiceParts, caller: Caller): Promise<boolean> {
-  const asking = [...parts.definition.code].filter(([, { approval }]) => approval);
-  return mayHold(parts, caller, ...asking.map(([name]) => approverScope(name)));
+/** A request can outlive the policy, and the capability, that it was made for. */
+function isAnyApprover(
+  parts: ServiceParts,
+  caller: Caller,
+  { capability }: ApprovalRecord,
+): Promise<boolean> {
+  const asking = [...parts.definition.code].flatMap(([name, { approval }]) =>
+    approval ? [name] : [],
+  );
+  return mayHold(parts, caller, ...[capability, ...asking].map(approverScope));
 }
 
 /** Why a request cannot be decided any more. */
@@ -152,11 +163,12 @@ export async function requestView(
   return {
     approval_request_id: request.approval_request_id,
     capability: request.capability,
+    title: titleText(capabilityOf(parts.definition, request.capability), request),
     scope: [...request.scope],
     requester: {
       subject: request.subject,
       root_principal: request.root_principal,
-      ...(request.chain !== undefined && { chain: request.chain }),
+      chain: request.chain,
     },
     // An agent does not learn through whom its own authority came.
     ...((isRootInPerson(caller, request) || (await mayDecide(parts, caller, request))) && {
@@ -180,9 +192,7 @@ export async function requestView(
     expires_at: request.expires_at.toISOString(),
     decided_at: request.decided_at?.toISOString() ?? null,
     contract_version: request.contract_version,
-    ...(request.declaration_digest !== undefined && {
-      declaration_digest: request.declaration_digest,
-    }),
+    declaration_digest: request.declaration_digest,
     grant_id: request.grant_id ?? null,
     safe: {
       parameters: await slices.finish(visibleObject(request.parameters)),
@@ -196,6 +206,16 @@ export async function requestView(
     },
     ...(await decisionView(parts, caller, request)),
   };
+}
+
+/** What is asked, in one line of bounded length. */
+export function titleText(
+  capability: Capability | undefined,
+  { capability: name, parameters, cost }: ApprovalRecord,
+): string {
+  // No piece of a title is a time.
+  const of = { name, capability: capability ?? null, parameters, cost: cost ?? null };
+  return textOf(titleOfCall(of), 0);
 }
 
 /** From the one who acts to the root principal. Equal consecutive names are one hand. */

@@ -8,11 +8,14 @@
  * @module
  */
 
-import { personOf, plain } from '../../domain/decision/values.ts';
-import { titleOf } from '../../domain/sign-in/consent-words.ts';
+import { titleParts } from '../../domain/catalog/title.ts';
+import { moneyInputs } from '../../domain/decision/claims.ts';
+import { moneyIn, personOf, plain } from '../../domain/decision/values.ts';
+import { effectOf, titleOf } from '../../domain/sign-in/consent-words.ts';
 import { exact } from '../../domain/values/time-words.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
+import type { Capability } from '../../protocol/capability.ts';
 import type { ApprovalRecord, DeliveryRecord } from '../../storage/port/records.ts';
 import { handsIn } from './approvers.ts';
 
@@ -27,6 +30,8 @@ export interface Card {
 export interface CardSource {
   readonly event: DeliveryRecord['event'];
   readonly request: ApprovalRecord;
+  /** Absent where the service no longer has it. */
+  readonly capability: Capability | undefined;
   readonly serviceId: string;
   /** The inputs whose values a card may show. */
   readonly inputs: readonly string[];
@@ -39,14 +44,16 @@ const TEXT_MAX = 100;
 /** Values that a card shows. More belong on the page. */
 const INPUTS_MAX = 10;
 
-export function cardOf({ event, request, serviceId, inputs, link }: CardSource): Card {
+export function cardOf(source: CardSource): Card {
+  const { event, request, capability, serviceId, inputs, link } = source;
   const { cost, approvals, approvals_required, parameters } = request;
   const hands = handsIn(request).map(nameText);
   return {
-    line: lineOf(event, request),
+    line: lineOf(source),
     facts: [
       ['Capability', request.capability],
       ['Asks', hands.join(' ← ')],
+      ...(capability ? [['Effect', effectOf(capability).words] as const] : []),
       ...(cost ? [['Cost', `at most ${plain(cost)}`] as const] : []),
       ...inputs
         .slice(0, INPUTS_MAX)
@@ -63,9 +70,10 @@ export function cardOf({ event, request, serviceId, inputs, link }: CardSource):
   };
 }
 
-function lineOf(event: CardSource['event'], request: ApprovalRecord): string {
+function lineOf(source: CardSource): string {
+  const { event, request } = source;
   const [agent = '', ...others] = handsIn(request).map(nameText);
-  const act = `“${titleOf(request.capability)}”`;
+  const act = `“${actOf(source)}”`;
   const root = others.at(-1);
   const who = root === undefined ? agent : `${agent} for ${root}`;
   if (event === 'requested') return `${who} asks to use ${act}`;
@@ -77,6 +85,22 @@ function lineOf(event: CardSource['event'], request: ApprovalRecord): string {
   const by = names.filter(Boolean).map(nameText).join(' and ');
   const outcome = isGranted ? 'approved' : 'denied';
   return `${who} asked to use ${act}: ${outcome}${by === '' ? '' : ` by ${by}`}`;
+}
+
+/** The title with the values that a card may show; the names of the others stand in brackets. */
+function actOf({ request, capability, inputs }: CardSource): string {
+  if (capability?.title === undefined) return titleOf(request.capability);
+  const { parameters } = request;
+  const currencies = moneyInputs(capability, parameters);
+  const words = titleParts(capability.title).map((part) => {
+    if (typeof part === 'string') return part;
+    const { input } = part;
+    const isShown = inputs.includes(input) && Object.hasOwn(parameters, input);
+    if (!isShown) return `[${titleOf(input).toLowerCase()}]`;
+    const money = moneyIn(parameters[input], currencies.get(input));
+    return money ? plain(money) : valueText(parameters[input]);
+  });
+  return words.join('');
 }
 
 /** The mailbox of a person stays as it is: people know each other by it. */

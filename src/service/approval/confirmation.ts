@@ -11,8 +11,8 @@ import type { GrantTerms } from '../../domain/authority/grant.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { DecisionPasskey, PasskeyProof } from '../../protocol/passkey.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
-import type { Caller } from '../core/caller.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { Caller } from '../caller/caller.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { confirmedDecision, unconfirmed } from '../passkey/decision.ts';
 import { approvingSide } from './approvers.ts';
 

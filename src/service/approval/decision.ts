@@ -13,10 +13,10 @@ import { refuse } from '../../domain/failure.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Decision, Vote } from '../../protocol/decision.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
-import { answered, inLane } from '../core/audited.ts';
-import { type Caller, callerOf } from '../core/caller.ts';
-import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { answered, inLane } from '../caller/audited.ts';
+import { type Caller, callerOf } from '../caller/caller.ts';
+import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { passkeyLabel, usableViews } from '../passkey/keys.ts';
 import {
   approvingSide,
@@ -77,7 +77,7 @@ function hasChanged(
   capability: Capability | null,
 ): boolean {
   if (capability?.contract_version !== contract_version) return true;
-  return declaration_digest !== undefined && declaration_digest !== declarationDigest(capability);
+  return declaration_digest !== declarationDigest(capability);
 }
 
 function votesIn(parts: ServiceParts, { approvals }: ApprovalRecord): Promise<Vote[]> {

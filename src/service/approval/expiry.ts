@@ -9,8 +9,8 @@
 
 import { failure } from '../../domain/failure.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
-import { actEntry } from '../core/entries.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { actEntry } from '../caller/entries.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 import { noticesOf } from './notices.ts';
 

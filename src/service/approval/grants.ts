@@ -23,12 +23,12 @@ import type { Grant, GrantRequest, QuorumAnswer } from '../../protocol/approval.
 import type { DecisionPasskey } from '../../protocol/passkey.ts';
 import type { ApprovalRecord, GrantRecord } from '../../storage/port/records.ts';
 import { frozenFor } from '../authority/freeze.ts';
-import { audited } from '../core/audited.ts';
-import { acted, actorOf, type Caller, callerOf } from '../core/caller.ts';
-import { actEntry } from '../core/entries.ts';
-import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { newId } from '../core/random.ts';
+import { audited } from '../caller/audited.ts';
+import { acted, actorOf, type Caller, callerOf } from '../caller/caller.ts';
+import { actEntry } from '../caller/entries.ts';
+import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { newId } from '../operations/random.ts';
 import {
   addressedRequest,
   approvalViews,

@@ -15,7 +15,7 @@ import type { Money } from '../../protocol/primitives.ts';
 import type { ApprovalRecord, LineageLink } from '../../storage/port/records.ts';
 import type { TokenDescription } from '../../storage/port/store.ts';
 import { standingOf } from '../authority/tokens.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 
 /** Root first. Equal consecutive names are one hand, as in a chain; it shows the last of its tokens. */
 export async function handsOf(
@@ -30,7 +30,7 @@ export async function handsOf(
     const { state } = standingOf({ token: held, lineage: lineage.slice(0, place + 1) }, now);
     const purpose = Object.keys(held.purpose).length > 0 ? held.purpose : null;
     const isSame = hands.at(-1)?.principal === subject;
-    // Decision 0051: the client holds a child of the consent's token, with the same subject.
+    // Decision 09: the client holds a child of the consent's token, with the same subject.
     const client_name = consent?.subject === subject && place < 2 ? consent.client_name : null;
     if (isSame) hands.pop();
     hands.push({ principal: subject, token_id, client_name, purpose, state });
@@ -44,8 +44,7 @@ export async function requestHands(
   request: ApprovalRecord,
 ): Promise<Pick<Decision, 'chain' | 'budgets'>> {
   const { token_id, cost, root_principal } = request;
-  const described =
-    token_id === undefined ? undefined : await parts.store.describeToken(token_id, 0);
+  const described = await parts.store.describeToken(token_id, 0);
   if (!described) {
     const names = request.requested_through.filter((name) => name !== root_principal);
     return { chain: [rootHand(request), ...names.map(unknownHand)], budgets: [] };

@@ -10,8 +10,8 @@ import type { History, HistoryItem, Similar } from '../../protocol/decision.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { AskerQuery } from '../../storage/port/store.ts';
 
-import type { Caller } from '../core/caller.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { Caller } from '../caller/caller.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 import { decisionView } from './approvers.ts';
 
@@ -34,7 +34,6 @@ export async function similarTo(
   { caller, request }: Asked,
 ): Promise<Similar | null> {
   const asker = askerOf(parts, request);
-  if (!asker) return null;
   // A request that was decided is compared with those before it.
   const before = request.status === 'pending' ? undefined : request;
   const query = { ...asker, approved: true, before, limit: SIMILAR_READ_MAX };
@@ -60,8 +59,6 @@ const PARAMETERS_MAX = 131_072;
 export async function historyOf(parts: ServiceParts, asked: Asked): Promise<History> {
   const asker = askerOf(parts, asked.request);
   const today = { approved: 0, denied: 0, expired: 0, pending: 0 };
-  // Requests of an older version do not say which chain made them.
-  if (!asker) return { today, items: [], is_complete: false };
   const since = new Date(asker.now);
   since.setUTCHours(0, 0, 0, 0);
   const states = await parts.store.statesSince({ ...asker, since, limit: COUNTED_MAX + 1 });
@@ -127,11 +124,8 @@ async function decidersOf(
 
 type Asker = Pick<AskerQuery, 'now' | 'chain' | 'capability'>;
 
-function askerOf(
-  { store }: ServiceParts,
-  { chain, capability }: ApprovalRecord,
-): Asker | undefined {
-  return chain === undefined ? undefined : { now: store.now(), chain, capability };
+function askerOf({ store }: ServiceParts, { chain, capability }: ApprovalRecord): Asker {
+  return { now: store.now(), chain, capability };
 }
 
 function isSame(

@@ -13,7 +13,8 @@ import type { WebhookTarget } from '../../config/webhook.ts';
 import { toHex } from '../../domain/wire/hash.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { ApprovalRecord, DeliveryRecord } from '../../storage/port/records.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { capabilityOf } from '../author/definition.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { type Card, cardOf } from './card.ts';
 import { emailBody, slackBody } from './card-body.ts';
 
@@ -34,7 +35,9 @@ export function noticesOf(
   };
   const card = () => {
     const inputs = definition.code.get(request.capability)?.approval?.card_inputs ?? [];
-    return cardOf({ event, request, serviceId: definition.id, inputs, link: decisionUrl });
+    const capability = capabilityOf(definition, request.capability);
+    const serviceId = definition.id;
+    return cardOf({ event, request, capability, serviceId, inputs, link: decisionUrl });
   };
   return config.webhooks
     .filter(({ events }) => events.includes(event))

@@ -42,12 +42,13 @@ import type { LatestApproval, Question } from '../../storage/port/store.ts';
 import { approverScope, requestLifetimeOf } from '../author/approval-policy.ts';
 import type { CompletePolicy } from '../author/define.ts';
 import { frozenFailure } from '../authority/freeze.ts';
-import { type Call, moneyOf } from '../core/call.ts';
-import { acted, actorOf, type TokenCaller } from '../core/caller.ts';
-import { actEntry } from '../core/entries.ts';
-import { askNow, returnedBy } from '../core/foreign.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { newId } from '../core/random.ts';
+import { type Call, moneyOf } from '../call/call.ts';
+import { acted, actorOf, type TokenCaller } from '../caller/caller.ts';
+import { actEntry } from '../caller/entries.ts';
+import { askWithin, noAnswer, returnedBy } from '../foreign/foreign.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { newId } from '../operations/random.ts';
+import { LATE } from '../pace/deadline.ts';
 import { noticesOf } from './notices.ts';
 
 /** Bounds a preview: a person reads it at a glance. */
@@ -73,7 +74,7 @@ export async function requestApproval(parts: ServiceParts, call: AskingCall): Pr
 
   const answered = await standingAnswer(parts, call);
   if (answered) return answered;
-  const request = requestOf(parts, call, policy);
+  const request = await requestOf(parts, call, policy);
   const entry = actEntry(parts, caller, {
     entry_type: 'approval_request',
     capability: capability.name,
@@ -167,11 +168,15 @@ function standingDenial(
   });
 }
 
-function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy): ApprovalRecord {
+async function requestOf(
+  parts: ServiceParts,
+  call: AskingCall,
+  policy: CompletePolicy,
+): Promise<ApprovalRecord> {
   const { caller, capability, parameters, ids } = call;
   const { token_id, subject, root_principal, chain, session_id } = caller.token;
   const requested_through = caller.loaded.lineage.map((link) => link.subject);
-  const preview = shownTo(parts, call, policy);
+  const preview = await shownTo(parts, call, policy);
   const note = call.request?.note ?? undefined;
   const now = parts.store.now();
   return {
@@ -209,13 +214,13 @@ function requestOf(parts: ServiceParts, call: AskingCall, policy: CompletePolicy
 export const PRICE_FIELD = 'price';
 
 /** What approvers see. The price of a quoted call is part of it, so that the approval pins the price. */
-function shownTo(
-  { definition }: ServiceParts,
+async function shownTo(
+  parts: ServiceParts,
   { capability, charge, parameters }: AskingCall,
   { preview: make }: CompletePolicy,
-): JsonObject | undefined {
-  const preview = make && previewOf(capability, make, parameters);
-  if (!charge || !definition.code.get(capability.name)?.price) return preview;
+): Promise<JsonObject | undefined> {
+  const preview = make && (await previewOf(parts, capability, () => make(copyOf(parameters))));
+  if (!charge || !parts.definition.code.get(capability.name)?.price) return preview;
   return { ...preview, [PRICE_FIELD]: moneyOf(charge) };
 }
 
@@ -223,17 +228,16 @@ function shownTo(
  * Reads the preview within limits. A preview that cannot be shown must not be approved. It is made of the parameters,
  * so one that is too long or has a value that JSON has not is for the caller to correct.
  */
-function previewOf(
+async function previewOf(
+  { definition, platform }: ServiceParts,
   { name }: Capability,
-  make: (parameters: JsonObject) => unknown,
-  parameters: JsonObject,
-): JsonObject {
+  make: () => unknown,
+): Promise<JsonObject> {
   const what = 'the preview of the call';
-  const made = returnedBy(
-    askNow(() => make(copyOf(parameters))),
-    what,
-  );
-  const reading = readForeignObject(made, PREVIEW_LIMITS);
+  const deadlineMs = definition.code.get(name)?.deadlineMs as number;
+  const heard = await askWithin(platform, deadlineMs, make);
+  if (heard === LATE) throw noAnswer(`Cannot show "${name}" to an approver`, deadlineMs);
+  const reading = readForeignObject(returnedBy(heard, what), PREVIEW_LIMITS);
   if ('value' in reading) return reading.value;
   if (!isOfContent(reading)) throw new Error(`Cannot use ${what}: ${reading.fault}`);
   const detail = `Cannot invoke "${name}": an approver must see the call, and its preview cannot be shown: ${reading.fault}`;

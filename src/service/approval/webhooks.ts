@@ -11,13 +11,13 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { bareHost } from '../../domain/values/host.ts';
+import { bareHost } from '../../address/host.ts';
 import type { Delivery } from '../../protocol/operator.ts';
 import type { DeliveryRecord } from '../../storage/port/records.ts';
 import type { DeliveryResult } from '../../storage/port/store.ts';
 import { operatorList } from '../authority/freeze.ts';
-import type { Answer, Ask } from '../core/operations.ts';
-import type { ServiceParts, Watcher } from '../core/parts.ts';
+import type { Answer, Ask } from '../operations/operations.ts';
+import type { ServiceParts, Watcher } from '../operations/parts.ts';
 import type { OutboundRequest } from '../outbound/outbound.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 

@@ -6,8 +6,8 @@
  * @module
  */
 
+import { bareHost, isLoopback } from '../../address/host.ts';
 import { type Fault, serviceFault } from '../../domain/catalog/fault.ts';
-import { bareHost, isLoopback } from '../../domain/values/host.ts';
 
 /**
  * An OAuth service at which each person has an account of their own, and this service as its client.

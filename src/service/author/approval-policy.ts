@@ -142,7 +142,8 @@ function tooFew({ name, approval }: Capability, approvers: readonly string[]): s
   const needed = approval?.approvals_required ?? 1;
   if (approvers.length === 0) return [`No approver is configured for "${name}"`];
   if (approvers.length >= needed) return [];
-  return [`"${name}" needs ${needed} approvers: ${approvers.length} is configured`];
+  const configured = `${approvers.length} ${approvers.length === 1 ? 'is' : 'are'} configured`;
+  return [`"${name}" needs ${needed} approvers: ${configured}`];
 }
 
 /** Where the root principal of a requester may not approve, each requester needs enough others. */

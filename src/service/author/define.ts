@@ -24,6 +24,7 @@ import type {
   DeclaredCapability as Declared,
   DeclaredApproval,
 } from '../../protocol/capability.ts';
+import type { DeclaredFailure } from '../../protocol/failure.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import type { CapabilityTypes } from '../../protocol/typed.ts';
 import type { Handler, Price } from './handler.ts';
@@ -36,6 +37,7 @@ import type {
   DetailsOf,
   InputDetails,
   ListedField,
+  Literals,
   ParametersOf,
   ReturnedFor,
   TypesOf,
@@ -73,9 +75,9 @@ export interface ApprovalPolicy<Parameters = JsonObject> {
   readonly require?: 'passkey';
   /**
    * The service makes the preview from the resolved parameters, never from a text of the caller.
-   * The function returns at once: a promise is a defect, and the call is refused.
+   * It may wait, for a name from a database, at most as long as the handler (`deadline`). What it returns is digested.
    */
-  readonly preview?: (parameters: Parameters) => JsonObject;
+  readonly preview?: (parameters: Parameters) => JsonObject | Promise<JsonObject>;
   /** `root`: the root principal of the requester may not approve either. */
   readonly separation?: 'root';
   /** Patterns of agents that may approve. Without a matching pattern, agents may not. */
@@ -103,6 +105,7 @@ export interface CapabilityDefinition<
     | 'approval'
     | 'cost'
     | 'description'
+    | 'failure_types'
     | 'input_schema'
     | 'inputs'
     | 'minimum_scope'
@@ -123,6 +126,8 @@ export interface CapabilityDefinition<
   readonly minimum_scope: readonly string[];
   /** An amount alone is a fixed cost. */
   readonly cost?: Declared['cost'] | Money;
+  /** Failures of its own, beside those of the protocol. Several capabilities may share one list. */
+  readonly failure_types?: readonly Readonly<DeclaredFailure>[];
   readonly requires_binding?: WithKnownFields<Bindings, keyof BindingRequirement>;
   readonly approval?: ApprovalPolicy<ParametersOf<Inputs>>;
   /** What exactly this call costs. Only for a cost that is `estimated`. */
@@ -132,7 +137,11 @@ export interface CapabilityDefinition<
   /** How long the handler may take before the outcome counts as unknown. */
   readonly deadline?: string;
   /** A composed capability has none: its steps do the work. */
-  readonly handler?: Handler<ParametersOf<Inputs>, ReturnedFor<Output>, BindingsOf<Bindings>>;
+  readonly handler?: Handler<
+    ParametersOf<Inputs>,
+    ReturnedFor<Output> | Literals,
+    BindingsOf<Bindings>
+  >;
 }
 
 /**

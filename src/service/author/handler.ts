@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { FailureType } from '../../protocol/failure.ts';
+import type { FailureType, OwnFailureType } from '../../protocol/failure.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import type { PinnedBinding } from './typed.ts';
 
@@ -120,8 +120,14 @@ export interface HandlerContext<Bindings = AnyBindings> {
   account(name: string): Promise<string>;
 }
 
-/** A type of the protocol, or one that the capability declares in `failure_types`. */
-type NamedFailure = FailureType | (string & Record<never, never>);
+/** A list as a capability declares it in `failure_types`. */
+type Declared = readonly { readonly type: string }[];
+
+/** A type of the protocol, or one of the list that the type argument names. */
+type NamedFailure<Own extends Declared> =
+  | FailureType
+  | OwnFailureType
+  | NoInfer<Own[number]['type']>;
 
 /**
  * Advice for the next step of the caller. Parts that cannot be read are left out of the answer.
@@ -142,18 +148,22 @@ export interface Advice {
 }
 
 /**
- * Thrown by a handler that did nothing. The service gives back everything reserved for the call.
+ * Thrown by a handler that did nothing. The service gives back everything reserved for the call. A type of the
+ * capability's own compiles only with the list that declares it.
  *
  * @example
- * import { NoEffect } from 'writ';
+ * import { type DeclaredFailure, NoEffect } from 'writ';
  *
- * function find(orders: ReadonlyMap<string, object>, id: string) {
- *   const found = orders.get(id);
- *   if (!found) throw new NoEffect(`Cannot find order "${id}"`);
- *   return found;
+ * const failures = [
+ *   { type: 'sold_out', description: 'no seat is left', retry: false, action: 'revalidate_state' },
+ * ] as const satisfies readonly DeclaredFailure[];
+ *
+ * function take(seats: Set<string>, id: string) {
+ *   if (!seats.has(id)) throw new NoEffect(`Cannot find seat "${id}"`);
+ *   if (!seats.delete(id)) throw new NoEffect<typeof failures>('Cannot book: no seat', 'sold_out');
  * }
  */
-export class NoEffect extends Error {
+export class NoEffect<Own extends Declared = readonly []> extends Error {
   // Recognised by a private field: `instanceof` runs code of the thrown value, which may throw.
   readonly #isOurs = true;
   override readonly name = 'NoEffect';
@@ -164,7 +174,7 @@ export class NoEffect extends Error {
     return typeof value === 'object' && value !== null && #isOurs in value;
   }
 
-  constructor(detail: string, type: NamedFailure = 'invalid_parameters', advice: Advice = {}) {
+  constructor(detail: string, type: NamedFailure<Own> = 'invalid_parameters', advice: Advice = {}) {
     super(detail);
     this.type = type;
     this.advice = advice;
@@ -191,7 +201,7 @@ export class ApprovalNeeded extends Error {
  *   throw new HandlerFailure('Cannot tell whether the bank has paid', 'outcome_unknown');
  * }
  */
-export class HandlerFailure extends Error {
+export class HandlerFailure<Own extends Declared = readonly []> extends Error {
   readonly #isOurs = true;
   override readonly name = 'HandlerFailure';
   readonly type: string;
@@ -201,7 +211,7 @@ export class HandlerFailure extends Error {
     return typeof value === 'object' && value !== null && #isOurs in value;
   }
 
-  constructor(detail: string, type: NamedFailure, advice: Advice = {}) {
+  constructor(detail: string, type: NamedFailure<Own>, advice: Advice = {}) {
     super(detail);
     this.type = type;
     this.advice = advice;

@@ -12,6 +12,7 @@ import * as v from 'valibot';
 import { test } from 'vitest';
 import * as z from 'zod';
 import { defineCapability } from './define.ts';
+import { HandlerFailure, NoEffect } from './handler.ts';
 import type { Schema } from './typed.ts';
 
 const COMMON = {
@@ -275,4 +276,72 @@ test('defineCapability() lets a caller leave out what the service resolves and w
   const wrong: Sent = { amount: '5' };
 
   assert.deepEqual([least, missing, wrong].length, 3);
+});
+
+test('defineCapability() keeps the literals of a handler, nested and in lists', () => {
+  const inputs = z.object({ id: z.string() });
+  const row = z.object({ kind: z.literal('row'), level: z.literal([1, 2]) });
+  const output = z.object({ state: z.enum(['open', 'closed']), rows: z.array(row) });
+  const defined = [
+    defineCapability({ ...COMMON, output, handler: () => ({ state: 'open', rows: [] }) }),
+    defineCapability({ ...COMMON, output, handler: async () => ({ state: 'open', rows: [] }) }),
+    defineCapability({
+      ...COMMON,
+      inputs,
+      output,
+      async handler({ id }) {
+        if (id === '') return { state: 'closed', rows: [] };
+        return { state: id === 'a' ? 'open' : 'closed', rows: [{ kind: 'row', level: 2 }] };
+      },
+    }),
+    defineCapability({
+      ...COMMON,
+      output,
+      // @ts-expect-error "opn" is not a state.
+      handler: () => ({ state: 'opn', rows: [] }),
+    }),
+    defineCapability({
+      ...COMMON,
+      output,
+      // @ts-expect-error A row has no level 3.
+      handler: async () => ({ state: 'open', rows: [{ kind: 'row', level: 3 }] }),
+    }),
+  ];
+
+  assert.equal(defined.flatMap(({ faults }) => faults).length, 0);
+});
+
+const SHARED = [
+  { type: 'sold_out', description: 'no seat is left', retry: false, action: 'revalidate_state' },
+] as const;
+
+test('defineCapability() takes a readonly list of failure types that capabilities share', () => {
+  const handler = () => ({});
+  const defined = ['a', 'b'].map((name) =>
+    defineCapability({ ...COMMON, name, failure_types: SHARED, handler }),
+  );
+  defineCapability({
+    ...COMMON,
+    // @ts-expect-error "again" is not an action.
+    failure_types: [{ ...SHARED[0], action: 'again' }],
+    handler,
+  });
+
+  assert.equal(defined.flatMap(({ faults }) => faults).length, 0);
+});
+
+test('NoEffect and HandlerFailure take types of the protocol and of the list that is named', () => {
+  const made = [
+    new NoEffect('Cannot book', 'not_found'),
+    new NoEffect<typeof SHARED>('Cannot book', 'sold_out'),
+    new HandlerFailure<typeof SHARED>('Cannot book', 'outcome_unknown'),
+    // @ts-expect-error "sold_out" is declared nowhere.
+    new NoEffect('Cannot book', 'sold_out'),
+    // @ts-expect-error "sold_uot" is not in the list.
+    new NoEffect<typeof SHARED>('Cannot book', 'sold_uot'),
+    // @ts-expect-error "sold_out" is declared nowhere.
+    new HandlerFailure('Cannot book', 'sold_out'),
+  ];
+
+  assert.equal(made.length, 6);
 });

@@ -111,6 +111,17 @@ export type ReturnedFor<Output extends DeclaredOutput> = Output extends AnySchem
   ? SentTo<Output>
   : JsonObject;
 
+declare const NO_VALUE: unique symbol;
+
+/**
+ * No value has this type. Beside the type of a result it tells the compiler, which infers that type later, to keep the
+ * literals that a handler returns: "open" stays "open" and does not become a text.
+ */
+export interface Literals {
+  readonly [NO_VALUE]: never;
+  readonly [name: string]: '' | 0 | true | Literals | readonly Literals[];
+}
+
 /** The result that a caller gets. */
 type ResultOf<Output extends DeclaredOutput> = Output extends AnySchema
   ? ReadBy<Output>
@@ -168,7 +179,14 @@ type KnownFields<Given, Known> = Unknown<Given, Known, NoSuchField> & {
 
 export type ListedField = keyof ListedInput;
 
-/** What only the protocol knows of an input, beside its schema. */
+/**
+ * What only the protocol knows of an input, beside its schema.
+ *
+ * @example
+ * import type { InputDetails } from 'writ';
+ *
+ * const booking: InputDetails = { entity_reference: true, description: 'Such as BK-1000' };
+ */
 export type InputDetails = Pick<
   ListedInput,
   | 'description'
@@ -179,7 +197,14 @@ export type InputDetails = Pick<
   | 'resolution'
 >;
 
-/** What a required binding pinned. */
+/**
+ * What a required binding pinned.
+ *
+ * @example
+ * import type { PinnedBinding } from 'writ';
+ *
+ * const amountOf = ({ price }: PinnedBinding) => price?.amount ?? 0;
+ */
 export interface PinnedBinding {
   readonly data: JsonObject;
   readonly price?: Money;

@@ -3,7 +3,7 @@
  *
  * Callers and approvals rely on a contract version, so a declaration that changed without a new version is
  * reported, with what the change makes unusable. The kept declarations are advice: a row that was edited
- * or lost changes what is reported, and nothing else. Decision 0050 has the cases of several processes.
+ * or lost changes what is reported, and nothing else. Decision 14 has the cases of several processes.
  *
  * @module
  */

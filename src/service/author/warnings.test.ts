@@ -54,6 +54,11 @@ const table: Row[] = [
     /^No budget can pay capability "pay": its cost is estimated and nothing fixes the price/,
   ],
   [
+    'says nothing where the author says what fixes the price afterwards',
+    serviceWith({ cost: { ...ESTIMATED, determined_by: 'waiting time' } }),
+    CLERK,
+  ],
+  [
     'takes a required binding for a price',
     serviceWith({ cost: ESTIMATED, requires_binding: [{ type: 'quote', field: 'quote' }] }),
     CLERK,

@@ -79,12 +79,15 @@ function unpayableCosts({ catalog, code }: ServiceDefinition): string[] {
     .filter((each) => isUnpriced(each) && code.get(each.name)?.price === undefined)
     .map(
       ({ name }) =>
-        `No budget can pay capability "${name}": its cost is estimated and nothing fixes the price of a call; write price, requires_binding, or a cost that is fixed or dynamic`,
+        `No budget can pay capability "${name}": its cost is estimated and nothing fixes the price of a call; write price, requires_binding, a cost that is fixed or dynamic, or determined_by if only calls without a budget are meant`,
     );
 }
 
 function isUnpriced({ cost, requires_binding = [] }: Capability): boolean {
-  return cost?.certainty === 'estimated' && !!cost.financial && requires_binding.length === 0;
+  const { certainty, financial, determined_by } = cost ?? {};
+  // An author who says what fixes the price afterwards means calls without a budget.
+  const isUnfixed = certainty === 'estimated' && !!financial && determined_by === undefined;
+  return isUnfixed && requires_binding.length === 0;
 }
 
 /** Hooks and policies that the specification lets an input name and that nothing here can ask. */

@@ -24,12 +24,12 @@ import type { FreezeRecord } from '../../storage/port/records.ts';
 import type { FreezePlace } from '../../storage/port/store.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { absenceOf } from '../author/off.ts';
-import { answered, audited, inLane } from '../core/audited.ts';
-import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts';
-import { actEntry } from '../core/entries.ts';
-import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import { createPage, type Listing, listed, placeOf } from '../core/page.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { answered, audited, inLane } from '../caller/audited.ts';
+import { acted, actorOf, type Caller, callerOf, holds } from '../caller/caller.ts';
+import { actEntry } from '../caller/entries.ts';
+import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
+import { createPage, type Listing, listed, placeOf } from '../operations/page.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
 export async function freeze(parts: ServiceParts, ask: Ask): Promise<Freeze> {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
+import { identity, identityEntry, removedIdentity } from '../../../test/support/sign-in.ts';
 import { EntitlementRule, Identity } from '../../config/parts.ts';
 import { system } from '../../platform.ts';
 import { openStore } from '../../storage/open.ts';
 import type { IdentityStore } from '../../storage/port/identity-store.ts';
-import { identity, identityEntry, removedIdentity } from '../../testing/sign-in.ts';
 import type { Authenticate } from '../author/define.ts';
 import { createIdentities } from './identities.ts';
 import type { ExternalIdentities } from './oidc.ts';

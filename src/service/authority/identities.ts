@@ -22,8 +22,8 @@ import { newSecret } from '../../keyring/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import type { IdentityRecord, IdentityStore } from '../../storage/port/identity-store.ts';
 import type { Authenticate } from '../author/define.ts';
-import { askWithin } from '../core/foreign.ts';
-import type { Identities } from '../core/parts.ts';
+import { askWithin } from '../foreign/foreign.ts';
+import type { Identities } from '../operations/parts.ts';
 import { LATE } from '../pace/deadline.ts';
 import type { ExternalIdentities } from './oidc.ts';
 

@@ -51,12 +51,12 @@ import {
 import type { LineageLink, TokenRecord } from '../../storage/port/records.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { absenceOf } from '../author/off.ts';
-import { audited } from '../core/audited.ts';
-import { type Caller, callerOf, type IdentityCaller } from '../core/caller.ts';
-import { actEntry } from '../core/entries.ts';
-import { type Ask, requestOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { newId } from '../core/random.ts';
+import { audited } from '../caller/audited.ts';
+import { type Caller, callerOf, type IdentityCaller } from '../caller/caller.ts';
+import { actEntry } from '../caller/entries.ts';
+import { type Ask, requestOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { newId } from '../operations/random.ts';
 import { frozenFor } from './freeze.ts';
 
 /**
@@ -217,7 +217,7 @@ export interface UnsignedToken {
   readonly record: TokenRecord;
   /**
    * Signs the token. Issuance calls it when the row is durable, so that the signatures of one commit are made together
-   * (decision 0069). Refuses when the key of the row was withdrawn meanwhile. Then, and after a crash in between, the
+   * (decision 06). Refuses when the key of the row was withdrawn meanwhile. Then, and after a crash in between, the
    * row has no text that could be presented.
    */
   signed(): Promise<IssueAnswer>;

@@ -20,10 +20,10 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose';
+import { bareHost } from '../../address/host.ts';
 import type { OidcIssuer } from '../../config/parts.ts';
 import { SKEW_SECONDS } from '../../domain/authority/external-identity.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
-import { bareHost } from '../../domain/values/host.ts';
 import { readJson } from '../../domain/wire/json.ts';
 import type { Logger } from '../../log.ts';
 import type { OutboundAnswer, OutboundRequest } from '../outbound/outbound.ts';

@@ -29,11 +29,11 @@ import type {
 } from '../../protocol/permissions.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { TokenRecord } from '../../storage/port/records.ts';
-import { answered, disclosedTo, inLane } from '../core/audited.ts';
-import { budgetsOf } from '../core/call.ts';
-import { type TokenCaller, tokenCallerOf } from '../core/caller.ts';
-import { type Answer, type Ask, type Method, requestOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { budgetsOf } from '../call/call.ts';
+import { answered, disclosedTo, inLane } from '../caller/audited.ts';
+import { type TokenCaller, tokenCallerOf } from '../caller/caller.ts';
+import { type Answer, type Ask, type Method, requestOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 
 /** Cached answers: a busy agent asks again and again. */
 const ANSWERS_MAX = 500;

@@ -1,5 +1,5 @@
 /**
- * Identities in the store: operators add, list and remove them while the service runs (decision 0063).
+ * Identities in the store: operators add, list and remove them while the service runs (decision 08).
  *
  * The maker sends the SHA-256 of a key, so the service never sees the key. Adding takes a credential in person: a
  * token ends, and must leave nothing behind that does not. Each change writes its entry together with its row.
@@ -25,13 +25,13 @@ import type {
 } from '../../protocol/identity.ts';
 import type { IdentityRecord } from '../../storage/port/identity-store.ts';
 import type { Store } from '../../storage/port/store.ts';
-import { answered, audited, inLane } from '../core/audited.ts';
-import { acted, actorOf, type Caller, callerOf } from '../core/caller.ts';
-import { actEntry } from '../core/entries.ts';
-import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import { createPage, placeOf } from '../core/page.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { newId } from '../core/random.ts';
+import { answered, audited, inLane } from '../caller/audited.ts';
+import { acted, actorOf, type Caller, callerOf } from '../caller/caller.ts';
+import { actEntry } from '../caller/entries.ts';
+import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
+import { createPage, placeOf } from '../operations/page.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { newId } from '../operations/random.ts';
 import { frozenFor, notOperator } from './freeze.ts';
 import { STORED_IDENTITIES_MAX } from './identities.ts';
 

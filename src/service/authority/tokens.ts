@@ -15,12 +15,12 @@ import { ENDED_COUNT_MAX, type RevokeAnswer, type TokenView } from '../../protoc
 import { livingBelow } from '../../storage/descendants.ts';
 import type { TokenRecord } from '../../storage/port/records.ts';
 import type { TokenDescription } from '../../storage/port/store.ts';
-import { answered, audited } from '../core/audited.ts';
-import { moneyOf } from '../core/call.ts';
-import { acted, actorOf, type Caller, callerOf, holds } from '../core/caller.ts';
-import { actEntry } from '../core/entries.ts';
-import { type Ask, requestOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { moneyOf } from '../call/call.ts';
+import { answered, audited } from '../caller/audited.ts';
+import { acted, actorOf, type Caller, callerOf, holds } from '../caller/caller.ts';
+import { actEntry } from '../caller/entries.ts';
+import { type Ask, requestOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 
 /** Children shown in one view. `children_count` has the total. */
 const CHILDREN_SHOWN_MAX = 100;

@@ -10,14 +10,15 @@
 
 import { compensationParameters, dueCompensations } from '../../domain/composition/compensation.ts';
 import type { Capability } from '../../protocol/capability.ts';
+import { run } from '../../steps.ts';
 import type { BegunStep, EndedStep, StepRecord } from '../../storage/port/composition-store.ts';
 import { capabilityOf } from '../author/definition.ts';
-import { failureOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
 import type { Work } from '../invoke/context.ts';
 import { type Done, runHandler, withinDeadline } from '../invoke/handler.ts';
 import { resolvedParameters } from '../invoke/inputs.ts';
 import { costAndOverrun, lateSettlement } from '../invoke/late.ts';
+import { failureOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { claimStep, recordStep, stepIds, type Whole } from './trail.ts';
 
 /** Runs every compensation that is due and not yet claimed. */
@@ -76,7 +77,7 @@ async function performed(
   const { handler, deadlineMs } = parts.definition.code.get(capability.name) ?? {};
   if (!handler || !deadlineMs) throw new Error(`Cannot run "${capability.name}": no handler`);
   try {
-    const parameters = await resolvedParameters(parts, caller, capability, sent);
+    const parameters = await run(resolvedParameters(parts, { caller, capability, sent }));
     const work: Work = {
       handler,
       capability: capability.name,
@@ -86,9 +87,10 @@ async function performed(
       failureTypes: capability.failure_types,
       progress: async () => undefined,
     };
-    return await withinDeadline(parts.platform, deadlineMs, (running) =>
-      runHandler(parts, { ids, caller }, work, running),
+    const running = withinDeadline(parts.platform, deadlineMs, (each) =>
+      runHandler(parts, { ids, caller }, work, each),
     );
+    return await run(running);
   } catch (error) {
     const failure = failureOf('invoke', error, parts.log);
     return { outcome: 'no_effect', failure, bindings: [] };

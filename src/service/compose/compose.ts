@@ -21,10 +21,11 @@ import type { Charge } from '../../domain/invocation/budget.ts';
 import type { CompositionStep } from '../../protocol/composition.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import type { CheckedCall } from '../core/call.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { run } from '../../steps.ts';
+import type { CheckedCall } from '../call/call.ts';
 import { type ComposedWork, completed, type Done } from '../invoke/handler.ts';
 import { isStoreFailure } from '../invoke/settle.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { compensate } from './compensate.ts';
 import { flowOf, runStep } from './step.ts';
 import { CallLost, drawnBy, listed, StepRefused, type Whole } from './trail.ts';
@@ -67,7 +68,7 @@ export async function composedDone(
   const steps = composition.audit_policy.record_child_invocations ? undefined : listed(whole);
   if ('result' in reached) {
     const notes = { reported: reportedBy(whole), bindings: [] };
-    const done = await completed(parts, call.capability.name, reached.result, notes);
+    const done = await run(completed(parts, call.capability.name, reached.result, notes));
     return { ...done, steps };
   }
   if (composition.failure_policy === 'compensate') await compensate(parts, whole);

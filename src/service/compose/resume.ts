@@ -11,24 +11,24 @@
 
 import { composedOutput } from '../../domain/composition/composition.ts';
 import { failure } from '../../domain/failure.ts';
-import { run } from '../../domain/values/eventual.ts';
 import { newUuid } from '../../platform.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
+import { run } from '../../steps.ts';
 import type {
   AdoptedComposition,
   EndedStep,
   StepRecord,
 } from '../../storage/port/composition-store.ts';
 import { HEARTBEAT_MS, type Settlement, SILENT_MS } from '../../storage/port/invocation-store.ts';
-import type { RecoveryOptions } from '../../storage/recovery.ts';
 import { capabilityOf } from '../author/definition.ts';
-import { answerOf, bytesOf, type Call, type Ending, endingEntry, readFacts } from '../core/call.ts';
-import type { TokenCaller } from '../core/caller.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { answerOf, bytesOf, type Call, type Ending, endingEntry, readFacts } from '../call/call.ts';
+import type { TokenCaller } from '../caller/caller.ts';
 import type { Done } from '../invoke/handler.ts';
 import { rollbackOf } from '../invoke/inputs.ts';
 import { admittedCaller } from '../invoke/recover.ts';
+import type { RecoveryOptions } from '../invoke/recovery.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { type Repeated, repeated } from '../pace/repeated.ts';
 import { composedDone, emptied, type Reached } from './compose.ts';
 import { flowOf } from './step.ts';

@@ -12,23 +12,32 @@
 import { capabilityFreezes } from '../../domain/authority/freeze.ts';
 import { checkDraw, stepParameters } from '../../domain/composition/composition.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
-import { handlesOf } from '../../domain/invocation/bindings.ts';
+import { type BindingFacts, boundPrice, handlesOf } from '../../domain/invocation/bindings.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
-import { run } from '../../domain/values/eventual.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { CompositionStep } from '../../protocol/composition.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
+import { run, type Steps, wait } from '../../steps.ts';
 import type { BegunStep, EndedStep } from '../../storage/port/composition-store.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { frozenFailure } from '../authority/freeze.ts';
-import { failureOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
 import { isApprovalNeeded } from '../invoke/approve-call.ts';
+import { quotedPrice } from '../invoke/author-schema.ts';
 import type { Work } from '../invoke/context.ts';
 import { type Done, runHandler } from '../invoke/handler.ts';
-import { type Prepared, type Preparing, prepareCall, rollbackOf } from '../invoke/inputs.ts';
+import {
+  boundBindings,
+  type Inputs,
+  isQuoted,
+  NOTHING_BOUND,
+  refuseClosedRollback,
+  resolvedParameters,
+  rollbackOf,
+} from '../invoke/inputs.ts';
 import { costAndOverrun } from '../invoke/late.ts';
+import { failureOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { Deadline } from '../pace/deadline.ts';
 import { claimStep, drawnBy, recordStep, stepIds, type Whole } from './trail.ts';
 
@@ -56,7 +65,7 @@ export async function runStep(
   };
   let ready: Prepared;
   try {
-    ready = await prepare(parts, whole, capability, begun.parameters);
+    ready = await run(prepare(parts, whole, capability, begun.parameters));
   } catch (error) {
     const needsApproval = error instanceof ApprovalMissing;
     const found = needsApproval ? approvalMissing(declared) : failureOf('invoke', error, parts.log);
@@ -70,7 +79,7 @@ export async function runStep(
   const { caller } = whole.call;
   const call = { ids, caller };
   const work = workOf(parts, whole, capability, ready);
-  const done = await runHandler(parts, call, work, { deadline });
+  const done = await run(runHandler(parts, call, work, { deadline }));
   // A step that reports more than was left is charged what was left.
   const settled = costAndOverrun(parts, call, done, { capability, checked: ready.charge });
   const step = endedStep(claimed, done, settled.cost);
@@ -101,50 +110,62 @@ function approvalMissing({ id }: CompositionStep): Failure {
   return failure('approval_required', `Cannot run step "${id}": a person must approve it first`);
 }
 
-/** The rules of a call, except those that the whole call has passed. */
-async function prepare(
+interface Prepared {
+  readonly parameters: JsonObject;
+  readonly bound: ReadonlyMap<string, BindingFacts>;
+  readonly charge?: Charge | undefined;
+}
+
+/** The rules of a call, except those that the whole call has passed: see `prepareCall` in `invoke/invoke.ts`. */
+function* prepare(
   parts: ServiceParts,
   whole: Whole,
   capability: Capability,
   sent: JsonObject,
-): Promise<Prepared> {
-  const { caller, charge: reserved, grant } = whole.call;
-  const [frozen] = await parts.store.freezesUnder(
-    capabilityFreezes([capability.name], caller.root_principal),
-  );
+): Steps<Prepared> {
+  const { caller, grant } = whole.call;
+  const freezes = capabilityFreezes([capability.name], caller.root_principal);
+  const [frozen] = yield* wait(parts.store.freezesUnder(freezes));
   if (frozen) throw new Refusal(frozenFailure(frozen));
-  const isBudgeted = caller.token.budget !== undefined;
-  const preparing: Preparing = {
-    ...(await boundBy(parts, whole, capability, sent)),
-    capability,
-    sent,
-    charge(price) {
-      const draw = checkDraw(capability, { reserved, drawn: drawnBy(whole), isBudgeted }, price);
-      refuse(draw.failure);
-      return draw.price;
-    },
-  };
-  const prepared = await run(prepareCall(parts, preparing));
-  const needed = isApprovalNeeded(parts, { capability, ...prepared });
+  const inputs = yield* withBindings(parts, { caller, capability, sent });
+  const bound = capability.requires_binding?.length
+    ? yield* boundBindings(parts, inputs, grant)
+    : NOTHING_BOUND;
+  const isLater = isQuoted(parts, capability);
+  let charge = isLater ? undefined : drawable(whole, capability, boundPrice(bound));
+  const parameters = yield* resolvedParameters(parts, inputs);
+  if (isLater) {
+    const price = yield* quotedPrice(parts, caller, capability, { parameters, bound });
+    charge = drawable(whole, capability, price);
+  }
+  const ties = parts.definition.rollbacks.get(capability.name);
+  if (ties) yield* refuseClosedRollback(parts, inputs, parameters, ties);
+  const needed = isApprovalNeeded(parts, { capability, parameters, charge });
   if (needed && !grant) throw new ApprovalMissing();
-  return prepared;
+  return { parameters, bound, charge };
+}
+
+/** The amount that the step takes from what was reserved for the whole, or a refusal. */
+function drawable(
+  whole: Whole,
+  capability: Capability,
+  price: Charge | undefined,
+): Charge | undefined {
+  const { caller, charge: reserved } = whole.call;
+  const isBudgeted = caller.token.budget !== undefined;
+  const draw = checkDraw(capability, { reserved, drawn: drawnBy(whole), isBudgeted }, price);
+  refuse(draw.failure);
+  return draw.price;
 }
 
 /** Loads bindings now, because an earlier step may have issued them. */
-async function boundBy(
-  { store }: ServiceParts,
-  { call: { caller, grant } }: Whole,
-  capability: Capability,
-  sent: JsonObject,
-): Promise<Pick<Preparing, 'caller' | 'boundAt'>> {
-  const now = store.now();
-  if (!capability.requires_binding?.length) return { caller, boundAt: () => now };
+function* withBindings({ store }: ServiceParts, inputs: Inputs): Steps<Inputs> {
+  const { caller, capability, sent } = inputs;
+  if (!capability.requires_binding?.length) return inputs;
+  const { token_id: tokenId } = caller.token;
   const bindingIds = handlesOf(capability, sent);
-  const { bindings } = await store.load({ tokenId: caller.token.token_id, bindingIds });
-  const loaded = { ...caller.loaded, bindings };
-  // Bindings that were fresh when the approval was requested stay valid for the approved call.
-  const asked = grant && (await store.loadApproval(grant.approval_request_id));
-  return { caller: { ...caller, loaded }, boundAt: () => asked?.created_at ?? now };
+  const { bindings } = yield* wait(store.load({ tokenId, bindingIds }));
+  return { ...inputs, caller: { ...caller, loaded: { ...caller.loaded, bindings } } };
 }
 
 function workOf(

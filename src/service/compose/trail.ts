@@ -22,10 +22,10 @@ import type {
   StepEffects,
   StepRecord,
 } from '../../storage/port/composition-store.ts';
-import { type CheckedCall, type Ending, endingEntry, moneyOf } from '../core/call.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { newInvocationId } from '../core/random.ts';
+import { type CheckedCall, type Ending, endingEntry, moneyOf } from '../call/call.ts';
 import type { StepView } from '../invoke/handler.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { newInvocationId } from '../operations/random.ts';
 
 /** The part of a composed call that its steps use. */
 type WholeCall = Pick<

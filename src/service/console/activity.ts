@@ -16,17 +16,16 @@ import type { ConsoleRequest } from '../../protocol/console/methods.ts';
 import type { Act, Day, Days, Invocation } from '../../protocol/console/views.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import type { EntryQuery } from '../../storage/port/store.ts';
+import { actView } from '../agents/acts.ts';
 import { requestView, visibleRequest } from '../approval/approvers.ts';
 import { handsOf } from '../approval/hands.ts';
 import { notOperator } from '../authority/freeze.ts';
 import { unknownToken } from '../authority/tokens.ts';
-import { inLane } from '../core/audited.ts';
-import { type Caller, holds } from '../core/caller.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { rememberedTokens } from '../core/remembered-tokens.ts';
+import { inLane } from '../caller/audited.ts';
+import { type Asking, type Caller, holds } from '../caller/caller.ts';
+import { rememberedTokens } from '../caller/remembered-tokens.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
-import { actView } from './acts.ts';
-import type { Asking } from './parts.ts';
 
 /** Entries in one read: about a millisecond of an embedded store. */
 const READ_MAX = 32;

@@ -8,11 +8,11 @@
  */
 
 import { entryView } from '../../domain/log/entry.ts';
-import { type Answer, consoleRequestOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { rememberedTokens } from '../core/remembered-tokens.ts';
+import type { Asking } from '../caller/caller.ts';
+import { rememberedTokens } from '../caller/remembered-tokens.ts';
 import { entriesFor } from '../log/audit.ts';
-import type { Asking } from './parts.ts';
+import { type Answer, consoleRequestOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 
 /** A person sees the own entries, so a token of another person has none here. */
 export function agentEntries(parts: ServiceParts, asking: Asking): Promise<Answer> {

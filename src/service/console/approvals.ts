@@ -14,13 +14,13 @@ import type { ConsoleRequest } from '../../protocol/console/methods.ts';
 import type { Inbox, InboxItem } from '../../protocol/console/views.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { PendingPlace } from '../../storage/port/store.ts';
-import { handsIn, notApprover } from '../approval/approvers.ts';
+import { handsIn, notApprover, titleText } from '../approval/approvers.ts';
 import { approverScope } from '../author/approval-policy.ts';
-import { inLane } from '../core/audited.ts';
-import { type Caller, holds } from '../core/caller.ts';
-import { placeOf } from '../core/page.ts';
+import { inLane } from '../caller/audited.ts';
+import { type Asking, type Caller, holds } from '../caller/caller.ts';
+import { placeOf } from '../operations/page.ts';
 import type { Slices } from '../pace/slices.ts';
-import type { Asking, ConsoleParts } from './parts.ts';
+import type { ConsoleParts } from './parts.ts';
 
 /** Requests in one read. Each may have parameters of 256 KiB. */
 const READ_MAX = 4;
@@ -87,6 +87,7 @@ async function itemOf(
   return {
     approval_request_id: request.approval_request_id,
     capability: request.capability,
+    title: titleText(capability, request),
     description: capability.description,
     side_effect: capability.side_effect.type,
     chain: handsIn(request),

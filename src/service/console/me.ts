@@ -11,7 +11,7 @@ import {
   type Pulse,
   type TrustGround,
 } from '../../protocol/console/views.ts';
-import { type Caller, holds } from '../core/caller.ts';
+import { type Caller, holds } from '../caller/caller.ts';
 import { passkeysOf } from '../passkey/keys.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { countPending, decidable } from './approvals.ts';

@@ -9,7 +9,6 @@
 
 import { refuse } from '../../domain/failure.ts';
 import { readVkey } from '../../domain/log/note-key.ts';
-import { storeKind } from '../../domain/values/store-kind.ts';
 import { packageManifest } from '../../package.ts';
 import type { ConsoleRequest } from '../../protocol/console/methods.ts';
 import type {
@@ -19,16 +18,17 @@ import type {
   SessionList,
 } from '../../protocol/console/views.ts';
 import type { StoredSession } from '../../storage/port/sign-in-store.ts';
+import { storeKind } from '../../storage/store-kind.ts';
 import { notOperator } from '../authority/freeze.ts';
 import { livingIdentities } from '../authority/stored-identities.ts';
-import { audited, inLane } from '../core/audited.ts';
-import { type Caller, callerOf } from '../core/caller.ts';
-import { type Ask, consoleRequestOf } from '../core/operations.ts';
-import { placeOf } from '../core/page.ts';
+import { audited, inLane } from '../caller/audited.ts';
+import { type Asking, type Caller, callerOf } from '../caller/caller.ts';
+import { type Ask, consoleRequestOf } from '../operations/operations.ts';
+import { placeOf } from '../operations/page.ts';
 import { endSessionAs } from '../sign-in/entries.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { logHead } from './me.ts';
-import type { Asking, ConsoleParts } from './parts.ts';
+import type { ConsoleParts } from './parts.ts';
 
 /** Reads for one page of sessions. A read may find only ended ones. */
 const READS_MAX = 32;

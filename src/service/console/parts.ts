@@ -4,8 +4,6 @@
  * @module
  */
 
-import type { Caller } from '../core/caller.ts';
-import type { Ask } from '../core/operations.ts';
 import type { InvokeParts } from '../invoke/handler.ts';
 import type { SealingState } from '../log/sealer.ts';
 import type { SignInParts } from '../sign-in/parts.ts';
@@ -16,10 +14,4 @@ export interface ConsoleParts extends SignInParts, InvokeParts {
   /** The reasons why the service is not ready; empty when it is. */
   unready(): Promise<string[]>;
   readonly startedAt: Date;
-}
-
-/** A person who asks, and the request by which the person asks. */
-export interface Asking {
-  readonly caller: Caller;
-  readonly ask: Ask;
 }

@@ -15,7 +15,7 @@ import {
   visibleRequest,
 } from '../approval/approvers.ts';
 import { frozenFor } from '../authority/freeze.ts';
-import type { Caller } from '../core/caller.ts';
+import type { Caller } from '../caller/caller.ts';
 import { decisionQuestion } from '../passkey/decision.ts';
 import type { ConsoleParts } from './parts.ts';
 

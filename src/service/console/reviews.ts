@@ -13,10 +13,10 @@ import type { ShownReview, ToolReview, ToolReviews } from '../../protocol/consol
 import { ID_LENGTH_MAX } from '../../protocol/primitives.ts';
 import type { ReviewPort } from '../author/review.ts';
 import { notOperator, operatorEntry } from '../authority/freeze.ts';
-import { audited } from '../core/audited.ts';
-import { type Caller, callerOf } from '../core/caller.ts';
-import { askWithin, report } from '../core/foreign.ts';
-import { type Ask, consoleRequestOf } from '../core/operations.ts';
+import { audited } from '../caller/audited.ts';
+import { type Caller, callerOf } from '../caller/caller.ts';
+import { askWithin } from '../foreign/foreign.ts';
+import { type Ask, consoleRequestOf } from '../operations/operations.ts';
 import { LATE } from '../pace/deadline.ts';
 import type { ConsoleParts } from './parts.ts';
 
@@ -85,7 +85,7 @@ async function answerOf(
 ): Promise<unknown> {
   const heard = await askWithin(platform, PORT_DEADLINE_MS, code);
   if (heard !== LATE && 'returned' in heard) return heard.returned;
-  report(log, { err: heard === LATE ? new Error('no answer') : heard.thrown }, `${what} failed`);
+  log.error({ err: heard === LATE ? new Error('no answer') : heard.thrown }, `${what} failed`);
   const detail = `Cannot complete ${what}: see the log of the service`;
   throw new Refusal(failure('service_unavailable', detail));
 }

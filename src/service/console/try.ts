@@ -22,10 +22,10 @@ import { capabilityOf } from '../author/definition.ts';
 import { frozenFor } from '../authority/freeze.ts';
 import { issuanceEntry, rootAuthority, tokenOf, unknownBinding } from '../authority/issue.ts';
 import { revocationEntry } from '../authority/tokens.ts';
-import { audited } from '../core/audited.ts';
-import { type Caller, callerOf } from '../core/caller.ts';
-import { type Ask, consoleRequestOf } from '../core/operations.ts';
+import { audited } from '../caller/audited.ts';
+import { type Caller, callerOf } from '../caller/caller.ts';
 import { dryRun } from '../invoke/dry-run.ts';
+import { type Ask, consoleRequestOf } from '../operations/operations.ts';
 import type { ConsoleParts } from './parts.ts';
 
 /** One minute: longer than any dry run. */

@@ -10,10 +10,10 @@
 import { Refusal } from '../../domain/failure.ts';
 import { contextOf } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
-import { run, type Steps, wait } from '../../domain/values/eventual.ts';
 import { utf8 } from '../../domain/wire/hash.ts';
 import type { BudgetContext, InvokeAnswer } from '../../protocol/invocation.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
+import { run, type Steps, wait } from '../../steps.ts';
 import type {
   Admission,
   Admitted,
@@ -25,12 +25,12 @@ import type { IntentRecord } from '../../storage/port/records.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { requestApproval } from '../approval/request.ts';
 import { frozenFailure } from '../authority/freeze.ts';
-import { answerOf, type CheckedCall, type Ending, endingEntry, factsOf } from '../core/call.ts';
-import { type Answer, failureOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { newOperationId } from '../core/random.ts';
-import { createStream, type Stream } from '../core/stream.ts';
-import { tracedWork } from '../core/tracing.ts';
+import { answerOf, type CheckedCall, type Ending, endingEntry, factsOf } from '../call/call.ts';
+import { type Answer, failureOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { newOperationId } from '../operations/random.ts';
+import { createStream, type Stream } from '../operations/stream.ts';
+import { traced } from '../operations/tracing.ts';
 import { grantUseOf } from './approve-call.ts';
 import type { Work } from './context.ts';
 import {
@@ -214,10 +214,11 @@ function* handled(
 ): Steps<Done> {
   const progress = async (event: JsonObject) => stream?.progress(event);
   const perform = call.capability.composition
-    ? ({ deadline }: Running) => parts.compose(parts, call, { operationId, deadline, progress })
+    ? ({ deadline }: Running) =>
+        wait(parts.compose(parts, call, { operationId, deadline, progress }))
     : (running: Running) => runHandler(parts, call, workOf(parts, call, progress), running);
-  const work = () => withinDeadline(parts.platform, deadlineOf(parts, call), perform);
-  const done = yield* wait(tracedWork(parts.tracer, 'handler', work));
+  const running = withinDeadline(parts.platform, deadlineOf(parts, call), perform);
+  const done = yield* traced(parts.tracer, 'handler', running);
   if (!done.needsApproval) return done;
   try {
     return { ...done, failure: yield* wait(requestApproval(parts, call)) };
@@ -294,7 +295,7 @@ function endingOf(
   const steps = done.steps && { steps: done.steps };
   const { result, failure } = done;
   if (done.outcome === 'no_effect') {
-    // The continuation uses this key (decision 0018), so the key stays in use.
+    // The continuation uses this key (decision 10), so the key stays in use.
     const effect = done.needsApproval ? undefined : 'none';
     return { ending: { state, result, failure, streamed, detail: steps, effect } };
   }

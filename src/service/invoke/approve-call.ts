@@ -15,7 +15,6 @@ import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { needsApproval } from '../../domain/invocation/approval.ts';
 import { type Charge, chargeFrom } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
-import { type Steps, wait } from '../../domain/values/eventual.ts';
 import { canonicalJson, digestOf } from '../../domain/wire/canonical.ts';
 import { copyOf } from '../../domain/wire/json.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
@@ -23,13 +22,14 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { InvokeRequest } from '../../protocol/invocation.ts';
 import { type JsonObject, Money } from '../../protocol/primitives.ts';
+import { type Steps, wait } from '../../steps.ts';
 import type { GrantUse } from '../../storage/port/invocation-store.ts';
 import type { GrantRecord } from '../../storage/port/records.ts';
 import { PRICE_FIELD, questionOf } from '../approval/request.ts';
 import { approverScope } from '../author/approval-policy.ts';
-import type { TokenCaller } from '../core/caller.ts';
-import { askNow, returnedBy } from '../core/foreign.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { TokenCaller } from '../caller/caller.ts';
+import { askNow, returnedBy } from '../foreign/foreign.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { resolvedParameters } from './inputs.ts';
 import { askedUnder, continuationKey } from './replay.ts';
 
@@ -50,18 +50,13 @@ export interface CallApproval {
 }
 
 /** Refuses a presented grant that does not cover the call, even if no approval is needed. */
-export function approvalOf(
-  parts: ServiceParts,
-  call: ApprovableCall,
-): CallApproval | Promise<CallApproval> {
+export function* approvalOf(parts: ServiceParts, call: ApprovableCall): Steps<CallApproval> {
   const { caller, request } = call;
   const needed = isApprovalNeeded(parts, call);
   if (request.approval_grant === undefined) return { needed };
   const { grant } = caller.loaded;
-  return unusable(parts, call, request.approval_grant, grant).then((found) => {
-    refuse(found);
-    return { needed, grant };
-  });
+  refuse(yield* wait(unusable(parts, call, request.approval_grant, grant)));
+  return { needed, grant };
 }
 
 /** The first grant that covers the call. */
@@ -132,42 +127,38 @@ export async function lostGrant(
   return known ?? failure('approval_grant_invalid', detail);
 }
 
-/**
- * The time at which bindings must be fresh: now, or when the presented approval was requested.
- * Bindings that were fresh for the request stay valid for the approved call. A later rule checks
- * that the grant covers this call.
- */
-export function bindingsJudgedAt(
-  { store }: ServiceParts,
+/** The presented grant, if it is one of this chain for this capability. A later rule checks that it covers this call. */
+function ownGrant(
   { token, loaded: { grant } }: TokenCaller,
-  capability: Capability,
-): Promise<Date> | Date {
-  const now = store.now();
-  if (!grant || !capability.requires_binding?.length) return now;
-  if (grant.chain !== token.chain || grant.capability !== capability.name) return now;
-  if (grant.expires_at <= now) return now;
-  return store.loadApproval(grant.approval_request_id).then((asked) => asked?.created_at ?? now);
+  { name }: Capability,
+): GrantRecord | undefined {
+  return grant?.chain === token.chain && grant.capability === name ? grant : undefined;
 }
 
-/**
- * The price that the presented approval pinned: the approver saw it, so the call costs exactly that. A
- * later rule checks that the grant covers this call.
- */
-export function pinnedPrice(
-  { store, definition }: ServiceParts,
-  { token, loaded: { grant } }: TokenCaller,
+/** The presented grant whose request says when bindings had to be fresh. */
+export function livingGrant(
+  { store }: ServiceParts,
+  caller: TokenCaller,
   capability: Capability,
-): Promise<Charge> | undefined {
-  if (!grant || !definition.code.get(capability.name)?.price) return undefined;
-  if (grant.chain !== token.chain || grant.capability !== capability.name) return undefined;
-  return store.loadApproval(grant.approval_request_id).then((asked) => {
-    const preview = asked?.preview;
-    const isShown = preview !== undefined && digestOf(preview) === grant.preview_digest;
-    const price = isShown ? Money.safeParse(preview[PRICE_FIELD]) : undefined;
-    if (price?.success) return chargeFrom(price.data);
-    const detail = `Cannot use grant "${grant.grant_id}": it pins no price`;
-    throw new Refusal(failure('approval_grant_invalid', detail));
-  });
+): GrantRecord | undefined {
+  const grant = ownGrant(caller, capability);
+  return grant && grant.expires_at > store.now() ? grant : undefined;
+}
+
+/** The price that the presented approval pinned: the approver saw it, so the call costs exactly that. */
+export function* pinnedPrice(
+  { store }: ServiceParts,
+  caller: TokenCaller,
+  capability: Capability,
+): Steps<Charge | undefined> {
+  const grant = ownGrant(caller, capability);
+  if (!grant) return undefined;
+  const preview = (yield* wait(store.loadApproval(grant.approval_request_id)))?.preview;
+  const isShown = preview !== undefined && digestOf(preview) === grant.preview_digest;
+  const price = isShown ? Money.safeParse(preview[PRICE_FIELD]) : undefined;
+  if (price?.success) return chargeFrom(price.data);
+  const detail = `Cannot use grant "${grant.grant_id}": it pins no price`;
+  throw new Refusal(failure('approval_grant_invalid', detail));
 }
 
 async function unusable(
@@ -219,8 +210,8 @@ const CANDIDATES_MAX = 8;
 export interface Continuing {
   readonly caller: TokenCaller;
   readonly request: InvokeRequest;
-  /** Returns the parameters, or throws, if they were resolved to look for a grant. */
-  readonly known?: (() => JsonObject) | undefined;
+  /** The parameters, or what refuses them, if they were resolved to look for a grant. */
+  readonly resolved?: { readonly parameters: JsonObject } | { readonly thrown: unknown };
 }
 
 /** Whether to look for a grant. Most calls skip it at no cost. */
@@ -247,20 +238,18 @@ export function* continued(
   // must be fresh. A refusal of the parameters is still reported at its place in the list.
   let parameters: JsonObject;
   try {
-    parameters = yield* wait(resolvedParameters(parts, caller, capability, request.parameters));
+    const sent = request.parameters;
+    parameters = yield* resolvedParameters(parts, { caller, capability, sent });
   } catch (error) {
-    const known = () => {
-      throw error;
-    };
-    return { caller, request, known };
+    return { caller, request, resolved: { thrown: error } };
   }
-  const known = () => parameters;
+  const resolved = { parameters };
   const grant = yield* wait(waitingGrant(parts, caller, capability, parameters));
-  if (!grant) return { caller, request, known };
+  if (!grant) return { caller, request, resolved };
   return {
     caller: amended(caller, { loaded: amended(caller.loaded, { grant }) }),
     request: amended(request, { approval_grant: grant.grant_id }),
-    known,
+    resolved,
   };
 }
 

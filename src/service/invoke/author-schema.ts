@@ -10,7 +10,6 @@
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
 import { type Charge, chargeFrom, priceFault } from '../../domain/invocation/budget.ts';
-import { type Eventual, following } from '../../domain/values/eventual.ts';
 import {
   type ForeignReading,
   foreignMember,
@@ -21,10 +20,11 @@ import {
 import { BODY_LIMITS, copyOf, type JsonLimits } from '../../domain/wire/json.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
+import { isPromised, type Steps, wait } from '../../steps.ts';
 import type { SchemaReader } from '../author/schema.ts';
-import type { TokenCaller } from '../core/caller.ts';
-import { ask, askWithin, type Heard, returnedBy } from '../core/foreign.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { TokenCaller } from '../caller/caller.ts';
+import { ask, askWithin, type Heard, noAnswer, returnedBy } from '../foreign/foreign.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { LATE } from '../pace/deadline.ts';
 import { boundViews } from './context.ts';
 
@@ -39,20 +39,20 @@ export type SchemaReading = { readonly value: JsonObject } | { readonly issues: 
  * The parameters as the schema of the inputs returns them. Refuses parameters that do not match. Waits no longer
  * than the deadline of the capability, or `waitMs` if that is less.
  */
-export function validatedParameters(
+export function* validatedParameters(
   { definition, platform }: ServiceParts,
   { name, inputs }: Capability,
   parameters: JsonObject,
   waitMs = Number.POSITIVE_INFINITY,
-): Eventual<JsonObject> {
+): Steps<JsonObject> {
   const { readInputs, deadlineMs: ownMs = 0 } = definition.code.get(name) ?? {};
   if (!readInputs) return parameters;
   const deadlineMs = Math.min(ownMs, waitMs);
   const asked = askWithin(platform, deadlineMs, () => readInputs(copyOf(parameters)));
-  return following(asked, (heard) => {
-    if (heard === LATE) throw noAnswer(`Cannot validate the parameters of "${name}"`, deadlineMs);
-    return acceptedParameters(name, inputs, heard);
-  });
+  // Most schemas answer at once; steps that wait for nothing would cost a call more than this line.
+  const heard = isPromised(asked) ? ((yield asked) as Awaited<typeof asked>) : asked;
+  if (heard === LATE) throw noAnswer(`Cannot validate the parameters of "${name}"`, deadlineMs);
+  return acceptedParameters(name, inputs, heard);
 }
 
 function acceptedParameters(name: string, inputs: Capability['inputs'], heard: Heard): JsonObject {
@@ -77,25 +77,21 @@ function acceptedParameters(name: string, inputs: Capability['inputs'], heard: H
 }
 
 /** The result of a handler as the schema of the output returns it. */
-export function validatedResult(
+export function* validatedResult(
   read: SchemaReader,
   returned: unknown,
   limits: JsonLimits,
-): Eventual<SchemaReading | { readonly fault: string }> {
+): Steps<SchemaReading | { readonly fault: string }> {
   const given = readForeignObject(returned, limits);
   if ('fault' in given) return given;
-  return ask<SchemaReading | { readonly fault: string }>(
-    () => read(given.value),
-    (heard) => {
-      const what = 'what the schema of the output returned';
-      try {
-        const reading = readingOf(heard, what, limits);
-        return 'fault' in reading ? { fault: `Cannot use ${what}: ${reading.fault}` } : reading;
-      } catch (error) {
-        return { fault: (error as Error).message };
-      }
-    },
-  );
+  const heard = yield* ask(() => read(given.value));
+  const what = 'what the schema of the output returned';
+  try {
+    const reading = readingOf(heard, what, limits);
+    return 'fault' in reading ? { fault: `Cannot use ${what}: ${reading.fault}` } : reading;
+  } catch (error) {
+    return { fault: (error as Error).message };
+  }
 }
 
 /** Throws where the schema threw. */
@@ -137,12 +133,12 @@ function issueText(issue: unknown): string {
  * What the author asks for exactly this call. An amount that cannot be charged follows from the parameters, so the caller
  * can correct it; another currency, or no amount, is a defect of the price function.
  */
-export function quotedPrice(
+export function* quotedPrice(
   parts: ServiceParts,
   caller: TokenCaller,
   capability: Capability,
   { parameters, bound }: { parameters: JsonObject; bound: ReadonlyMap<string, BindingFacts> },
-): Eventual<Charge> {
+): Steps<Charge> {
   const { name, cost } = capability;
   const { price, deadlineMs = 0 } = parts.definition.code.get(name) ?? {};
   if (!price || !cost?.financial) throw new Error(`Cannot price "${name}": it has no price`);
@@ -154,27 +150,38 @@ export function quotedPrice(
     bindings: boundViews(bound),
   });
   const { financial } = cost;
-  const asked = askWithin(parts.platform, deadlineMs, () => price(copyOf(parameters), context));
-  return following(asked, (heard) => {
-    if (heard === LATE) throw noAnswer(`Cannot price "${name}"`, deadlineMs);
-    const returned = returnedBy(heard, `the price of "${name}"`);
-    const [amount, currency] = ['amount', 'currency'].map((key) => foreignMember(returned, key));
-    if (typeof amount !== 'number' || currency !== financial.currency) {
-      throw new Error(
-        `Cannot use the price of "${name}": expected an amount in ${financial.currency}`,
-      );
-    }
-    const fault = priceFault(financial, amount);
-    // Minus zero is zero.
-    if (fault === undefined)
-      return chargeFrom({ currency: financial.currency, amount: amount + 0 });
-    const detail = `Cannot price "${name}" with these parameters: ${fault}`;
-    throw new Refusal(failure('invalid_parameters', detail));
-  });
+  const read = new Set<string>();
+  const code = () => price(watched(copyOf(parameters), read), context);
+  const heard = yield* wait(askWithin(parts.platform, deadlineMs, code));
+  if (heard === LATE) throw noAnswer(`Cannot price "${name}"`, deadlineMs);
+  const returned = returnedBy(heard, `the price of "${name}"`);
+  const [amount, currency] = ['amount', 'currency'].map((key) => foreignMember(returned, key));
+  if (typeof amount !== 'number' || currency !== financial.currency) {
+    throw new Error(
+      `Cannot use the price of "${name}": expected an amount in ${financial.currency}`,
+    );
+  }
+  const fault = priceFault(financial, amount);
+  // Minus zero is zero.
+  if (fault === undefined) return chargeFrom({ currency: financial.currency, amount: amount + 0 });
+  const [input, ...others] = read;
+  const which = input !== undefined && others.length === 0 ? `this "${input}"` : 'these parameters';
+  const detail = `Cannot price "${name}" with ${which}: ${fault}`;
+  throw new Refusal(failure('invalid_parameters', detail));
 }
 
-/** Refuses a call because author code did not answer. `what` begins the sentence. */
-export function noAnswer(what: string, deadlineMs: number): Refusal {
-  const detail = `${what}: no answer within ${deadlineMs} ms; nothing happened`;
-  return new Refusal(failure('service_unavailable', detail));
+/** The same parameters, noting the name of each that is read. The price function may also change them. */
+function watched(parameters: JsonObject, read: Set<string>): JsonObject {
+  for (const name of Object.keys(parameters)) {
+    let value = parameters[name];
+    const get = () => {
+      read.add(name);
+      return value;
+    };
+    const set = (next: unknown) => {
+      value = next;
+    };
+    Object.defineProperty(parameters, name, { get, set, enumerable: true, configurable: true });
+  }
+  return parameters;
 }

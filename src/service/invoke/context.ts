@@ -25,10 +25,10 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
 import { ApprovalNeeded, type Handler, type HandlerContext } from '../author/handler.ts';
-import type { Call } from '../core/call.ts';
-import type { TokenCaller } from '../core/caller.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { newBindingId } from '../core/random.ts';
+import type { Call } from '../call/call.ts';
+import type { TokenCaller } from '../caller/caller.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { newBindingId } from '../operations/random.ts';
 import type { Deadline } from '../pace/deadline.ts';
 import { containsLent, isErrorWithLent } from './lent.ts';
 
@@ -49,7 +49,7 @@ const COSTS_PER_CALL_MAX = 1_000;
  */
 const EVENT_LIMITS: JsonLimits = { bytes: 65_536, depth: 32, keys: 10_000 };
 
-/** Events of one call that wait to be sent. More are dropped (decision 0009). */
+/** Events of one call that wait to be sent. More are dropped (decision 03). */
 const EVENTS_WAITING_MAX = 16;
 
 /** Events sent in the next turn. Later ones of the same call are a millisecond apart. */

@@ -10,15 +10,14 @@
 import { Refusal } from '../../domain/failure.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
 import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
-import { run } from '../../domain/values/eventual.ts';
 import { toHex } from '../../domain/wire/hash.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { TestAnswer } from '../../protocol/invocation.ts';
+import { run } from '../../steps.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { standingAnswer } from '../approval/request.ts';
 import { frozenFailure } from '../authority/freeze.ts';
-import { disclosedTo } from '../core/audited.ts';
 import {
   beginCall,
   budgetContext,
@@ -27,11 +26,12 @@ import {
   echo,
   endingEntry,
   moneyOf,
-} from '../core/call.ts';
-import { presentedToken, type TokenCaller } from '../core/caller.ts';
-import { type Answer, type Ask, failureOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { newInvocationId } from '../core/random.ts';
+} from '../call/call.ts';
+import { disclosedTo } from '../caller/audited.ts';
+import { presentedToken, type TokenCaller } from '../caller/caller.ts';
+import { type Answer, type Ask, failureOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { newInvocationId } from '../operations/random.ts';
 import type { InvokeParts } from './handler.ts';
 import { check, readInput } from './invoke.ts';
 import { signedAnswer } from './receipt.ts';

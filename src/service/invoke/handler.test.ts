@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
+import { rootToken, usd } from '../../../test/support/fixtures.ts';
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
+import { run, type Steps } from '../../steps.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
-import { rootToken, usd } from '../../testing/fixtures.ts';
 import { type Handler, type HandlerContext, NoEffect } from '../author/handler.ts';
 import type { SchemaReader } from '../author/schema.ts';
-import type { TokenCaller } from '../core/caller.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import { runHandler, withinDeadline } from './handler.ts';
+import type { TokenCaller } from '../caller/caller.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { type Done, runHandler, withinDeadline } from './handler.ts';
 
 let store: Store;
 let lines: string[];
@@ -60,7 +61,9 @@ function running(handler: Handler, given: Given = {}) {
     approval: 'undeclared',
     progress,
   } as const;
-  return withinDeadline(platform, deadlineMs, (signal) => runHandler(parts, call, work, signal));
+  return run(
+    withinDeadline(platform, deadlineMs, (signal) => runHandler(parts, call, work, signal)),
+  );
 }
 
 test('runHandler() passes copies, so that a handler cannot change the call', async () => {
@@ -256,11 +259,12 @@ test('withinDeadline() counts the time for which a handler blocked before it wai
       return system.after(60_000, then);
     };
     const platform = { ...system, monotonic: () => now, after };
-    return withinDeadline(platform, 100, async () => {
+    function* work(): Steps<Done> {
       now += blockedMs;
-      await Promise.resolve();
+      yield Promise.resolve();
       return { outcome: 'completed', result: {}, bindings: [] };
-    });
+    }
+    return run(withinDeadline(platform, 100, work));
   };
 
   for (const blockedMs of [0, 30, 250]) {

@@ -15,21 +15,21 @@ import {
   RECOVERY,
 } from '../../domain/failure.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
-import { type Eventual, following, isPromised } from '../../domain/values/eventual.ts';
 import { foreignMember, foreignText, readForeignObject } from '../../domain/wire/foreign.ts';
 import { copyOf, type JsonLimits, RESULT_LIMITS } from '../../domain/wire/json.ts';
 import { redactedText } from '../../domain/wire/redaction.ts';
 import type { Platform } from '../../platform.ts';
 import type { Failure, FailureDeclaration, FailureType } from '../../protocol/failure.ts';
 import { type JsonObject, Principal } from '../../protocol/primitives.ts';
+import { isPromised, run, type Steps, wait } from '../../steps.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
 import { ApprovalNeeded, HandlerFailure, NoEffect } from '../author/handler.ts';
-import type { CheckedCall } from '../core/call.ts';
-import { ask, type Heard, report } from '../core/foreign.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { CheckedCall } from '../call/call.ts';
+import { ask } from '../foreign/foreign.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { createDeadline, type Deadline, inTime } from '../pace/deadline.ts';
 import { validatedResult } from './author-schema.ts';
-import { contextOf, type Given, type HandledCall, type Notes, type Work } from './context.ts';
+import { contextOf, type HandledCall, type Notes, type Work } from './context.ts';
 import { containsLent, withoutLent } from './lent.ts';
 
 /** What a handler did, as far as it is known. */
@@ -59,34 +59,23 @@ export interface Running {
 }
 
 /** Runs a handler to its end, however long it takes. Never throws. */
-export function runHandler(
+export function* runHandler(
   parts: ServiceParts,
   call: HandledCall,
   work: Work,
   { deadline, notes = { bindings: [] } }: Running,
-): Eventual<Done> {
-  const given = { deadline, notes, lent: [] };
-  return ask(
-    () => work.handler(copyOf(work.parameters), contextOf(parts, call, work, given)),
-    (heard) => ended(parts, work, heard, given),
+): Steps<Done> {
+  const lent: string[] = [];
+  const given = { deadline, notes, lent };
+  const heard = yield* ask(() =>
+    work.handler(copyOf(work.parameters), contextOf(parts, call, work, given)),
   );
-}
-
-function ended(
-  parts: ServiceParts,
-  work: Work,
-  heard: Heard,
-  { notes, lent }: Pick<Given, 'notes' | 'lent'>,
-): Eventual<Done> {
   const finalNotes = copyOfNotes(notes);
   if ('thrown' in heard) return broken(parts, work, withoutLent(lent, heard.thrown), finalNotes);
   if (lent.length > 0 && isLentIn(lent, heard.returned)) return disclosing(parts, work, finalNotes);
-  const ending = completed(parts, work.capability, heard.returned, finalNotes);
+  const done = yield* completed(parts, work.capability, heard.returned, finalNotes);
   // While a schema waits, the handler may still get a token that it asked for.
-  if (lent.length === 0 && !isPromised(ending)) return ending;
-  return following(ending, (done) =>
-    containsLent(lent, done.result) ? disclosing(parts, work, finalNotes) : done,
-  );
+  return containsLent(lent, done.result) ? disclosing(parts, work, finalNotes) : done;
 }
 
 /** A schema may read a value that is not JSON. Its result is compared again. */
@@ -97,7 +86,7 @@ function isLentIn(lent: readonly string[], returned: unknown): boolean {
 
 /** Services exist that echo the header of a request. The handler has acted, so its cost and its bindings stay. */
 function disclosing({ log }: ServiceParts, { capability }: Work, notes: Notes): Done {
-  report(log, { capability }, 'a handler returned the token of a person; the result is not sent');
+  log.error({ capability }, 'a handler returned the token of a person; the result is not sent');
   const detail = `Cannot answer with the result of "${capability}": it contains the token of a person. The call ran and may have acted: do not repeat it`;
   return { outcome: 'failed', failure: failure('internal_error', detail), ...notes };
 }
@@ -122,19 +111,19 @@ function unmatched(
  * Runs until the deadline; `late` resolves when the run ends after it. A cost reported before the
  * deadline is returned at once, because the run may never end.
  */
-export function withinDeadline(
+export function* withinDeadline(
   platform: Platform,
   deadlineMs: number,
-  work: (running: Running) => Eventual<Done>,
-): Eventual<Done> {
+  work: (running: Running) => Steps<Done>,
+): Steps<Done> {
   const deadline = createDeadline();
   const notes: Notes = { bindings: [] };
   const begun = platform.monotonic();
-  const ended = work({ deadline, notes });
+  const ended = run(work({ deadline, notes }));
   if (!isPromised(ended)) return ended;
   // A handler may have blocked this process before it waits.
   const leftMs = Math.max(0, deadlineMs - (platform.monotonic() - begun));
-  return inTime<Done, Done>(platform, ended, leftMs, () => {
+  const late = (): Done => {
     deadline.pass(new Error(`Cannot continue: the deadline of ${deadlineMs} ms has passed`));
     const detail = `Cannot report the outcome of the call: the handler took longer than ${deadlineMs} ms`;
     return {
@@ -144,7 +133,8 @@ export function withinDeadline(
       bindings: [],
       late: ended,
     };
-  });
+  };
+  return yield* wait(inTime(platform, ended, leftMs, late));
 }
 
 /** Copies the notes when the handler ends, so that later calls of its context change nothing. */
@@ -153,22 +143,21 @@ function copyOfNotes({ reported, bindings }: Notes): Notes {
 }
 
 /** Reads the result, by the schema of the output if there is one. A result that cannot be answered becomes a failure. */
-export function completed(
+export function* completed(
   parts: ServiceParts,
   capability: string,
   returned: unknown,
   notes: Notes,
-): Eventual<Done> {
+): Steps<Done> {
   const schema = parts.definition.code.get(capability)?.readOutput;
   if (schema) {
-    return following(validatedResult(schema, returned, RESULT_LIMITS), (read) => {
-      if ('value' in read) return completedWith(read.value, notes);
-      return unmatched(parts, capability, 'issues' in read ? read.issues : [read.fault], notes);
-    });
+    const read = yield* validatedResult(schema, returned, RESULT_LIMITS);
+    if ('value' in read) return completedWith(read.value, notes);
+    return unmatched(parts, capability, 'issues' in read ? read.issues : [read.fault], notes);
   }
   const read = readForeignObject(returned, RESULT_LIMITS);
   if ('value' in read) return completedWith(read.value, notes);
-  report(parts.log, { fault: read.fault }, 'a handler returned a result that cannot be sent');
+  parts.log.error({ fault: read.fault }, 'a handler returned a result that cannot be sent');
   return { outcome: 'failed', failure: broke(), ...notes };
 }
 
@@ -187,7 +176,7 @@ function broken(parts: ServiceParts, work: Work, thrown: unknown, notes: Notes):
   }
   const found = thrownFailure(parts, thrown, failureTypes);
   if (!found) {
-    report(parts.log, { err: thrown, undeclared: undeclaredType(thrown) }, 'a handler broke');
+    parts.log.error({ err: thrown, undeclared: undeclaredType(thrown) }, 'a handler broke');
     return { outcome: 'failed', failure: broke(), ...notes };
   }
   if (NoEffect.is(thrown)) return { outcome: 'no_effect', failure: found, bindings: [] };
@@ -247,7 +236,7 @@ function thrownFailure(
 
   const detail = foreignText(foreignMember(thrown, 'message'), DETAIL_LENGTH_MAX);
   const { advice, faults } = readAdvice(foreignMember(thrown, 'advice'));
-  if (faults.length > 0) report(log, { faults }, 'a handler attached advice that cannot be sent');
+  if (faults.length > 0) log.error({ faults }, 'a handler attached advice that cannot be sent');
   return own ? ownFailure(own, detail, advice) : failure(thrownType as FailureType, detail, advice);
 }
 

@@ -1,11 +1,13 @@
 /**
- * Prepares a call: finds its bindings, its price and its resolved parameters, and checks the window
- * of a compensation.
+ * The inputs of a call: its bindings, its resolved parameters, and the window of a compensation.
  *
  * Asks the registered resolvers, the policy of the actor and the binding lookup of the author; the
  * domain then decides. All of these are author code. The resolvers and policies of one call run at
  * the same time, with the deadline of the handler, so a call with many inputs waits no longer than
  * one with a single input.
+ *
+ * `prepareCall` in `invoke.ts` asks in the order in which a caller gets the failures; so does a step of a composed call
+ * (`compose/step.ts`).
  *
  * @module
  */
@@ -21,8 +23,7 @@ import {
   windowEnd,
 } from '../../domain/composition/compensation.ts';
 import { Refusal, refuse } from '../../domain/failure.ts';
-import { type BindingFacts, boundPrice, checkBindings } from '../../domain/invocation/bindings.ts';
-import type { Charge } from '../../domain/invocation/budget.ts';
+import { type BindingFacts, checkBindings } from '../../domain/invocation/bindings.ts';
 import {
   type ActorPolicy,
   type Finding,
@@ -32,89 +33,42 @@ import {
   unknownParameters,
   valueToResolve,
 } from '../../domain/invocation/inputs.ts';
-import {
-  all,
-  type Eventual,
-  following,
-  isPromised,
-  type Steps,
-  wait,
-} from '../../domain/values/eventual.ts';
 import { foreignMember, foreignTime, readForeignObject } from '../../domain/wire/foreign.ts';
 import { BODY_LIMITS, copyOf } from '../../domain/wire/json.ts';
 import type { Capability, Input } from '../../protocol/capability.ts';
-import type { Failure } from '../../protocol/failure.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import type { RollbackRecord } from '../../storage/port/records.ts';
-import type { Store } from '../../storage/port/store.ts';
+import { all, type Steps, wait } from '../../steps.ts';
+import type { GrantRecord, RollbackRecord } from '../../storage/port/records.ts';
 import { type AskedInput, capabilityOf } from '../author/definition.ts';
-import type { TokenCaller } from '../core/caller.ts';
-import { askWithin, returnedBy } from '../core/foreign.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { TokenCaller } from '../caller/caller.ts';
+import { askWithin, noAnswer, returnedBy } from '../foreign/foreign.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { LATE } from '../pace/deadline.ts';
-import { noAnswer, quotedPrice, validatedParameters } from './author-schema.ts';
+import { validatedParameters } from './author-schema.ts';
 import { bindingData, foreignCharge } from './context.ts';
 
-/** A call to prepare, or a step of a composed call with the caller of the whole. */
-export interface Preparing {
+/** A call whose inputs are read, or a step of a composed call with the caller of the whole. */
+export interface Inputs {
   readonly caller: TokenCaller;
   readonly capability: Capability;
   readonly sent: JsonObject;
-  /** The time at which bindings must be fresh. */
-  readonly boundAt: () => Eventual<Date>;
-  /** The price that an approval pinned. */
-  readonly pinned?: (() => Eventual<Charge | undefined>) | undefined;
-  /** Returns the parameters, or throws, if an earlier rule has resolved them. */
-  readonly known?: (() => JsonObject) | undefined;
-  /** Returns the amount to reserve. Refuses a price that the budget does not cover. */
-  charge(price: Charge | undefined): Charge | undefined;
-  /** Receives the resolved parameters, even if a later rule refuses the call. */
-  resolved?(parameters: JsonObject): void;
 }
 
-export interface Prepared {
-  readonly parameters: JsonObject;
-  readonly bound: ReadonlyMap<string, BindingFacts>;
-  readonly charge?: Charge | undefined;
-}
-
-/** The rules about the inputs of a call, in the order in which a caller gets their failures. */
-export function* prepareCall(parts: ServiceParts, asked: Preparing): Steps<Prepared> {
-  const { caller, capability, sent } = asked;
-  const bound = capability.requires_binding?.length ? yield* boundBy(parts, asked) : NOTHING_BOUND;
-  // A price from parameters needs them first; every other price is checked before the inputs.
-  const isQuoted = parts.definition.code.get(capability.name)?.price !== undefined;
-  const known = isQuoted ? undefined : asked.charge(boundPrice(bound));
-  const resolving = asked.known?.() ?? resolvedParameters(parts, caller, capability, sent);
-  const parameters = isPromised(resolving) ? ((yield resolving) as JsonObject) : resolving;
-  asked.resolved?.(parameters);
-  const charge = isQuoted
-    ? asked.charge(
-        (yield* wait(asked.pinned?.())) ??
-          (yield* wait(quotedPrice(parts, caller, capability, { parameters, bound }))),
-      )
-    : known;
-  const ties = parts.definition.rollbacks.get(capability.name);
-  const { root_principal } = caller;
-  if (ties) {
-    const call = { capability, root_principal, parameters };
-    refuse(yield* wait(closedRollback(parts.store, ties, call)));
-  }
-  return { parameters, bound, charge };
+/** Whether the author makes the price from the parameters, which are resolved first then. */
+export function isQuoted({ definition }: ServiceParts, { name }: Capability): boolean {
+  return definition.code.get(name)?.price !== undefined;
 }
 
 /** The resolved parameters, or a refusal. */
-export function resolvedParameters(
+export function* resolvedParameters(
   parts: ServiceParts,
-  caller: TokenCaller,
-  capability: Capability,
-  sent: JsonObject,
-): Eventual<JsonObject> {
+  { caller, capability, sent }: Inputs,
+): Steps<JsonObject> {
   refuse(unknownParameters(capability, sent));
   const configured = policiesFor(parts.config.actor_policies, caller);
   const findings = new Map<string, Finding>();
   const derived = new Map<string, ActorPolicy>();
-  const questions: (() => Eventual<void>)[] = [];
+  const questions: Steps<void>[] = [];
   for (const input of capability.inputs) {
     if (!input.resolution) continue;
     const asking = { parts, caller, capability, input };
@@ -123,13 +77,12 @@ export function resolvedParameters(
     const policy = configured.has(input.name) ? undefined : policyFor(asking, derived);
     if (policy) questions.push(policy);
   }
-  return following(all(questions), () => {
-    const isFilledLater = capability.input_schema !== undefined;
-    const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
-    const resolved = resolveInputs(capability, sent, { findings, policies, isFilledLater });
-    if ('failure' in resolved) throw new Refusal(resolved.failure);
-    return validatedParameters(parts, capability, resolved.parameters);
-  });
+  if (questions.length > 0) yield* all(questions);
+  const isFilledLater = capability.input_schema !== undefined;
+  const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
+  const resolved = resolveInputs(capability, sent, { findings, policies, isFilledLater });
+  if ('failure' in resolved) throw new Refusal(resolved.failure);
+  return yield* validatedParameters(parts, capability, resolved.parameters);
 }
 
 interface Asking {
@@ -139,11 +92,12 @@ interface Asking {
   readonly input: Input;
 }
 
-/** `undefined` for most inputs, which ask no author code. */
-type Question = (() => Eventual<void>) | undefined;
-
 /** Asks the resolver of an input, if it has one and a value was sent, and stores its finding. */
-function resolverFor(asking: Asking, sent: JsonObject, findings: Map<string, Finding>): Question {
+function resolverFor(
+  asking: Asking,
+  sent: JsonObject,
+  findings: Map<string, Finding>,
+): Steps<void> | undefined {
   const { parts, input } = asking;
   const resolver = parts.definition.resolvers.get(resolverOf(input) ?? '');
   const value = resolver && valueToResolve(input, sent);
@@ -151,41 +105,53 @@ function resolverFor(asking: Asking, sent: JsonObject, findings: Map<string, Fin
   // A copy, because the fingerprint of an idempotency key is made from what was sent.
   const code = () => resolver(copyOf(value), askedInput(asking));
   const what = `what the resolver of "${input.name}" returned`;
-  return () =>
-    following(answerOf(asking, what, code), (found) => {
-      findings.set(input.name, findingOf(found, what));
-    });
+  return storedFinding(asking, what, code, findings);
+}
+
+function* storedFinding(
+  asking: Asking,
+  what: string,
+  code: () => unknown,
+  findings: Map<string, Finding>,
+): Steps<void> {
+  const answer = yield* answerOf(asking, what, code);
+  findings.set(asking.input.name, findingOf(answer, what));
 }
 
 /** Asks the policy of the author. The configuration of the operator has precedence over it. */
-function policyFor(asking: Asking, derived: Map<string, ActorPolicy>): Question {
-  const { parts, input } = asking;
-  const { actorPolicy } = parts.definition;
-  if (!actorPolicy || !needsPolicy(input)) return undefined;
-  const what = `what the actor policy returned for "${input.name}"`;
-  const code = () => actorPolicy(askedInput(asking));
-  return () =>
-    following(answerOf(asking, what, code), ({ value, allowed }) => {
-      if (allowed !== undefined && !Array.isArray(allowed)) {
-        throw new Error(`Cannot use ${what}: "allowed" is not a list`);
-      }
-      derived.set(input.name, { ...(value !== undefined && { value }), allowed });
-    });
+function policyFor(asking: Asking, derived: Map<string, ActorPolicy>): Steps<void> | undefined {
+  const { actorPolicy } = asking.parts.definition;
+  return actorPolicy && needsPolicy(asking.input)
+    ? derivedPolicy(asking, () => actorPolicy(askedInput(asking)), derived)
+    : undefined;
+}
+
+function* derivedPolicy(
+  asking: Asking,
+  code: () => unknown,
+  derived: Map<string, ActorPolicy>,
+): Steps<void> {
+  const { name } = asking.input;
+  const what = `what the actor policy returned for "${name}"`;
+  const { value, allowed } = yield* answerOf(asking, what, code);
+  if (allowed !== undefined && !Array.isArray(allowed)) {
+    throw new Error(`Cannot use ${what}: "allowed" is not a list`);
+  }
+  derived.set(name, { ...(value !== undefined && { value }), allowed });
 }
 
 /** The answer of author code, read as an object; empty if it answers nothing. */
-function answerOf(
+function* answerOf(
   { parts, capability, input }: Asking,
   what: string,
   code: () => unknown,
-): Eventual<JsonObject> {
+): Steps<JsonObject> {
   const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
-  return following(askWithin(parts.platform, deadlineMs, code), (heard) => {
-    if (heard === LATE) throw noAnswer(`Cannot resolve "${input.name}"`, deadlineMs);
-    const reading = readForeignObject(returnedBy(heard, what) ?? {}, BODY_LIMITS);
-    if ('fault' in reading) throw new Error(`Cannot use ${what}: ${reading.fault}`);
-    return reading.value;
-  });
+  const heard = yield* wait(askWithin(parts.platform, deadlineMs, code));
+  if (heard === LATE) throw noAnswer(`Cannot resolve "${input.name}"`, deadlineMs);
+  const reading = readForeignObject(returnedBy(heard, what) ?? {}, BODY_LIMITS);
+  if ('fault' in reading) throw new Error(`Cannot use ${what}: ${reading.fault}`);
+  return reading.value;
 }
 
 function findingOf({ value, candidates, disclosable }: JsonObject, what: string): Finding {
@@ -236,41 +202,45 @@ function policiesFor(
 
 type Lookup = (handle: string) => BindingFacts | undefined;
 
-const NOTHING_BOUND: ReadonlyMap<string, BindingFacts> = new Map();
+/** Of a capability that requires no binding. */
+export const NOTHING_BOUND: ReadonlyMap<string, BindingFacts> = new Map();
 
-/** The bindings that the parameters carry, or a refusal. */
-function* boundBy(
+/**
+ * The bindings that the parameters carry, or a refusal. Bindings that were fresh when the approval of the `grant` was
+ * requested stay valid for the approved call.
+ */
+export function* boundBindings(
   parts: ServiceParts,
-  { caller, capability, sent, boundAt }: Preparing,
+  inputs: Inputs,
+  grant: GrantRecord | undefined,
 ): Steps<ReadonlyMap<string, BindingFacts>> {
+  const { caller, capability, sent } = inputs;
+  const now = parts.store.now();
+  const request = grant && (yield* wait(parts.store.loadApproval(grant.approval_request_id)));
   const { failure: unbound, bound } = checkBindings(capability, sent, {
     root_principal: caller.root_principal,
-    at: yield* wait(boundAt()),
-    find: yield* wait(lookupOver(parts, caller, capability, sent)),
+    at: request?.created_at ?? now,
+    find: yield* lookupOver(parts, inputs),
   });
   refuse(unbound);
   return bound;
 }
 
 /** A lookup for every handle that the parameters carry for a required binding. */
-async function lookupOver(
+function* lookupOver(
   parts: ServiceParts,
-  { loaded, root_principal }: TokenCaller,
-  capability: Capability,
-  parameters: JsonObject,
-): Promise<Lookup> {
+  { caller: { loaded, root_principal }, capability, sent }: Inputs,
+): Steps<Lookup> {
   const known = new Map<string, BindingFacts>(
     loaded.bindings.map((binding) => [binding.binding_id, binding]),
   );
   const { resolveBinding: resolve, deadlineMs = 0 } =
     parts.definition.code.get(capability.name) ?? {};
   for (const requirement of resolve ? (capability.requires_binding ?? []) : []) {
-    const handle = Object.hasOwn(parameters, requirement.field)
-      ? parameters[requirement.field]
-      : undefined;
+    const handle = Object.hasOwn(sent, requirement.field) ? sent[requirement.field] : undefined;
     if (typeof handle !== 'string' || known.has(handle)) continue;
     const code = () => resolve?.(handle, copyOf(requirement));
-    const pinned = await pinnedBy(parts, code, deadlineMs);
+    const pinned = yield* pinnedBy(parts, code, deadlineMs);
     if (!pinned) continue;
     const { type } = requirement;
     known.set(handle, { type, capability: capability.name, root_principal, ...pinned });
@@ -281,12 +251,12 @@ async function lookupOver(
 type Pinned = Pick<BindingFacts, 'issued_at' | 'price' | 'data'>;
 
 /** Asks the binding lookup of the author about a handle, with the deadline of the handler. */
-async function pinnedBy(
+function* pinnedBy(
   { platform }: ServiceParts,
   resolve: () => unknown,
   deadlineMs: number,
-): Promise<Pinned | undefined> {
-  const heard = await askWithin(platform, deadlineMs, resolve);
+): Steps<Pinned | undefined> {
+  const heard = yield* wait(askWithin(platform, deadlineMs, resolve));
   if (heard === LATE) throw noAnswer('Cannot look up a binding', deadlineMs);
   const pinned = returnedBy(heard, WHAT) ?? undefined;
   if (pinned === undefined) return undefined;
@@ -354,12 +324,12 @@ function* formOf(
   const validated = (some: JsonObject) =>
     validatedParameters(parts, compensation, some, FORM_WAIT_MS);
   try {
-    if (!isWhole) return yield* wait(validated(fewest));
+    if (!isWhole) return yield* validated(fewest);
   } catch {
     // The schema may ask for one of the others.
   }
   try {
-    return yield* wait(validated(sent));
+    return yield* validated(sent);
   } catch (error) {
     const what = 'the rollback window holds only for parameters exactly as the call left them';
     parts.log.warn({ err: error, compensation: name }, what);
@@ -367,19 +337,22 @@ function* formOf(
   }
 }
 
-/** The failure of a compensation that is too late for every call it could undo. */
-async function closedRollback(
-  store: Store,
+/**
+ * Refuses a compensation that is too late for every call it could undo. `ties` are the inputs that name such a call,
+ * one list for each capability that the compensation undoes.
+ */
+export function* refuseClosedRollback(
+  { store }: ServiceParts,
+  { caller: { root_principal }, capability }: Inputs,
+  parameters: JsonObject,
   ties: readonly (readonly string[])[],
-  call: { capability: Capability; root_principal: string; parameters: JsonObject },
-): Promise<Failure | undefined> {
-  const { capability, root_principal, parameters } = call;
+): Steps<void> {
   const digests = new Set(ties.map((names) => rollbackDigest(names, parameters)));
   let latest: Date | undefined;
   for (const digest of digests) {
     const key = { capability: capability.name, root_principal, digest };
-    const until = await store.rollbackUntil(key);
+    const until = yield* wait(store.rollbackUntil(key));
     if (until && (!latest || until > latest)) latest = until;
   }
-  return closedWindow(capability, latest, store.now());
+  refuse(closedWindow(capability, latest, store.now()));
 }

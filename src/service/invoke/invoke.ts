@@ -8,7 +8,8 @@
  * A call goes through these files:
  *
  * 1. `replay.ts` returns the stored answer of a repeated idempotency key.
- * 2. `inputs.ts` prepares the call: bindings, price, parameters.
+ * 2. `inputs.ts` finds the bindings and resolves the parameters; `author-schema.ts` asks the schemas and the price of
+ *    the author.
  * 3. `approve-call.ts` decides about approval and grants.
  * 4. `admission.ts` admits the call, runs it and settles.
  * 5. `handler.ts` runs the handler; `context.ts` is what the handler is given.
@@ -26,15 +27,15 @@ import { authorityRefusal, controlRefusal } from '../../domain/authority/authori
 import { capabilityFreezes } from '../../domain/authority/freeze.ts';
 import { stepCapabilities } from '../../domain/composition/composition.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
-import { handlesOf } from '../../domain/invocation/bindings.ts';
-import { checkBudget } from '../../domain/invocation/budget.ts';
+import { boundPrice, handlesOf } from '../../domain/invocation/bindings.ts';
+import { type Charge, checkBudget } from '../../domain/invocation/budget.ts';
 import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
 import { otherResponseMode } from '../../domain/invocation/response-mode.ts';
 import { amended } from '../../domain/values/amended.ts';
-import { type Steps, wait } from '../../domain/values/eventual.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { InvokeAnswer, InvokeRequest } from '../../protocol/invocation.ts';
+import { type Steps, wait } from '../../steps.ts';
 import type { Loaded, LoadRequest } from '../../storage/port/invocation-store.ts';
 import type { FreezeRecord } from '../../storage/port/records.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
@@ -48,23 +49,30 @@ import {
   type CheckedCall,
   echo,
   watchCall,
-} from '../core/call.ts';
-import { presentedToken, type TokenCaller, tokenCaller } from '../core/caller.ts';
-import { type Answer, type Ask, failureOf, requestOf } from '../core/operations.ts';
-import type { PresentedToken, ServiceParts } from '../core/parts.ts';
-import { traced, within } from '../core/tracing.ts';
-import { refuseWithheld } from '../core/withheld.ts';
+} from '../call/call.ts';
+import { presentedToken, type TokenCaller, tokenCaller } from '../caller/caller.ts';
+import { type Answer, type Ask, failureOf, requestOf } from '../operations/operations.ts';
+import type { PresentedToken, ServiceParts } from '../operations/parts.ts';
+import { traced, within } from '../operations/tracing.ts';
+import { refuseWithheld } from '../operations/withheld.ts';
 import { admitAndRun } from './admission.ts';
 import {
   approvalOf,
-  bindingsJudgedAt,
   type Continuing,
   continued,
   continues,
+  livingGrant,
   pinnedPrice,
 } from './approve-call.ts';
+import { quotedPrice } from './author-schema.ts';
 import type { InvokeParts } from './handler.ts';
-import { prepareCall } from './inputs.ts';
+import {
+  boundBindings,
+  isQuoted,
+  NOTHING_BOUND,
+  refuseClosedRollback,
+  resolvedParameters,
+} from './inputs.ts';
 import { signedAnswer } from './receipt.ts';
 import { keyClaim, replayOf } from './replay.ts';
 import { refusedCall, unrecordedCall } from './settle.ts';
@@ -167,13 +175,10 @@ export function* check(
   refuse(otherResponseMode(capability, sent));
   const { lineage } = loaded;
   refuse(authorityRefusal({ token, whole, lineage, taskId: sent.task_id }));
-  const {
-    caller,
-    request,
-    known: resolved,
-  }: Continuing = continues(capability, sent)
+  const continuing: Continuing = continues(capability, sent)
     ? yield* continued(parts, known, capability, sent)
     : { caller: known, request: sent };
+  const { caller, request } = continuing;
   call.caller = caller;
   if (caller !== known) nameGrant(call, caller);
   const { key, record } =
@@ -181,35 +186,63 @@ export function* check(
   const replay = record && (yield* wait(replayOf(parts, call as CallerCall, request, record)));
   if (replay) return { replay };
   refuse(controlRefusal(token, whole));
-  const { parameters, bound, charge } = yield* prepareCall(parts, {
-    caller,
-    capability,
-    sent: request.parameters,
-    boundAt: () => bindingsJudgedAt(parts, caller, capability),
-    pinned: () => pinnedPrice(parts, caller, capability),
-    known: resolved,
-    charge(price) {
-      const budget = checkBudget(token, capability, budgetsOf(loaded), price);
-      call.budget = budget.context;
-      refuse(budget.failure);
-      return budget.charge;
-    },
-    resolved(resolved) {
-      call.parametersDigest = digestOf(resolved);
-    },
-  });
+  const { parameters, bound, charge } = yield* prepareCall(parts, call, known, continuing);
   call.request = request;
   call.parameters = parameters;
   call.bound = bound;
   call.charge = charge;
   call.idempotencyKey = key;
   const checked = call as CheckedCall;
-  const { needed, grant } = yield* wait(approvalOf(parts, checked));
+  const { needed, grant } = yield* approvalOf(parts, checked);
   if (needed && !grant) return { asks: checked };
   call.grant = grant;
   // The approved parameters are the ones that run.
   if (grant) call.parameters = grant.parameters;
   return checked;
+}
+
+/**
+ * Bindings, price, parameters and the window of a compensation, in the order in which a caller gets their failures. A
+ * refusal leaves in the call what its answer and its entry show: the budget and the digest of the parameters.
+ */
+function* prepareCall(
+  parts: InvokeParts,
+  call: Call,
+  known: TokenCaller,
+  { caller, request, resolved }: Continuing,
+): Steps<Pick<CheckedCall, 'parameters' | 'bound' | 'charge'>> {
+  const capability = call.capability as Capability;
+  const inputs = { caller, capability, sent: request.parameters };
+  const bound = capability.requires_binding?.length
+    ? yield* boundBindings(parts, inputs, livingGrant(parts, caller, capability))
+    : NOTHING_BOUND;
+  // A price from the parameters needs them first; every other price is checked before them.
+  const isLater = isQuoted(parts, capability);
+  let charge = isLater ? undefined : affordable(call, known, boundPrice(bound));
+  if (resolved && 'thrown' in resolved) throw resolved.thrown;
+  const parameters = resolved?.parameters ?? (yield* resolvedParameters(parts, inputs));
+  call.parametersDigest = digestOf(parameters);
+  if (isLater) {
+    const price =
+      (yield* pinnedPrice(parts, caller, capability)) ??
+      (yield* quotedPrice(parts, caller, capability, { parameters, bound }));
+    charge = affordable(call, known, price);
+  }
+  const ties = parts.definition.rollbacks.get(capability.name);
+  if (ties) yield* refuseClosedRollback(parts, inputs, parameters, ties);
+  return { parameters, bound, charge };
+}
+
+/** The amount to reserve, or a refusal. The answer shows the budget in either case. */
+function affordable(
+  call: Call,
+  { token, loaded }: TokenCaller,
+  price: Charge | undefined,
+): Charge | undefined {
+  const budget = checkBudget(token, call.capability as Capability, budgetsOf(loaded), price);
+  call.budget = budget.context;
+  refuse(budget.failure);
+  return budget.charge;
 }
 
 /** The rest of the limit of a step is not reported: a caller follows the limits of the whole. */

@@ -25,10 +25,10 @@ import {
   type Ending,
   endingEntry,
   moneyOf,
-} from '../core/call.ts';
-import { actEntry } from '../core/entries.ts';
-import type { Answer } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
+} from '../call/call.ts';
+import { actEntry } from '../caller/entries.ts';
+import type { Answer } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { HandledCall } from './context.ts';
 import type { Done } from './handler.ts';
 

@@ -9,6 +9,7 @@
 
 import { foreignMember, isForeignError, readForeignObject } from '../../domain/wire/foreign.ts';
 import type { JsonLimits } from '../../domain/wire/json.ts';
+import type { FailureType } from '../../protocol/failure.ts';
 import { HandlerFailure, NoEffect } from '../author/handler.ts';
 
 /** Whether a text, or a value that was read as JSON, contains one of the tokens. No token has a character that JSON escapes. */
@@ -52,8 +53,8 @@ export function withoutLent(lent: readonly string[], thrown: unknown): unknown {
   if (lent.length === 0 || !isErrorWithLent(lent, thrown)) return thrown;
   const type = foreignMember(thrown, 'type');
   if (typeof type === 'string' && !containsLent(lent, type)) {
-    if (NoEffect.is(thrown)) return new NoEffect(HIDDEN, type);
-    if (HandlerFailure.is(thrown)) return new HandlerFailure(HIDDEN, type);
+    if (NoEffect.is(thrown)) return new NoEffect(HIDDEN, type as FailureType);
+    if (HandlerFailure.is(thrown)) return new HandlerFailure(HIDDEN, type as FailureType);
   }
   return new Error(HIDDEN);
 }

@@ -9,9 +9,9 @@
 import { amended } from '../../domain/values/amended.ts';
 import { SIGNED_RECEIPT } from '../../domain/wire/prefer.ts';
 import type { Receipt } from '../../protocol/invocation.ts';
-import type { Call } from '../core/call.ts';
-import type { Answer } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { Call } from '../call/call.ts';
+import type { Answer } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 
 type Wish = Pick<Call, 'wantsSignedReceipt'>;
 

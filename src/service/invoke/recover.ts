@@ -10,15 +10,15 @@ import { isWritable } from '../../domain/values/money.ts';
 import type { IndeterminateInvocation, ReconcileAnswer } from '../../protocol/operator.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import type { IntentRecord } from '../../storage/port/records.ts';
-import type { Close } from '../../storage/recovery.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { notOperator, operatorEntry, operatorList } from '../authority/freeze.ts';
-import { audited } from '../core/audited.ts';
-import { answerOf, bytesOf, type Call, moneyOf, readFacts } from '../core/call.ts';
-import { acted, actorOf, callerOf, type TokenCaller } from '../core/caller.ts';
-import { entryBy } from '../core/entries.ts';
-import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { answerOf, bytesOf, type Call, moneyOf, readFacts } from '../call/call.ts';
+import { audited } from '../caller/audited.ts';
+import { acted, actorOf, callerOf, type TokenCaller } from '../caller/caller.ts';
+import { entryBy } from '../caller/entries.ts';
+import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import type { Close } from './recovery.ts';
 
 /** Bounds the list that operators work through. The oldest come first. */
 const INDETERMINATE_SHOWN_MAX = 1_000;

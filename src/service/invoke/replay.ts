@@ -9,11 +9,11 @@ import { failure, Refusal } from '../../domain/failure.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import type { InvokeAnswer, InvokeRequest, StreamSummary } from '../../protocol/invocation.ts';
 import type { IdempotencyRecord } from '../../storage/port/records.ts';
-import { type Call, endingEntry } from '../core/call.ts';
-import type { TokenCaller } from '../core/caller.ts';
-import type { Answer } from '../core/operations.ts';
-import type { ServiceParts } from '../core/parts.ts';
-import type { EventSink } from '../core/stream.ts';
+import { type Call, endingEntry } from '../call/call.ts';
+import type { TokenCaller } from '../caller/caller.ts';
+import type { Answer } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import type { EventSink } from '../operations/stream.ts';
 import { signedBody } from './receipt.ts';
 
 /** The digest that distinguishes two calls with one key: of the parameters as sent. */

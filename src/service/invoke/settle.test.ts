@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
-import { createLog } from '../../log.ts';
-import { system } from '../../platform.ts';
-import { openStore } from '../../storage/open.ts';
-import type { Settlement } from '../../storage/port/invocation-store.ts';
-import { OutcomeUnknown, type Store, StoreUnavailable } from '../../storage/port/store.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
 import {
   admission,
   at,
@@ -16,8 +11,13 @@ import {
   rootToken,
   settlement,
   usd,
-} from '../../testing/fixtures.ts';
-import type { Settler } from '../core/parts.ts';
+} from '../../../test/support/fixtures.ts';
+import { createLog } from '../../log.ts';
+import { system } from '../../platform.ts';
+import { openStore } from '../../storage/open.ts';
+import type { Settlement } from '../../storage/port/invocation-store.ts';
+import { OutcomeUnknown, type Store, StoreUnavailable } from '../../storage/port/store.ts';
+import type { Settler } from '../operations/parts.ts';
 import { createSettler } from './settle.ts';
 
 let store: Store;

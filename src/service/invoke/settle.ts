@@ -24,10 +24,9 @@ import {
   type CheckedCall,
   type Ending,
   endingEntry,
-} from '../core/call.ts';
-import { report } from '../core/foreign.ts';
-import { type Answer, failureOf } from '../core/operations.ts';
-import type { ServiceParts, Settler } from '../core/parts.ts';
+} from '../call/call.ts';
+import { type Answer, failureOf } from '../operations/operations.ts';
+import type { ServiceParts, Settler } from '../operations/parts.ts';
 
 /**
  * In milliseconds: a restarted store is back within seconds. After that a minute between attempts
@@ -240,7 +239,7 @@ export async function brokenCall(
   error: unknown,
 ): Promise<Answer> {
   const { invocation_id } = call.ids;
-  report(parts.log, { err: error, invocation_id }, 'an admitted call could not be finished');
+  parts.log.error({ err: error, invocation_id }, 'an admitted call could not be finished');
   const detail = 'Cannot report the outcome of the call: internal error';
   const found = failure('outcome_unknown', detail);
   const ending: Ending = { state: 'indeterminate', failure: found, cost: call.charge };
@@ -267,7 +266,7 @@ export async function brokenRead(
 ): Promise<Answer> {
   if (isStoreFailure(error)) throw error;
   const { invocation_id } = call.ids;
-  report(parts.log, { err: error, invocation_id }, 'a read could not be finished');
+  parts.log.error({ err: error, invocation_id }, 'a read could not be finished');
   const found = failure('internal_error', 'Cannot complete the invocation: internal error');
   const ending: Ending = { state: 'failed', failure: found };
   const withoutParameters = { ...call, parameters: undefined };

@@ -22,8 +22,8 @@ import {
   type CheckedCall,
   type Ending,
   endingEntry,
-} from '../core/call.ts';
-import type { Answer } from '../core/operations.ts';
+} from '../call/call.ts';
+import type { Answer } from '../operations/operations.ts';
 import { lostGrant } from './approve-call.ts';
 import type { Done, InvokeParts } from './handler.ts';
 import { supersededCall } from './late.ts';

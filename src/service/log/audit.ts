@@ -20,11 +20,11 @@ import { entryView } from '../../domain/log/entry.ts';
 import { amended } from '../../domain/values/amended.ts';
 import type { AuditEntry, AuditQuery } from '../../protocol/audit.ts';
 import type { EntryQuery } from '../../storage/port/store.ts';
-import { answered, inLane } from '../core/audited.ts';
-import { type Caller, callerOf, holds } from '../core/caller.ts';
-import { type Answer, type Ask, requestOf } from '../core/operations.ts';
-import { createPage, placeOf } from '../core/page.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { answered, inLane } from '../caller/audited.ts';
+import { type Caller, callerOf, holds } from '../caller/caller.ts';
+import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
+import { createPage, placeOf } from '../operations/page.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
 /** Entries in one read: about a millisecond of an embedded store. */

@@ -11,7 +11,7 @@
 
 import { type CheckpointRecord, rootText } from '../../domain/log/checkpoint.ts';
 import { foldPeaks, type Hash } from '../../domain/log/merkle.ts';
-import { verifyConsistency } from '../../domain/log/merkle-proof.ts';
+import { isConsistent } from '../../domain/log/merkle-proof.ts';
 import { firstPlaceOf, type Origin } from '../../domain/log/origin.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import type { MarkStore } from '../../storage/port/mark.ts';
@@ -223,7 +223,7 @@ async function refuseOtherHistory(
   const sizes = { first: tree.first, from: signed.size, to: tree.size };
   const proof = await consistencyHashes(store, sizes);
   const claim = { ...sizes, fromRoot: signed.root, toRoot: tree.root, proof };
-  if (!verifyConsistency(claim)) refuse(` that are not the first ${signed.size} of the log`);
+  if (!isConsistent(claim)) refuse(` that are not the first ${signed.size} of the log`);
 }
 
 /** The mark may be one ahead: that checkpoint is being stored now, or a crash prevented it. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { atEnd } from '../../../test/ends.ts';
+import { atEnd } from '../../../test/support/ends.ts';
+import { entry } from '../../../test/support/fixtures.ts';
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import { foldPeaks } from '../../domain/log/merkle.ts';
 import { generateJwk } from '../../keyring/es256.ts';
@@ -9,7 +10,6 @@ import { createLog } from '../../log.ts';
 import { type Platform, system } from '../../platform.ts';
 import type { SignedReceipt } from '../../protocol/invocation.ts';
 import { openStore } from '../../storage/open.ts';
-import { entry } from '../../testing/fixtures.ts';
 import { openRowLogs } from '../rows/row-check.ts';
 import { createReceiptSigner } from './receipts.ts';
 

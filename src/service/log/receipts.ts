@@ -29,7 +29,7 @@ import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
 import type { SignedReceipt } from '../../protocol/invocation.ts';
 import type { Store } from '../../storage/port/store.ts';
-import type { ReceiptSigner } from '../core/parts.ts';
+import type { ReceiptSigner } from '../operations/parts.ts';
 
 interface SignerOptions {
   readonly definition: { readonly id: string };

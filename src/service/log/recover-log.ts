@@ -30,7 +30,7 @@ import {
   StoreUnavailable,
   type TreeHead,
 } from '../../storage/port/store.ts';
-import { actEntry } from '../core/entries.ts';
+import { actEntry } from '../caller/entries.ts';
 import {
   type ComparedLog,
   compareLog,

@@ -24,7 +24,7 @@ import { ARTEFACTS } from '../../keyring/wire.ts';
 import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
 import { StoreUnavailable } from '../../storage/port/store.ts';
-import { newId } from '../core/random.ts';
+import { newId } from '../operations/random.ts';
 import {
   type Compared,
   type ComparedLog,

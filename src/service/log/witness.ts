@@ -9,11 +9,11 @@
  * @module
  */
 
+import { bareHost } from '../../address/host.ts';
 import type { CheckpointRecord } from '../../domain/log/checkpoint.ts';
 import { noteClaims, readNote, readSignatureLines, signatureLine } from '../../domain/log/note.ts';
 import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
 import { firstPlaceOf } from '../../domain/log/origin.ts';
-import { bareHost } from '../../domain/values/host.ts';
 import { toBase64 } from '../../domain/wire/base64.ts';
 import { isNoteClaim } from '../../keyring/note-signing.ts';
 import type { Logger } from '../../log.ts';

@@ -15,7 +15,7 @@ import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import { bareHost, isLoopback } from '../../domain/values/host.ts';
+import { bareHost, isLoopback } from '../../address/host.ts';
 import type { Platform } from '../../platform.ts';
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -7,8 +7,8 @@
  * @module
  */
 
-import { type Eventual, isPromised } from '../../domain/values/eventual.ts';
 import type { Platform } from '../../platform.ts';
+import { type Eventual, isPromised } from '../../steps.ts';
 
 export interface Deadline {
   readonly hasPassed: boolean;
@@ -38,7 +38,7 @@ class PassableDeadline implements Deadline {
     try {
       this.#controller?.abort(reason);
     } catch {
-      // A handler may have frozen its signal or replaced a method of it. The deadline has passed all the same.
+      // A handler may have frozen its signal. The deadline has passed all the same.
     }
   }
 }

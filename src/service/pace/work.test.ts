@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { run, type Steps, wait } from '../../domain/values/eventual.ts';
 import { system } from '../../platform.ts';
+import { run, type Steps, wait } from '../../steps.ts';
 import { createWorkInProgress } from './work.ts';
 
 test('finish() waits for work that other work started', async () => {

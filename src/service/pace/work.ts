@@ -7,8 +7,8 @@
  * @module
  */
 
-import type { Steps } from '../../domain/values/eventual.ts';
 import type { Platform, Timer } from '../../platform.ts';
+import type { Steps } from '../../steps.ts';
 
 export interface WorkInProgress {
   /** Counts a call until it has ended and its outcome is recorded. */

@@ -18,7 +18,7 @@ import type { Challenge, SignedDecision } from '../../protocol/console/views.ts'
 import type { DecisionPasskey, PasskeyProof } from '../../protocol/passkey.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import { assertionFault } from '../../verify/assertion.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { relyingParty, usablePasskeys } from './keys.ts';
 import { openNonce, sealNonce } from './nonce.ts';
 

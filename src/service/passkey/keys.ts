@@ -21,8 +21,8 @@ import type { PasskeyAdded } from '../../protocol/passkey.ts';
 import type { PasskeyRecord, StoredPasskey } from '../../storage/port/passkey-store.ts';
 import type { SessionRecord } from '../../storage/port/sign-in-store.ts';
 import { assertionFault, isPasskeyKey } from '../../verify/assertion.ts';
-import { actEntry } from '../core/entries.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { actEntry } from '../caller/entries.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import { openNonce, sealNonce } from './nonce.ts';
 
 /** Passkeys of one person: devices, and some in a drawer. */

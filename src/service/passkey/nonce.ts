@@ -7,7 +7,7 @@
  * @module
  */
 
-import type { ServiceParts } from '../core/parts.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 
 /** In milliseconds: how long a person may take to look at a page and to find the device. */
 const NONCE_MS = 10 * 60_000;

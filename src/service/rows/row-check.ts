@@ -35,7 +35,7 @@ import type {
   StoredSession,
 } from '../../storage/port/sign-in-store.ts';
 import type { Store } from '../../storage/port/store.ts';
-import type { Alarms } from '../core/alarms.ts';
+import type { Alarms } from '../operations/alarms.ts';
 
 export interface RowCheck {
   /** Raises the alarm for a row that does not match. */

@@ -1,5 +1,7 @@
 /**
- * My agents: the delegations that a person gave, what they do, and how the person ends them.
+ * My agents: the delegations that a person gave on a page, and how the person ends them.
+ *
+ * `service/console/agents.ts` shows what agents did and passed on, for every delegation of a person.
  *
  * @module
  */
@@ -8,34 +10,24 @@ import { failure, Refusal } from '../../domain/failure.ts';
 import { leastRemaining } from '../../domain/invocation/budget.ts';
 import { redirectHost } from '../../domain/sign-in/redirect.ts';
 import { fromMinor } from '../../domain/values/money.ts';
-import type { Money } from '../../protocol/primitives.ts';
-import { livingBelow } from '../../storage/descendants.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import type { TokenDescription } from '../../storage/port/store.ts';
-import { moneyOf } from '../core/call.ts';
-import { type Acts, actsOf } from './acts.ts';
-import { consentsOf, endConsent } from './consents.ts';
+import { consentsOf, endConsent, livingToken } from './consents.ts';
 import type { SignInParts } from './parts.ts';
 import type { Session } from './sessions.ts';
 
-/** Agents on the page, and those that ended. The newest come first. */
+/** Agents and sessions on the page. The newest come first. */
 const SHOWN_MAX = 50;
 
 /** Consents that one page looks at. */
 const LOOKED_AT_MAX = 500;
 
-/** Names of sub-agents that are shown. The count has the total. */
-const SUB_AGENTS_SHOWN_MAX = 10;
-
-/** Access tokens in one read: about a millisecond of an embedded store. */
-const CHILDREN_PAGE = 128;
-
-export interface AgentView extends Acts {
+export interface AgentView {
   readonly id: string;
+  readonly tokenId: string;
   /** As the client gave it. */
   readonly name: string;
   readonly subject: string;
-  readonly state: 'active' | 'ended' | 'expired';
   readonly clientId: string;
   /** Where the answer to the consent went: this computer, a host or an app. */
   readonly answersTo: string;
@@ -43,12 +35,7 @@ export interface AgentView extends Acts {
   readonly purpose?: string | undefined;
   readonly since: Date;
   readonly until: Date;
-  readonly capabilities: readonly string[];
   readonly budget?: BudgetView | undefined;
-  readonly debts: readonly Money[];
-  /** Some of their names; `subAgentsCount` counts them all. */
-  readonly subAgents: readonly string[];
-  readonly subAgentsCount: number;
 }
 
 interface BudgetView {
@@ -61,8 +48,8 @@ interface BudgetView {
 
 export interface AgentsView {
   readonly now: Date;
+  /** Those that live. */
   readonly agents: readonly AgentView[];
-  readonly ended: readonly AgentView[];
   readonly sessions: readonly SessionView[];
 }
 
@@ -76,22 +63,18 @@ interface SessionView {
 /** What a person sees of their agents and sessions. */
 export async function agentsOf(parts: SignInParts, { record }: Session): Promise<AgentsView> {
   const { principal, session_id } = record;
-  const acts = await actsOf(parts, principal);
   const agents: AgentView[] = [];
-  const ended: AgentView[] = [];
   let looked = 0;
   for await (const consent of consentsOf(parts, principal)) {
     looked += 1;
-    const view = await viewOf(parts, consent, acts);
-    const list = view.state === 'active' ? agents : ended;
-    if (list.length < SHOWN_MAX) list.push(view);
+    const view = await viewOf(parts, consent);
+    if (view) agents.push(view);
     if (looked === LOOKED_AT_MAX || agents.length === SHOWN_MAX) break;
   }
   const sessions = await parts.store.listSessions(principal, parts.store.now(), SHOWN_MAX);
   return {
     now: parts.store.now(),
     agents,
-    ended,
     sessions: sessions.map(({ session }) => ({
       id: session.session_id,
       userAgent: session.user_agent,
@@ -101,14 +84,15 @@ export async function agentsOf(parts: SignInParts, { record }: Session): Promise
   };
 }
 
-/** One agent of the person. An agent of another person is as unknown as none. */
+/** One living agent of the person. An agent of another person is as unknown as none. */
 export async function agentOf(
   parts: SignInParts,
   { record: { principal } }: Session,
   id: string,
 ): Promise<AgentView> {
-  const consent = await ownConsent(parts, principal, id);
-  return viewOf(parts, consent, await actsOf(parts, principal));
+  const view = await viewOf(parts, await ownConsent(parts, principal, id));
+  if (view) return view;
+  throw new Refusal(failure('not_found', 'Cannot find the agent: it has ended'));
 }
 
 export async function endAgent(
@@ -142,44 +126,23 @@ async function ownConsent(
   throw new Refusal(failure('not_found', 'Cannot find the agent: you have none with this id'));
 }
 
-async function viewOf(
-  parts: SignInParts,
-  consent: ConsentRecord,
-  acts: (rootTokenId: string) => Acts,
-): Promise<AgentView> {
-  const described = await parts.store.describeToken(consent.token_id, 0);
-  const below = await subAgentsOf(parts, consent);
-  const { subject } = consent;
+/** Undefined when the agent has ended. A token that cannot be read carries no authority. */
+async function viewOf(parts: SignInParts, consent: ConsentRecord): Promise<AgentView | undefined> {
+  const root = await livingToken(parts, consent);
+  if (!root) return undefined;
   return {
     id: consent.consent_id,
+    tokenId: consent.token_id,
     name: consent.client_name,
-    subject,
-    state: stateOf(consent, described, parts.store.now()),
+    subject: consent.subject,
     clientId: consent.client_id,
     answersTo: redirectHost(consent.redirect_uri).words,
     userAgent: consent.user_agent,
-    purpose: described?.token.purpose.for as string | undefined,
+    purpose: root.token.purpose.for as string | undefined,
     since: consent.created_at,
     until: consent.expires_at,
-    capabilities: described ? capabilitiesOf(parts, described.token) : [],
-    budget: described && budgetOf(described.lineage),
-    debts: described?.debts.map(moneyOf) ?? [],
-    subAgents: below.names,
-    subAgentsCount: below.count,
-    ...acts(consent.token_id),
+    budget: budgetOf(root.lineage),
   };
-}
-
-/** A token that cannot be read carries no authority: the agent has ended. */
-function stateOf(
-  { expires_at }: ConsentRecord,
-  described: TokenDescription | undefined,
-  now: Date,
-): AgentView['state'] {
-  if (!described || described.lineage.some(({ revoked_at }) => revoked_at !== undefined)) {
-    return 'ended';
-  }
-  return expires_at <= now ? 'expired' : 'active';
 }
 
 export function capabilitiesOf(
@@ -207,40 +170,4 @@ export function budgetOf(lineage: TokenDescription['lineage']): BudgetView | und
     reserved: amount(reserved),
     left: amount(leastRemaining([own])),
   };
-}
-
-/** The living tokens below the living access tokens of an agent: those that it passed on. */
-async function subAgentsOf(
-  { store }: SignInParts,
-  { token_id }: ConsentRecord,
-): Promise<{ names: string[]; count: number }> {
-  const now = store.now();
-  const names = new Set<string>();
-  let count = 0;
-  for await (const parent of livingParents(store, token_id, now)) {
-    for await (const living of livingBelow(store, parent, now)) count += living.length;
-    if (names.size >= SUB_AGENTS_SHOWN_MAX) continue;
-    const described = await store.describeToken(parent, SUB_AGENTS_SHOWN_MAX);
-    for (const child of described?.children ?? []) {
-      const { token } = await store.load({ tokenId: child });
-      if (token && token.expires_at > now) names.add(token.subject);
-    }
-  }
-  return { names: [...names].slice(0, SUB_AGENTS_SHOWN_MAX), count };
-}
-
-/** The living children of a token that have children themselves. */
-async function* livingParents(
-  store: SignInParts['store'],
-  tokenId: string,
-  now: Date,
-): AsyncGenerator<string, void, undefined> {
-  let after: string | undefined;
-  do {
-    const page = await store.childrenOf([tokenId], CHILDREN_PAGE, after);
-    for (const { token_id, hasChildren, expires_at, revoked_at } of page) {
-      if (hasChildren && expires_at > now && revoked_at === undefined) yield token_id;
-    }
-    after = page.length === CHILDREN_PAGE ? page.at(-1)?.token_id : undefined;
-  } while (after !== undefined);
 }

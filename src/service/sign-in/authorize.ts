@@ -38,7 +38,7 @@ import { IssueRequest } from '../../protocol/token.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import { frozenFor } from '../authority/freeze.ts';
 import { issuanceEntry, rootAuthority, tokenOf } from '../authority/issue.ts';
-import { newId } from '../core/random.ts';
+import { newId } from '../operations/random.ts';
 import { entitlementOf } from './accounts.ts';
 import type { Clients } from './clients.ts';
 import { sessionEntry } from './entries.ts';

@@ -9,6 +9,7 @@
  * @module
  */
 
+import { bareHost } from '../../address/host.ts';
 import {
   CLIENT_ID_MAX,
   type Client,
@@ -18,7 +19,6 @@ import {
   readRegistration,
   registrationAnswer,
 } from '../../domain/sign-in/client.ts';
-import { bareHost } from '../../domain/values/host.ts';
 import { createRecent } from '../../domain/values/recent.ts';
 import { readJson } from '../../domain/wire/json.ts';
 import { OAuthError } from './oauth.ts';

@@ -10,7 +10,7 @@
 import type { AccountRecord, ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import type { Parent } from '../authority/issue.ts';
 import { revocationEntry } from '../authority/tokens.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 
 /** Consents in one read. */
 const PAGE = 64;

@@ -7,8 +7,8 @@
 
 import type { Failure } from '../../protocol/failure.ts';
 import type { SessionRecord, SessionSelector } from '../../storage/port/sign-in-store.ts';
-import { actEntry } from '../core/entries.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import { actEntry } from '../caller/entries.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 
 interface SessionFacts {
   readonly failure?: Failure | undefined;

@@ -5,8 +5,8 @@
  * @module
  */
 
+import { namedAs, namesOf } from '../../address/host.ts';
 import { isGivable } from '../../domain/sign-in/givable.ts';
-import { namedAs, namesOf } from '../../domain/values/host.ts';
 import type { Capability } from '../../protocol/capability.ts';
 
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';

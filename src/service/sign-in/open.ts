@@ -6,9 +6,9 @@
  * @module
  */
 
-import { pagesUrl } from '../../domain/values/host.ts';
+import { pagesUrl } from '../../address/host.ts';
 import type { ExternalIdentities } from '../authority/oidc.ts';
-import type { ServiceParts } from '../core/parts.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { SignInParts } from './parts.ts';
 import type { Providers } from './provider.ts';
 import { hasSignIn } from './sessions.ts';

@@ -8,14 +8,14 @@
  * 3. `authorize.ts` shows what the program may get, and stores what the person gave.
  * 4. `token.ts` hands out access tokens for it, first for a code, then for refresh tokens.
  *    `accounts.ts` asks each time whether the person may still sign in.
- * 5. `agents.ts` shows a person what is alive, and ends it. `acts.ts` finds what each agent did.
+ * 5. `agents.ts` shows a person what is alive, and ends it.
  *
  * `exchange.ts` gives a service that acts for a person a narrower token. `sign-in.ts` binds all of it.
  *
  * @module
  */
 
-import type { ServiceParts } from '../core/parts.ts';
+import type { ServiceParts } from '../operations/parts.ts';
 import type { Providers } from './provider.ts';
 
 export interface SignInParts extends ServiceParts {

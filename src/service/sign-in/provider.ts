@@ -9,11 +9,11 @@
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { bareHost, isLoopback } from '../../address/host.ts';
 import type { ProviderClient } from '../../config/parts.ts';
 import { principalOfClaims, SKEW_SECONDS } from '../../domain/authority/external-identity.ts';
 import { parsePrincipal } from '../../domain/authority/principal.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
-import { bareHost, isLoopback } from '../../domain/values/host.ts';
 import type { Platform } from '../../platform.ts';
 import {
   type Issuer,

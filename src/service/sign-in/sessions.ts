@@ -8,15 +8,15 @@
  * @module
  */
 
+import { isReachedHereOnly } from '../../address/host.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { SKEW_SECONDS } from '../../domain/authority/external-identity.ts';
 import { parsePrincipal } from '../../domain/authority/principal.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
-import { isReachedHereOnly } from '../../domain/values/host.ts';
 import { newSecret, secretHash } from '../../keyring/secrets.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { AccountRecord, SessionRecord } from '../../storage/port/sign-in-store.ts';
-import { newId } from '../core/random.ts';
+import { newId } from '../operations/random.ts';
 import { entitlementOf, keyAccount, providerAccount } from './accounts.ts';
 import { endSessions, sessionEntry } from './entries.ts';
 import type { SignInParts } from './parts.ts';

@@ -10,7 +10,7 @@
 import { Refusal } from '../../domain/failure.ts';
 import type { Logger } from '../../log.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../storage/port/store.ts';
-import { failureOf } from '../core/operations.ts';
+import { failureOf } from '../operations/operations.ts';
 import { type AgentsView, type AgentView, agentOf, agentsOf, endAgent, stopAll } from './agents.ts';
 import { type AuthorizeAnswer, type AuthorizeRequest, authorize } from './authorize.ts';
 import { createClients } from './clients.ts';

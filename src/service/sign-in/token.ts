@@ -22,7 +22,7 @@ import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import { frozenFor } from '../authority/freeze.ts';
 import { issuanceEntry, type Parent, tokenOf } from '../authority/issue.ts';
 import { revocationEntry } from '../authority/tokens.ts';
-import { actEntry } from '../core/entries.ts';
+import { actEntry } from '../caller/entries.ts';
 import { confirm, entitlementOf } from './accounts.ts';
 import type { Clients } from './clients.ts';
 import { endConsent, livingToken } from './consents.ts';

@@ -210,7 +210,7 @@ async function restoreSlice(
     await loader?.insert(table, rows);
     return;
   }
-  // The migration that makes the table has inserted the first log.
+  // A new store has its first log in the list.
   const [first, named] = [indexOf(table, 'first'), indexOf(table, 'log_id')];
   const own = rows.find((row) => row[first] === 0);
   if (own && own[named] !== logId) throw new CopyFault('its list of logs begins with another log');

@@ -9,8 +9,8 @@ import {
   PLACES,
   restore,
   tablesOf,
-} from '../../../test/backups.ts';
-import { newFile } from '../../../test/store-places.ts';
+} from '../../../test/support/backups.ts';
+import { newFile } from '../../../test/support/store-places.ts';
 import { checkBackup } from '../open.ts';
 
 describe('a file that is not a whole backup', async () => {
@@ -46,6 +46,10 @@ describe('a file that is not a whole backup', async () => {
     'is of a newer version': [
       edited(whole, swap(/"sqlite":\d+/, '"sqlite":900')),
       /made by version "test" .* schema 900 .*, this program knows \d+ and \d+; use that version/,
+    ],
+    'is from before the baseline': [
+      edited(whole, swap(/"sqlite":\d+/, '"sqlite":18')),
+      /made by version "test" .* schema 18 .*, and this program restores versions from 19 on; use the program that made it/,
     ],
     'has an unknown table': [
       edited(whole, swap('{"table":"budgets"', '{"table":"sqlite_schema"')),

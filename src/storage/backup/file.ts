@@ -3,7 +3,7 @@
  *
  * The first line is the header. Each table has a line with its name and columns, then a line for each row: an
  * array of values. The last line has the number of rows of each table and the SHA-256 of all bytes before it.
- * The digest finds damage, not forgery: signatures and MACs inside the rows find that (decision 0062).
+ * The digest finds damage, not forgery: signatures and MACs inside the rows find that (decision 23).
  *
  * A reader holds one line and one slice of rows, whatever the file has.
  *
@@ -15,6 +15,7 @@ import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import { fromBase64 } from '../../domain/wire/base64.ts';
 import { isObject, readJson } from '../../domain/wire/json.ts';
+import { BASELINE_VERSION } from '../port/versions.ts';
 import { CopyFault } from './log-check.ts';
 import {
   COPIED_TABLES,
@@ -167,7 +168,7 @@ interface ReadState {
 function readPart(state: ReadState, json: unknown, length: number): BackupPart | undefined {
   if (!state.header) {
     state.header = headerOf(json);
-    refuseNewer(state.header, state.known);
+    refuseUnreadable(state.header, state.known);
     return { header: state.header };
   }
   if (!state.counts && Array.isArray(json)) return readRow(state, json, length);
@@ -308,10 +309,16 @@ function headerOf(json: unknown): BackupHeader {
 
 const LOG_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function refuseNewer({ product, schema }: BackupHeader, known: SchemaVersions): void {
+function refuseUnreadable({ product, schema }: BackupHeader, known: SchemaVersions): void {
+  const made = `it was made by version ${shown(product)} of the program with schema ${schema.sqlite} (SQLite) and ${schema.postgres} (PostgreSQL)`;
+  if (Math.min(schema.sqlite, schema.postgres) < BASELINE_VERSION) {
+    throw new CopyFault(
+      `${made}, from before the first release, and this program restores versions from ${BASELINE_VERSION} on; use the program that made it`,
+    );
+  }
   if (schema.sqlite <= known.sqlite && schema.postgres <= known.postgres) return;
   throw new CopyFault(
-    `it was made by version ${shown(product)} of the program with schema ${schema.sqlite} (SQLite) and ${schema.postgres} (PostgreSQL), this program knows ${known.sqlite} and ${known.postgres}; use that version or a later one`,
+    `${made}, this program knows ${known.sqlite} and ${known.postgres}; use that version or a later one`,
   );
 }
 

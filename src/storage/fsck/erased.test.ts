@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLog, sealLog } from '../../../test/log/small-log.ts';
-import { openInstances } from '../../../test/store-places.ts';
-import { at, entry } from '../../testing/fixtures.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
+import { at, entry } from '../../../test/support/fixtures.ts';
+import { openInstances } from '../../../test/support/store-places.ts';
 import type { Store } from '../port/store.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore } from './fsck.ts';

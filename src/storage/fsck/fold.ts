@@ -339,7 +339,7 @@ function foldSession({ passkeys }: Expected, entry: AuditEntry): void {
   if (known && known.principal === principal) known.removedBy = entry_id;
 }
 
-/** The fields that entries of each type have of their row. Entries of an older version have fewer. */
+/** The fields that entries of each type have of their row. */
 const ISSUANCE_KEYS = [
   ...['service', 'subject', 'scope', 'capability', 'depth', 'parent_token_id', 'budget'],
   ...['expires_at', 'kid', 'chain', 'claims_digest'],

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLog, SMALL_LOG_SIZE, sealLog } from '../../../test/log/small-log.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
+import { admitCall, entry, insert, rootToken, settlement } from '../../../test/support/fixtures.ts';
 import { foldPeaks } from '../../domain/log/merkle.ts';
 import { toHex } from '../../domain/wire/hash.ts';
-import { admitCall, entry, insert, rootToken, settlement } from '../../testing/fixtures.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { checkStore, FINDINGS_MAX } from './fsck.ts';

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLedger } from '../../../test/log/small-ledger.ts';
-import { STORES } from '../../../test/world.ts';
-import { entry } from '../../testing/entries.ts';
-import { admitCall, FAR, insert, rootToken, settlement, usd } from '../../testing/fixtures.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
+import {
+  admitCall,
+  FAR,
+  insert,
+  rootToken,
+  settlement,
+  usd,
+} from '../../../test/support/fixtures.ts';
+import { STORES } from '../../../test/support/world.ts';
 import { openStore } from '../open.ts';
 import type { TokenState } from '../port/ledger-store.ts';
 import type { Store } from '../port/store.ts';
@@ -103,32 +109,6 @@ for (const place of STORES) {
       assert.deepEqual(
         more.findings.map(({ what, detail }) => [what, detail]),
         [['token', 'no entry says that it was made']],
-      );
-    });
-
-    test('checkStore() compares rows of an older version, and reports what it could not compare', async () => {
-      const { url } = await place.open();
-      const store = closedAtEnd(await openStore(url));
-      const token = rootToken();
-      const { token_id, subject, scope, depth, expires_at } = token;
-      const detail = {
-        ...{ subject, scope: [...scope], depth, parent_token_id: null, budget: null },
-        expires_at: expires_at.toISOString(),
-      };
-      await store.insertRoot(token, entry({ entry_type: 'issuance', token_id, detail }));
-
-      const honest = await checkStore(store);
-      const changed = await checkStore(
-        edited(store, (state) => ({ ...state, token: { ...state.token, scope: ['operator:*'] } })),
-      );
-
-      assert.deepEqual(honest.findings, []);
-      assert.deepEqual(honest.ledger.notes, [
-        '1 tokens of an older version: their entries have no digest of the claims',
-      ]);
-      assert.deepEqual(
-        changed.findings.map(({ what, where }) => [what, where]),
-        [['token', token_id]],
       );
     });
 

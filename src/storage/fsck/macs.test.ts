@@ -2,15 +2,22 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../../test/ends.ts';
+import { temporaryFolder } from '../../../test/support/ends.ts';
+import {
+  at,
+  binding,
+  childToken,
+  entry,
+  freezeOf,
+  rootToken,
+} from '../../../test/support/fixtures.ts';
 import { main } from '../../cli/main.ts';
 import { openKeyring } from '../../keyring/keyring.ts';
 import { createLog } from '../../log.ts';
-import { createAlarms } from '../../service/core/alarms.ts';
-import { authenticStore } from '../../service/rows/authentic-store.ts';
+import { createAlarms } from '../../service/operations/alarms.ts';
 import { openRowLogs } from '../../service/rows/row-check.ts';
 import { sealStore } from '../../service/rows/row-seal.ts';
-import { at, binding, childToken, entry, freezeOf, rootToken } from '../../testing/fixtures.ts';
+import { serviceStore } from '../../service/rows/service-store.ts';
 import { openSqlite } from '../sqlite/store.ts';
 
 const folder = temporaryFolder();
@@ -31,13 +38,12 @@ async function storeOf(name: string): Promise<string> {
   const file = join(folder, `${name}.db`);
   const keyring = openKeyring({ folder: keys }, { now: () => new Date(), onWarning: assert.fail });
   const raw = await openSqlite(file);
-  const store = authenticStore(raw, {
+  const store = serviceStore(raw, {
     rows: keyring.rows,
     alarms: createAlarms(createLog('silent')),
     logs: await openRowLogs(raw),
   });
-  const sealing = { isKept: false, adopt: false, onWarning: assert.fail };
-  await sealStore({ store, rows: keyring.rows, serviceId: 'desk', ...sealing });
+  await sealStore(store, keyring.rows);
   const root = rootToken();
   await store.insertRoot(root, entry());
   const { lineage: judged } = await store.load({ tokenId: root.token_id });

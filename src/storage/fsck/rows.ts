@@ -108,16 +108,13 @@ function checkWidth(check: RowCheck, token: TokenRecord, parent: TokenRecord | u
 
 function checkClaims(check: RowCheck, token: TokenRecord, logged: Facts): void {
   const id = token.token_id;
-  const hasDigest = 'claims_digest' in logged;
-  if (!hasDigest)
-    check.note('tokens of an older version: their entries have no digest of the claims');
   const service = String(logged.service ?? '');
   const found = { capability: token.capability ?? null, ...issuanceFacts(service, token) };
   for (const key of differing(logged, found)) {
     check.report(key === 'budget' ? 'budget' : 'token', id, difference(key, logged, found));
   }
   const { claims_digest } = token;
-  if (hasDigest && claims_digest !== logged.claims_digest) {
+  if (claims_digest !== logged.claims_digest) {
     check.report('token', id, difference('claims_digest', logged, { claims_digest }));
   }
 }
@@ -178,15 +175,7 @@ export function checkRequest(check: RowCheck, request: ApprovalRecord): void {
     check.note('approval requests whose entry was erased, except that they were requested');
   } else {
     const logged: Facts = JSON.parse(known.logged);
-    if (!('request_digest' in logged)) {
-      check.note(
-        'approval requests of an older version: their entries have no digest of the request',
-      );
-    }
     const found = { capability: request.capability, ...requestFacts(request) };
-    // A migration expired pending requests, so such a request may expire earlier than its entry says.
-    const isEnded = !('request_digest' in logged) && found.expires_at <= String(logged.expires_at);
-    if (isEnded) Object.assign(found, { expires_at: logged.expires_at });
     for (const key of differing(logged, found))
       check.report('request', id, difference(key, logged, found));
   }
@@ -256,9 +245,6 @@ export function checkGrant(check: RowCheck, grant: GrantRecord): void {
     check.note('grants whose entry was erased, except their existence and their uses');
   } else {
     const logged: Facts = JSON.parse(known.logged);
-    if (!('grant_digest' in logged)) {
-      check.note('grants of an older version: their entries have no digest of the grant');
-    }
     const found = grantFacts(grant);
     for (const key of differing(logged, found))
       check.report('grant', id, difference(key, logged, found));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Client } from 'pg';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
 import { fillLog, smallKeyring } from '../../../test/log/small-log.ts';
-import { connectedTo, freshDatabase } from '../../../test/postgres.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
+import { connectedTo, freshDatabase } from '../../../test/support/postgres.ts';
 import { createCheckpointCheck } from '../../keyring/checkpoint-check.ts';
 import { openPostgres } from '../postgres/store.ts';
 import { checkStore } from './fsck.ts';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
 import {
   dropGuards,
   editEntry,
@@ -12,6 +11,7 @@ import {
 } from '../../../test/log/raw-segments.ts';
 import { smallEntry, smallKeyring } from '../../../test/log/small-log.ts';
 import { type Deed, inSql, tamperedFiles, whats } from '../../../test/log/tampered-file.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import { hashLeaf } from '../../domain/log/merkle.ts';
 import { createCheckpointCheck } from '../../keyring/checkpoint-check.ts';

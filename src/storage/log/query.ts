@@ -99,15 +99,17 @@ interface Filter {
 
 export function* searchEntries(query: EntryQuery, tail: Tail): Search<EntryPage> {
   const filters = filtersOf(query);
+  // No index has an empty value; the page compares every filter with the entries.
+  const indexed = filters.filter(({ value }) => value !== '');
   const page = createPage(query, filters);
-  yield* page.take(tailPlaces(tail, query, filters));
+  yield* page.take(tailPlaces(tail, query, indexed));
   let before = Math.min(query.before ?? Number.POSITIVE_INFINITY, tail.first);
   for (let asked = 0, postings = 0; !page.isFull(); ) {
     if (asked >= BLOCKS_MAX || postings >= POSTINGS_MAX) return page.stoppedAt(before);
     const limit = asked === 0 ? HEADS_FIRST : HEADS_TOGETHER;
     const heads = (yield { read: 'heads', before, limit }) as readonly BlockHead[];
     const recent = heads.filter((head) => !isBefore(head, query));
-    const found = yield* placesIn(recent, query, filters);
+    const found = yield* placesIn(recent, query, indexed);
     for (const [index, head] of recent.entries()) {
       yield* page.takeUnindexed(endOf(head), before);
       yield* page.take(found.places[index] as number[]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { entry } from '../../testing/entries.ts';
+import { entry } from '../../../test/support/entries.ts';
 import {
   DamagedSegment,
   entriesOf,

@@ -27,8 +27,7 @@ export interface DeclarationStore {
 
   /**
    * Counts the pending requests and the grants with a use left, not expired at `now`, that no call can use
-   * under the declaration in `fits`: those of another version or of another digest. One without a digest fits
-   * by its version. Without `fits` the capability is gone, and all of them count.
+   * under the declaration in `fits`: those of another version or of another digest. Without `fits` the capability is gone, and all of them count.
    */
   staleApprovals(query: StaleQuery): Promise<StaleApprovals>;
 }

@@ -34,6 +34,8 @@ export interface InvocationStore {
   /**
    * Reads everything that the rules of one call need, from one snapshot, in one round trip. Concurrent calls
    * may share the trip; a result is never older than its request.
+   *
+   * Story: [sqlite](../sqlite/calls/invocations.ts) and [postgres](../postgres/calls/load.ts).
    */
   load(request: LoadRequest): Promise<Loaded>;
 
@@ -46,6 +48,8 @@ export interface InvocationStore {
    * Where several tokens are dead, the refusal names the revoked token nearest to the root; without a revoked
    * one, the expired token nearest to the root. Of several freezes it names the widest: service, root
    * principal, capability, capability for the root principal.
+   *
+   * Story: [sqlite](../sqlite/calls/admission.ts) and [postgres](../postgres/calls/admission.ts).
    */
   admit(request: Admission): Promise<Admitted | Refused>;
 
@@ -56,6 +60,8 @@ export interface InvocationStore {
    * with its own entry. Repeating it with the same entry changes nothing. `superseded`: nothing changed,
    * because another outcome was recorded before or (unless the outcome is `indeterminate`) another call took
    * one of the leases.
+   *
+   * Story: [sqlite](../sqlite/calls/settlement.ts) and [postgres](../postgres/calls/settlement.ts).
    */
   settle(settlement: Settlement): Promise<'settled' | 'superseded'>;
 
@@ -63,6 +69,8 @@ export interface InvocationStore {
    * Appends entries of calls that were not admitted (refusals, reads, replays, dry runs) and late ends of
    * closed calls, with the bindings and the overrun of the call. Where an earlier attempt may have succeeded,
    * `isRepeat` is true: an entry whose id is stored is then skipped, and so is its overrun.
+   *
+   * Story: [sqlite](../sqlite/calls/settlement.ts) and [postgres](../postgres/log/entries.ts).
    */
   append(
     entries: readonly EntryRecord[],
@@ -71,7 +79,10 @@ export interface InvocationStore {
     isRepeat?: boolean,
   ): Promise<void>;
 
-  /** Extends the leases of a running call. False when one was lost; the call must not claim success. */
+  /**
+   * Extends the leases of a running call. False when one was lost, and for a closed call that has none, also while its
+   * handler runs; the call must not claim success.
+   */
   renewLeases(operationId: string, until: Date): Promise<boolean>;
 
   /** The time until which another call holds the lease of one of these tokens; undefined when none does. */
@@ -83,6 +94,8 @@ export interface InvocationStore {
   /**
    * Takes up to `slice` calls from what is left in a rate limit window, over all processes. The store has one
    * row a key with one window: a later window replaces it, and an earlier window has nothing left.
+   *
+   * Story: [sqlite](../sqlite/calls/permits.ts) and [postgres](../postgres/calls/permits.ts).
    */
   takePermits(request: PermitRequest): Promise<Permits>;
 
@@ -184,7 +197,7 @@ export interface GrantUse {
   readonly capability: string;
   readonly contract_version: string;
   /** That of the grant, which the rules compared with the call. */
-  readonly declaration_digest?: string | undefined;
+  readonly declaration_digest: string;
   readonly parameters_digest: string;
   readonly chain: string;
   readonly session_id?: string | undefined;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
-import { freshDatabase } from '../../../test/postgres.ts';
-import { checkpoint } from '../../testing/store/cases/tree.ts';
+import { checkpoint } from '../../../test/store/cases/tree.ts';
+import { closedAtEnd, temporaryFolder } from '../../../test/support/ends.ts';
+import { freshDatabase } from '../../../test/support/postgres.ts';
 import { openMark } from '../open.ts';
 import { openSqlite } from '../sqlite/store.ts';
 import { type MarkStore, markIn } from './mark.ts';

@@ -29,7 +29,7 @@ export interface TokenRecord extends Authority {
   /** The key that signed the JWT, and the digest of its claims: a JWT with other claims is forged. */
   readonly kid: string;
   readonly claims_digest: string;
-  /** Authenticates the row (`row-forms.ts`), here and below; rows of an older store have none. */
+  /** Authenticates the row (`row-forms.ts`), here and below. The service adds it; a row without one does not match. */
   readonly mac?: string | undefined;
 }
 
@@ -62,21 +62,21 @@ export interface ApprovalRecord {
   readonly approval_request_id: string;
   readonly capability: string;
   readonly contract_version: string;
-  /** The digest of the declaration that was in force. Absent in rows of an older version. */
-  readonly declaration_digest?: string | undefined;
+  /** The digest of the declaration that was in force. */
+  readonly declaration_digest: string;
   readonly scope: readonly string[];
   readonly subject: string;
   readonly root_principal: string;
-  /** The chain of the requester. Absent in rows of an older version. */
-  readonly chain?: string | undefined;
+  /** The chain of the requester. */
+  readonly chain: string;
   /** The subject of every token in the requesting lineage, root token first. */
   readonly requested_through: readonly string[];
-  /** Under this name the open requests of one delegation are counted (`firstDelegate`). As above. */
-  readonly delegate?: string | undefined;
-  /** What the request counts towards the bound on bytes (`keptBytes`). As above. */
-  readonly kept_bytes?: number | undefined;
-  /** The token that asked. Absent in rows of an older version. */
-  readonly token_id?: string | undefined;
+  /** Under this name the open requests of one delegation are counted (`firstDelegate`). */
+  readonly delegate: string;
+  /** What the request counts towards the bound on bytes (`keptBytes`). */
+  readonly kept_bytes: number;
+  /** The token that asked. */
+  readonly token_id: string;
   readonly session_id?: string | undefined;
   readonly invocation_id: string;
   readonly parameters: JsonObject;
@@ -143,7 +143,7 @@ export interface IntentRecord {
   readonly root_principal: string;
   readonly capability: string;
   readonly charge?: Charge | undefined;
-  /** What another process needs to record the outcome (`IntentFacts` in `src/service/core/call.ts`). */
+  /** What another process needs to record the outcome (`IntentFacts` in `src/service/call/call.ts`). */
   readonly facts: JsonObject;
   readonly instance_id: string;
   readonly admitted_at: Date;

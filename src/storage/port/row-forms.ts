@@ -86,24 +86,24 @@ const FORMS = {
     approval_request_id: row.approval_request_id,
     capability: row.capability,
     contract_version: row.contract_version,
-    ...laterField('declaration_digest', row.declaration_digest),
+    declaration_digest: row.declaration_digest,
     scope: row.scope,
     subject: row.subject,
     root_principal: row.root_principal,
     chain: row.chain,
     requested_through: row.requested_through,
-    ...laterField('token_id', row.token_id),
+    token_id: row.token_id,
     session_id: row.session_id,
     invocation_id: row.invocation_id,
     parameters: row.parameters,
     parameters_digest: row.parameters_digest,
     preview: row.preview,
     preview_digest: row.preview_digest,
-    ...laterField('cost', row.cost),
-    ...laterField('note', row.note),
+    ...optionalField('cost', row.cost),
+    ...optionalField('note', row.note),
     grant_policy: row.grant_policy,
     approvals_required: row.approvals_required,
-    ...laterField('require', row.require),
+    ...optionalField('require', row.require),
     created_at: row.created_at,
     expires_at: row.expires_at,
   }),
@@ -113,14 +113,14 @@ const FORMS = {
     approver: row.approver,
     approved_at: row.approved_at,
     terms: row.terms,
-    ...laterField('credential_id', row.credential_id),
+    ...optionalField('credential_id', row.credential_id),
   }),
   grant: (row: GrantRecord) => ({
     grant_id: row.grant_id,
     approval_request_id: row.approval_request_id,
     capability: row.capability,
     contract_version: row.contract_version,
-    ...laterField('declaration_digest', row.declaration_digest),
+    declaration_digest: row.declaration_digest,
     scope: row.scope,
     subject: row.subject,
     root_principal: row.root_principal,
@@ -217,8 +217,8 @@ const FORMS = {
   }),
 };
 
-/** A field that rows of older versions lack: named only where the row has it, so that their MACs still match. */
-function laterField(field: string, value: unknown): Readonly<Record<string, unknown>> {
+/** A field that the text names only where the row has it. */
+function optionalField(field: string, value: unknown): Readonly<Record<string, unknown>> {
   return value === undefined ? {} : { [field]: value };
 }
 

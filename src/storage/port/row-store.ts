@@ -1,5 +1,5 @@
 /**
- * The part of the storage port that adds MACs to rows of an older program, and reads all authenticated rows.
+ * The part of the storage port that keeps the seal of the rows, and reads all authenticated rows.
  *
  * @module
  */
@@ -9,27 +9,20 @@ import { type RowKind, type RowOf, votesOf } from './row-forms.ts';
 
 export interface RowStore {
   /**
-   * Adds MACs to rows without one, in one step, one process at a time. `decide` receives the state of the
-   * store's rows; its result is stored: the new seal and, where `macOf` is given, a MAC for every row of
-   * `ADOPTED_TABLES` without one. A row for which `macOf` returns nothing stays without. When `decide` throws,
-   * nothing changes.
+   * Stores the seal that `decide` returns for the state of the store's rows, in one step, one process at a time. When
+   * `decide` throws or returns nothing, nothing changes.
    */
-  sealRows(decide: (state: RowState) => RowSealing | undefined): Promise<void>;
+  sealRows(decide: (state: RowState) => string | undefined): Promise<void>;
 
   /** A page of the rows of one table in the order of their keys, and where the next page begins. */
   scanRows(table: RowTable, after: string | undefined, limit: number): Promise<RowPage>;
 }
 
 export interface RowState {
-  /** Stored when the rows got their MACs; absent in a store whose rows never had any. */
+  /** Absent in a store with which no service has started. */
   readonly seal?: string | undefined;
   /** True when no row that carries authority was ever stored. */
   readonly isEmpty: boolean;
-}
-
-export interface RowSealing {
-  readonly seal: string;
-  readonly macOf?: ((row: StoredRow) => string | undefined) | undefined;
 }
 
 /** One row, or the part of one that has a MAC of its own. */
@@ -42,17 +35,12 @@ export type StoredRow = {
   };
 }[RowKind];
 
-/** Tables that versions without MACs wrote, too. */
-export const ADOPTED_TABLES = [
+export const ROW_TABLES = [
   'tokens',
   'freezes',
   'bindings',
   'approval_requests',
   'grants',
-] as const;
-
-export const ROW_TABLES = [
-  ...ADOPTED_TABLES,
   'sessions',
   'accounts',
   'consents',
@@ -90,5 +78,5 @@ export function requestRows(request: ApprovalRecord): StoredRow[] {
   return [{ kind: 'approval', id, row: request, mac }, ...votes];
 }
 
-/** Rows in one read and one sealing statement. */
+/** Rows in one read. */
 export const ROW_PAGE = 500;

@@ -85,6 +85,9 @@ export interface Store
   /** What operators watch. Reads an index and at most `OPEN_COUNTED_MAX` rows of it, whatever the store has. */
   figures(now: Date): Promise<StoreFigures>;
 
+  /** Of this process, without a question to the store. Only where the store has a pool. */
+  pool?(): PoolFigures;
+
   /**
    * Where a store can find that its address leads to another copy of the database than before, such as a standby
    * that was promoted: calls `compare` then. Until it settles, and until every call that began before has ended,
@@ -103,8 +106,13 @@ export interface StoreFigures {
   readonly bytes: number;
   /** Requests that wait for a decision. */
   readonly openApprovals: number;
-  /** Connections of this process for requests, and calls that wait for one; absent where there is no pool. */
-  readonly pool?: { readonly used: number; readonly idle: number; readonly waiting: number };
+}
+
+/** Connections of this process for requests, and calls that wait for one. */
+export interface PoolFigures {
+  readonly used: number;
+  readonly idle: number;
+  readonly waiting: number;
 }
 
 export interface ApprovalStore {
@@ -227,12 +235,13 @@ export const APPROVALS_LOOKED_AT_MAX = 200;
 export interface Question
   extends Pick<
     ApprovalRecord,
-    'capability' | 'contract_version' | 'parameters_digest' | 'session_id'
-  > {
-  readonly chain: string;
-  /** A stored request or grant without a digest answers the question of any declaration of its version. */
-  readonly declaration_digest: string;
-}
+    | 'chain'
+    | 'capability'
+    | 'contract_version'
+    | 'declaration_digest'
+    | 'parameters_digest'
+    | 'session_id'
+  > {}
 
 /** Without parameters and preview, which may be long. */
 export type LatestApproval = Pick<

@@ -8,7 +8,11 @@ import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { ActorEnded, Charge, LineageLink, TokenRecord } from './records.ts';
 
 export interface TokenStore {
-  /** Inserts a root token, its budget and its entry. */
+  /**
+   * Inserts a root token, its budget and its entry.
+   *
+   * Story: [sqlite](../sqlite/tokens.ts) and [postgres](../postgres/tokens.ts).
+   */
   insertRoot(token: TokenRecord, entry: EntryRecord): Promise<void>;
 
   /**
@@ -17,6 +21,8 @@ export interface TokenStore {
    * before; a concurrent revocation is either seen or ends the child too. `parent_revoked` when any is
    * revoked, also where another has expired. `parent_altered` when the parent's lineage differs from
    * `judged`, where that is given.
+   *
+   * Story: [sqlite](../sqlite/tokens.ts) and [postgres](../postgres/tokens.ts).
    */
   insertChild(
     token: TokenRecord,

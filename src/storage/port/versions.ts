@@ -5,6 +5,12 @@
  * @module
  */
 
+/**
+ * The version of the tables that a new store begins with; steps lead on from it. Nothing leads to it: no release
+ * has written a store below it.
+ */
+export const BASELINE_VERSION = 19;
+
 /** How far a step has come that moves the entries of the log in slices. */
 export interface Moved {
   readonly moved: number;
@@ -50,4 +56,9 @@ export function newerStore(version: number, known: number): string {
 /** Why a command that migrates nothing refuses a store of an earlier version. */
 export function olderStore(version: number, known: number): string {
   return `it was written by version ${version} of the schema, start the service once to bring it to ${known}`;
+}
+
+/** Why a store of a version below the baseline is refused. */
+export function tooOldStore(version: number): string {
+  return `it was written by version ${version} of the schema, from before the first release, and this program opens versions from ${BASELINE_VERSION} on; make a new store, and read this one with the program that wrote it`;
 }

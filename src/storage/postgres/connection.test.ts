@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
-import { connectedTo, freshDatabase } from '../../../test/postgres.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
+import { connectedTo, freshDatabase } from '../../../test/support/postgres.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../port/store.ts';
 import { openDatabase, type Session } from './connection.ts';
 import { settingsOf } from './options.ts';

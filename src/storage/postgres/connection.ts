@@ -11,7 +11,7 @@
 
 import pg from 'pg';
 import type { Platform } from '../../platform.ts';
-import { StoreUnavailable } from '../port/store.ts';
+import { type PoolFigures, StoreUnavailable } from '../port/store.ts';
 import type { Copies } from './copies.ts';
 import { failureOf, isConnectionLoss, isTie, type Stage } from './failure.ts';
 import { type Address, type PostgresSettings, readAddress } from './options.ts';
@@ -46,7 +46,7 @@ export interface Database {
   /** Asks a server which copy it is, for connections that a pooler may have moved. */
   look(): Promise<void>;
   /** Connections in use and idle, and callers that wait for one. */
-  pool(): { used: number; idle: number; waiting: number };
+  pool(): PoolFigures;
   close(): Promise<void>;
 }
 

@@ -4,10 +4,9 @@
  * @module
  */
 
-import type { DeliveryRecord } from '../port/records.ts';
 import type { ApprovalStore } from '../port/store.ts';
 import type { Row } from '../tables/table.ts';
-import type { Database, Session, Statement } from './connection.ts';
+import type { Database, Statement } from './connection.ts';
 import { DELIVERIES } from './rows.ts';
 
 type Deliveries = Pick<ApprovalStore, 'takeDeliveries' | 'finishDelivery' | 'listDeliveries'>;
@@ -29,15 +28,6 @@ export function createDeliveries(database: Database): Deliveries {
     },
   };
 }
-
-export async function insertDeliveries(
-  session: Session,
-  deliveries: readonly DeliveryRecord[],
-): Promise<void> {
-  if (deliveries.length > 0) await session.run(INSERT, [DELIVERIES.rows(deliveries)]);
-}
-
-const INSERT: Statement = { name: 'insert_deliveries', text: DELIVERIES.insert(1) };
 
 const TAKE: Statement = {
   name: 'take_deliveries',

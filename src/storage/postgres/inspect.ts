@@ -164,8 +164,7 @@ export async function figures(database: Database, now: Date): Promise<StoreFigur
     now,
     OPEN_COUNTED_MAX,
   ]);
-  const pool = database.pool();
-  return { bytes: Number(row?.bytes ?? 0), openApprovals: Number(row?.open ?? 0), pool };
+  return { bytes: Number(row?.bytes ?? 0), openApprovals: Number(row?.open ?? 0) };
 }
 
 export const FIGURES: Statement = {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import type pg from 'pg';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
-import { connectedTo, freshDatabase } from '../../../test/postgres.ts';
+import { money } from '../../../test/store/observe.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
 import {
   admission,
   admitCall,
@@ -15,9 +15,9 @@ import {
   rootToken,
   settlement,
   usd,
-} from '../../testing/fixtures.ts';
-import { accessToken, begin, consented, rotated, session } from '../../testing/sign-in.ts';
-import { money } from '../../testing/store/observe.ts';
+} from '../../../test/support/fixtures.ts';
+import { connectedTo, freshDatabase } from '../../../test/support/postgres.ts';
+import { accessToken, begin, consented, rotated, session } from '../../../test/support/sign-in.ts';
 import type { Admission } from '../port/invocation-store.ts';
 import type { TokenRecord } from '../port/records.ts';
 import type { SessionSelector } from '../port/sign-in-store.ts';

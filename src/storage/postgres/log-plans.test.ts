@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
-import { freshDatabase } from '../../../test/postgres.ts';
-import { entry } from '../../testing/fixtures.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
+import { entry } from '../../../test/support/fixtures.ts';
+import { freshDatabase } from '../../../test/support/postgres.ts';
 import { openDatabase, type Session, type Statement } from './connection.ts';
 import { BUCKETS, HEADS } from './log/blocks.ts';
 import { scanEntries, TILES } from './log/log.ts';

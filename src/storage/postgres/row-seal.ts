@@ -1,5 +1,5 @@
 /**
- * Reads every row that carries authority, page by page, and adds MACs to rows without one.
+ * Keeps the seal of the rows, and reads every row that carries authority, page by page.
  *
  * Sealing is one transaction under the migration lock: of replicas that start at once one seals, and the
  * others find it done.
@@ -8,23 +8,19 @@
  */
 
 import {
-  ADOPTED_TABLES,
-  ROW_PAGE,
   ROW_TABLES,
   type RowPage,
-  type RowSealing,
   type RowStore,
   type RowTable,
   requestRows,
   type StoredRow,
   tokenRows,
 } from '../port/row-store.ts';
+import { approvalOf, REQUEST, REQUEST_COLUMNS } from '../stories/approvals.ts';
 import type { Row } from '../tables/table.ts';
-import { REQUEST_COLUMNS } from './approvals.ts';
-import type { Database, Session, Statement } from './connection.ts';
+import type { Database, Statement } from './connection.ts';
 import {
   ACCOUNTS,
-  approvalOf,
   BINDINGS,
   CONNECTED,
   CONSENTS,
@@ -37,6 +33,7 @@ import {
   SESSIONS,
 } from './rows.ts';
 import { MIGRATION_LOCK, PATIENCE } from './schema/migrations.ts';
+import { postgresText, rowReader } from './sql.ts';
 import { tokenJson } from './tokens.ts';
 
 export function createRows(database: Database): RowStore {
@@ -48,8 +45,8 @@ export function createRows(database: Database): RowStore {
         const [state] = await session.run<StateRow>(STATE, []);
         if (!state) throw new Error('Cannot seal the rows: the table "meta" has no row');
         const { row_seal, is_empty } = state;
-        const sealing = decide({ seal: row_seal ?? undefined, isEmpty: is_empty });
-        if (sealing) await seal(session, sealing);
+        const seal = decide({ seal: row_seal ?? undefined, isEmpty: is_empty });
+        if (seal !== undefined) await session.run(SEAL, [seal]);
       }),
 
     async scanRows(table, after, limit) {
@@ -63,40 +60,12 @@ interface StateRow {
   readonly is_empty: boolean;
 }
 
-async function seal(session: Session, sealing: RowSealing): Promise<void> {
-  await session.run(SEAL, [sealing.seal]);
-  const { macOf } = sealing;
-  if (!macOf) return;
-  for (const table of ADOPTED_TABLES) {
-    let after: string | undefined;
-    do {
-      const found = await session.run<Row>(SCAN[table], [after ?? '', ROW_PAGE]);
-      const { rows, next } = pageOf(table, found, ROW_PAGE);
-      await writeMacs(session, rows, macOf);
-      after = next;
-    } while (after !== undefined);
-  }
-}
-
-async function writeMacs(
-  session: Session,
-  rows: readonly StoredRow[],
-  macOf: (row: StoredRow) => string | undefined,
-): Promise<void> {
-  for (const [kind, update] of Object.entries(UPDATE_MAC)) {
-    const made = rows
-      .filter((row) => row.kind === kind && row.mac === undefined)
-      .map((row) => ({ id: row.id, mac: macOf(row) }))
-      .filter(({ mac }) => mac !== undefined);
-    if (made.length === 0) continue;
-    await session.run(update, [made.map(({ id }) => id), made.map(({ mac }) => mac)]);
-  }
-}
-
 function pageOf(table: RowTable, found: readonly Row[], limit: number): RowPage {
   const rows = found.flatMap((row) => READERS[table](String(row.scan_key), row));
   return { rows, next: found.length === limit ? String(found.at(-1)?.scan_key) : undefined };
 }
+
+const readRequest = rowReader(REQUEST);
 
 const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>> = {
   tokens: (_, row) => tokenRows(linkOf(row, fixedOf(String(row.fixed)))),
@@ -108,7 +77,7 @@ const READERS: Readonly<Record<RowTable, (id: string, row: Row) => StoredRow[]>>
     const binding = BINDINGS.read(row);
     return [{ kind: 'binding', id, row: binding, mac: binding.mac }];
   },
-  approval_requests: (_, row) => requestRows(approvalOf(row)),
+  approval_requests: (_, row) => requestRows(approvalOf(readRequest(row))),
   grants(id, row) {
     const grant = GRANTS.read(row);
     return [{ kind: 'grant', id, row: grant, mac: grant.mac }];
@@ -166,7 +135,11 @@ const SCAN: Readonly<Record<RowTable, Statement>> = {
   ),
   freezes: scan('freezes', "(t.what || ' ' || t.target)", 't.*'),
   bindings: scan('bindings', 't.binding_id', 't.*'),
-  approval_requests: scan('approval_requests', 'r.approval_request_id', REQUEST_COLUMNS),
+  approval_requests: scan(
+    'approval_requests',
+    'r.approval_request_id',
+    postgresText(REQUEST_COLUMNS),
+  ),
   grants: scan('grants', 't.grant_id', GRANTS.list()),
   sessions: scan('sessions', 't.session_id', 't.*'),
   accounts: scan('accounts', 't.account_id', 't.*'),
@@ -174,21 +147,4 @@ const SCAN: Readonly<Record<RowTable, Statement>> = {
   passkeys: scan('passkeys', 't.credential_id', 't.*'),
   connected_accounts: scan('connected_accounts', "(t.account || ' ' || t.principal)", 't.*'),
   identities: scan('identities', 't.identity_id', 't.*'),
-};
-
-function macUpdate(kind: StoredRow['kind'], table: string, set: string, key: string): Statement {
-  const text = `UPDATE ${table} t SET ${set} = m.mac
-    FROM unnest($1::text[], $2::text[]) AS m (id, mac) WHERE ${key} = m.id`;
-  return { name: `keep_mac_${kind}`, text };
-}
-
-/** Of each kind that older versions wrote without a MAC. */
-const UPDATE_MAC: Readonly<Partial<Record<StoredRow['kind'], Statement>>> = {
-  token: macUpdate('token', 'tokens', 'mac', 't.token_id'),
-  revocation: macUpdate('revocation', 'tokens', 'revoked_mac', 't.token_id'),
-  freeze: macUpdate('freeze', 'freezes', 'mac', "t.what || ' ' || t.target"),
-  binding: macUpdate('binding', 'bindings', 'mac', 't.binding_id'),
-  approval: macUpdate('approval', 'approval_requests', 'mac', 't.approval_request_id'),
-  vote: macUpdate('vote', 'approvals', 'mac', "t.approval_request_id || ' ' || t.approver"),
-  grant: macUpdate('grant', 'grants', 'mac', 't.grant_id'),
 };

@@ -7,10 +7,8 @@
  * @module
  */
 
-import type { StoredEntry } from '../../domain/log/entry.ts';
 import { amended } from '../../domain/values/amended.ts';
 import type {
-  ApprovalRecord,
   BudgetState,
   Charge,
   IntentRecord,
@@ -18,11 +16,11 @@ import type {
   TokenRecord,
 } from '../port/records.ts';
 import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../port/remembered.ts';
-import { ceilingOf, listedVotes, revokedAt } from '../port/row-forms.ts';
+import { ceilingOf, revokedAt } from '../port/row-forms.ts';
 import { AS_IS, type Dialect, type Row, type Table, tableIn } from '../tables/table.ts';
 import * as described from '../tables/tables.ts';
 
-const POSTGRES: Dialect = {
+export const POSTGRES: Dialect = {
   codecs: {
     text: AS_IS,
     list: AS_IS,
@@ -44,7 +42,7 @@ export interface PostgresTable<Kept> extends Table<Kept> {
   rows(records: readonly Kept[]): string | null;
 }
 
-function postgresTable<Kept>(description: described.Description<Kept>): PostgresTable<Kept> {
+export function postgresTable<Kept>(description: described.Description<Kept>): PostgresTable<Kept> {
   const table = tableIn(POSTGRES, description);
   const { name, columns, list, values } = table;
   const row = (record: Kept): Row => {
@@ -173,19 +171,6 @@ export function intentOf(row: Row): IntentRecord {
     instance_id: intent.instance_id,
     admitted_at: timeOf(intent.admitted_at),
   };
-}
-
-/** A request's row with `approvals`, the rows of its votes in order. */
-export function approvalOf(row: Row): ApprovalRecord {
-  const votes = (row.approvals ?? []) as Row[];
-  return amended(REQUESTS.read(row), { approvals: listedVotes(votes.map(VOTES.read)) });
-}
-
-export function storedEntryOf(row: Row): StoredEntry {
-  const given = Object.entries(row).filter(([, value]) => !isAbsent(value));
-  return amended(Object.fromEntries(given) as unknown as StoredEntry, {
-    sequence: Number(row.sequence),
-  });
 }
 
 /** An array parameter of one column of many records. */

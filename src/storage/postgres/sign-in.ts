@@ -15,6 +15,7 @@ import {
   type StoredSession,
   selectionOf,
 } from '../port/sign-in-store.ts';
+import { HOLD_PERSON } from '../stories/locks.ts';
 import type { Row } from '../tables/table.ts';
 import { JOIN_GATE } from './calls/actor.ts';
 import type { Database, Statement } from './connection.ts';
@@ -171,15 +172,6 @@ function replacement<Kept>({ name, list }: PostgresTable<Kept>, key: string): st
 }
 
 const FIRST = ROW_VALUES + 1;
-
-/** A number that no other program locks in this database. */
-const PERSON = 0x77_72_73_69;
-
-/** One sign-in or new passkey of a person at a time, so that each counts those before it. */
-export const HOLD_PERSON: Statement = {
-  name: 'hold_person',
-  text: `SELECT pg_advisory_xact_lock(${PERSON}, hashtext($1))`,
-};
 
 const NEWEST_FIRST = 'ORDER BY created_at DESC, session_id DESC';
 

@@ -11,8 +11,8 @@ import type { Platform, Timer } from '../../platform.ts';
 import type { StepEffects } from '../port/composition-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
-import { createApprovalLists } from './approval-lists.ts';
-import { createApprovals } from './approvals.ts';
+import { methodsOf, type Sql, type SqlReader } from '../sql/sql.ts';
+import { CHANGES, READS } from '../stories/stories.ts';
 import { createAdmission } from './calls/admission.ts';
 import { createCompositions } from './calls/compositions.ts';
 import { createIntents } from './calls/intents.ts';
@@ -41,12 +41,13 @@ import { createSight } from './log/sight.ts';
 import { createUpkeep } from './log/upkeep.ts';
 import { createOperators } from './operators.ts';
 import { type PostgresOptions, readAddress, settingsOf } from './options.ts';
-import { createPasskeys } from './passkeys.ts';
 import { createRows } from './row-seal.ts';
 import { migrate } from './schema/migrations.ts';
 import { refuseOtherSession } from './schema/session.ts';
 import { createSignIn } from './sign-in.ts';
+import { changeStory, readStory } from './sql.ts';
 import { createTokens } from './tokens.ts';
+import { createTurns } from './turns.ts';
 
 export type { PostgresOptions } from './options.ts';
 
@@ -96,6 +97,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       logId,
       now: clock.now,
       backlog: sequencer.backlog,
+      pool: requests.pool,
       onOtherCopy: copies.watch,
       ...noticed(operations, track, sequencer),
       close() {
@@ -109,7 +111,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   }
 }
 
-type Operations = Omit<Store, 'logId' | 'now' | 'backlog' | 'onOtherCopy' | 'close'>;
+type Operations = Omit<Store, 'logId' | 'now' | 'backlog' | 'pool' | 'onOtherCopy' | 'close'>;
 
 function operationsOf(
   database: Database,
@@ -122,17 +124,20 @@ function operationsOf(
   const admit = createAdmission(database, resolveTimeoutMs);
   const append = createAppend(database, repeats, recent);
   const appendOverrun = createOverrunAppend(database, repeats);
+  const changes = methodsOf<Sql, typeof CHANGES>(CHANGES, (story) => changeStory(database, story));
+  const inTurn = createTurns();
   return {
     ...createTokens(database),
     ...createIntents(database, now, sight),
     ...createCompositions(database, resolveTimeoutMs),
-    ...createApprovals(database),
-    ...createApprovalLists(database),
     ...createDeclarations(database),
     ...createDeliveries(database),
     ...createOperators(database, now),
     ...createSignIn(database),
-    ...createPasskeys(database),
+    ...methodsOf<SqlReader, typeof READS>(READS, (story) => readStory(database, story)),
+    ...changes,
+    requestApproval: (request, ...rest) =>
+      inTurn(request.root_principal, () => changes.requestApproval(request, ...rest)),
     ...createIdentities(database, now),
     ...createConnected(database),
     ...createRows(database),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
-import { entry } from '../../testing/fixtures.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
+import { entry } from '../../../test/support/fixtures.ts';
 import type { Store } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createSqliteStore } from './store.ts';

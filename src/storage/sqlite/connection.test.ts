@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../../test/ends.ts';
+import { temporaryFolder } from '../../../test/support/ends.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { BUSY_TIMEOUT_MS, type Connection, failureOf, openConnection } from './connection.ts';
 

@@ -47,7 +47,7 @@ export function staleApprovals(
 
 function staleIn(table: string, isOpen: string): string {
   return `SELECT count(*) AS looked, count(*) FILTER (
-      WHERE NOT (contract_version = ?4 AND ifnull(declaration_digest, ?5) = ?5)) AS stale
+      WHERE NOT (contract_version = ?4 AND declaration_digest = ?5)) AS stale
     FROM (SELECT contract_version, declaration_digest FROM ${table}
       WHERE ${isOpen} AND capability = ?1 AND expires_at > ?2 ORDER BY expires_at LIMIT ?3)`;
 }

@@ -11,14 +11,7 @@ import type { DeliveryRecord } from '../port/records.ts';
 import type { ApprovalStore, DeliveryResult } from '../port/store.ts';
 import type { Row } from '../tables/table.ts';
 import type { Connection } from './connection.ts';
-import { DELIVERIES, insert } from './rows.ts';
-
-export function insertDeliveries(
-  connection: Connection,
-  deliveries: readonly DeliveryRecord[],
-): void {
-  for (const delivery of deliveries) insert(connection, DELIVERIES, delivery);
-}
+import { DELIVERIES } from './rows.ts';
 
 /** Reads one target after the other, so that it never reads rows of an excluded target or of a later time. */
 export function takeDeliveries(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { type BatchWork, createGroupCommit } from './group-commit.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test, vi } from 'vitest';
-import { closedAtEnd } from '../../../test/ends.ts';
-import { appendLeaves, peaksOf } from '../../domain/log/merkle.ts';
+import { foundIn } from '../../../test/store/observe.ts';
+import { closedAtEnd } from '../../../test/support/ends.ts';
 import {
   at,
   entry,
@@ -9,8 +9,8 @@ import {
   rootToken,
   unstorableEntry,
   variedEntry,
-} from '../../testing/fixtures.ts';
-import { foundIn } from '../../testing/store/observe.ts';
+} from '../../../test/support/fixtures.ts';
+import { appendLeaves, peaksOf } from '../../domain/log/merkle.ts';
 import { BLOCK_ENTRIES } from '../log/blocks.ts';
 import type { EntryQuery, Store } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { beforeEach, test } from 'vitest';
-import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
+import { closedAtEnd, temporaryFolder } from '../../../test/support/ends.ts';
 import { StoreUnavailable } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createReader } from './reader.ts';

@@ -1,14 +1,12 @@
 /**
- * Reads every row that carries authority in SQLite, page by page, and adds MACs to rows without one.
+ * Keeps the seal of the rows in SQLite, and reads every row that carries authority, page by page.
  *
- * Sealing runs in the transaction of its caller: under the file's write lock, whole or not at all.
+ * Sealing runs in the transaction of its caller: under the file's write lock.
  *
  * @module
  */
 
 import {
-  ADOPTED_TABLES,
-  ROW_PAGE,
   ROW_TABLES,
   type RowPage,
   type RowStore,
@@ -17,8 +15,8 @@ import {
   type StoredRow,
   tokenRows,
 } from '../port/row-store.ts';
+import { loadApproval } from '../stories/approvals.ts';
 import type { Row } from '../tables/table.ts';
-import { loadApproval } from './approvals.ts';
 import { readGrant } from './calls/admission.ts';
 import type { Connection } from './connection.ts';
 import {
@@ -31,6 +29,7 @@ import {
   PASSKEYS,
   SESSIONS,
 } from './rows.ts';
+import { atOnce, readerOn } from './sql.ts';
 import { readHeld } from './token-rows.ts';
 
 export function sealRows(
@@ -42,19 +41,8 @@ export function sealRows(
        AS kept FROM store`,
   );
   if (!state) throw new Error('Cannot seal the rows: the table "store" has no row');
-  const sealing = decide({ seal: state.row_seal ?? undefined, isEmpty: state.kept === 0n });
-  if (!sealing) return;
-  const { seal, macOf } = sealing;
-  connection.run('UPDATE store SET row_seal = ?', seal);
-  if (!macOf) return;
-  for (const table of ADOPTED_TABLES) {
-    let after: string | undefined;
-    do {
-      const { rows, next } = scanRows(connection, table, after, ROW_PAGE);
-      for (const row of rows) if (row.mac === undefined) writeMac(connection, row, macOf(row));
-      after = next;
-    } while (after !== undefined);
-  }
+  const seal = decide({ seal: state.row_seal ?? undefined, isEmpty: state.kept === 0n });
+  if (seal !== undefined) connection.run('UPDATE store SET row_seal = ?', seal);
 }
 
 export function scanRows(
@@ -104,7 +92,7 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
     return bindings.map((row) => ({ kind: 'binding', id: key, row, mac: row.mac }));
   },
   approval_requests(connection, key) {
-    const request = loadApproval(connection, key);
+    const request = atOnce(loadApproval(readerOn(connection), key));
     return request ? requestRows(request) : [];
   },
   grants(connection, key) {
@@ -145,19 +133,3 @@ const READERS: Readonly<Record<RowTable, (connection: Connection, key: string) =
     return identities.map((row) => ({ kind: 'identity', id: key, row, mac: row.mac }));
   },
 };
-
-/** The update of each kind that older versions wrote without a MAC, by id. */
-const UPDATE_MAC: Readonly<Partial<Record<StoredRow['kind'], string>>> = {
-  token: 'UPDATE tokens SET mac = ? WHERE token_id = ?',
-  revocation: 'UPDATE tokens SET revoked_mac = ? WHERE token_id = ?',
-  freeze: "UPDATE freezes SET mac = ? WHERE what || ' ' || target = ?",
-  binding: 'UPDATE bindings SET mac = ? WHERE binding_id = ?',
-  approval: 'UPDATE approval_requests SET mac = ? WHERE approval_request_id = ?',
-  vote: "UPDATE approvals SET mac = ? WHERE approval_request_id || ' ' || approver = ?",
-  grant: 'UPDATE grants SET mac = ? WHERE grant_id = ?',
-};
-
-function writeMac(connection: Connection, { kind, id }: StoredRow, mac: string | undefined): void {
-  const update = UPDATE_MAC[kind];
-  if (update && mac !== undefined) connection.run(update, mac, id);
-}

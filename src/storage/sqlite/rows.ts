@@ -6,8 +6,6 @@
  * @module
  */
 
-import type { StoredEntry } from '../../domain/log/entry.ts';
-import { amended } from '../../domain/values/amended.ts';
 import type { Charge, IntentRecord } from '../port/records.ts';
 import { UNREADABLE } from '../port/row-forms.ts';
 import { AS_IS, type Dialect, type Table, tableIn } from '../tables/table.ts';
@@ -15,7 +13,7 @@ import * as described from '../tables/tables.ts';
 import type { Connection, Value } from './connection.ts';
 
 /** Lists and objects are JSON text. SQLite returns times and counts as bigints. */
-const SQLITE: Dialect = {
+export const SQLITE: Dialect = {
   codecs: {
     text: AS_IS,
     bytes: AS_IS,
@@ -35,7 +33,7 @@ export interface SqliteTable<Kept> extends Table<Kept> {
   values(record: Kept): Value[];
 }
 
-function sqliteTable<Kept>(
+export function sqliteTable<Kept>(
   description: described.Description<Kept>,
   dialect = SQLITE,
 ): SqliteTable<Kept> {
@@ -78,7 +76,7 @@ export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, r
   connection.run(table.insert, ...table.values(record));
 }
 
-/** An entry or an intent as a row: text and bytes unchanged, the rest integers or JSON, absent is null. */
+/** An intent as a row: text and bytes unchanged, the rest integers or JSON, absent is null. */
 export type Stored<Kept> = {
   readonly [Field in keyof Kept]-?: Column<Kept[Field]>;
 };
@@ -107,21 +105,6 @@ export function intentOf(row: IntentRow): IntentRecord {
     instance_id: row.instance_id,
     admitted_at: timeOf(row.admitted_at),
   };
-}
-
-export function entryOf(row: Stored<StoredEntry>): StoredEntry {
-  return amended(row, {
-    sequence: Number(row.sequence),
-    capability: row.capability ?? undefined,
-    invocation_id: row.invocation_id ?? undefined,
-    client_reference_id: row.client_reference_id ?? undefined,
-    task_id: row.task_id ?? undefined,
-    parent_invocation_id: row.parent_invocation_id ?? undefined,
-    timestamp: timeOf(row.timestamp),
-    retain_until: optionalTime(row.retain_until),
-    leaf: row.leaf ?? undefined,
-    personal: row.personal ?? undefined,
-  });
 }
 
 /** A text that is no JSON was edited: the row is one whose MAC does not match. */

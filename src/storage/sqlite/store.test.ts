@@ -3,8 +3,7 @@ import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { test } from 'vitest';
-import { closedAtEnd, temporaryFolder } from '../../../test/ends.ts';
-import { appendLeaves } from '../../domain/log/merkle.ts';
+import { closedAtEnd, temporaryFolder } from '../../../test/support/ends.ts';
 import {
   admission,
   admitCall,
@@ -16,7 +15,8 @@ import {
   rootToken,
   settlement,
   usd,
-} from '../../testing/fixtures.ts';
+} from '../../../test/support/fixtures.ts';
+import { appendLeaves } from '../../domain/log/merkle.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createSqliteStore, openSqlite } from './store.ts';

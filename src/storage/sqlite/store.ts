@@ -15,8 +15,8 @@ import { existsSync } from 'node:fs';
 import type { Platform } from '../../platform.ts';
 import type { Store } from '../port/store.ts';
 import type { OnStep } from '../port/versions.ts';
-import * as lists from './approval-lists.ts';
-import * as approvals from './approvals.ts';
+import { methodsOf, type Sql, type SqlReader } from '../sql/sql.ts';
+import { CHANGES, READS as READ_STORIES } from '../stories/stories.ts';
 import { admit } from './calls/admission.ts';
 import { type BatchTokens, createBatchTokens } from './calls/batch-tokens.ts';
 import * as compositions from './calls/compositions.ts';
@@ -46,11 +46,11 @@ import { createSight } from './log/sight.ts';
 import { readHead } from './log/tree.ts';
 import { createUpkeep } from './log/upkeep.ts';
 import { beginOrigin, createLogWriter, type LogWriter } from './log/writer.ts';
-import * as passkeys from './passkeys.ts';
 import { createReader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
-import { MIGRATIONS, migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
+import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
 import * as signIn from './sign-in.ts';
+import { atOnce, readerOn, sqlOn } from './sql.ts';
 import type { TokensSeen } from './token-rows.ts';
 import * as tokens from './tokens.ts';
 
@@ -84,7 +84,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
 
 /** The store on a connection that is already open. The store closes it. */
 export function createSqliteStore(connection: Connection, options: SqliteOptions = {}): Store {
-  migrate(connection, MIGRATIONS, options.onStep);
+  migrate(connection, options.onStep);
   const sight = createSight();
   const log = createLogWriter(connection, sight, () => upkeep.nudge());
   const tokens = createBatchTokens(connection);
@@ -106,6 +106,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     if (sight.damaged.size > 0) upkeep.nudge();
     return found;
   };
+  const [read, sql] = [readerOn(connection), sqlOn(connection, log)];
   const now = options.clock ?? (() => new Date(connection.platform.now()));
   return {
     ...bound<[Connection], typeof READS>(READS, (read, args) => {
@@ -117,6 +118,10 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     ...bound<[Connection, LogWriter], typeof ENTERED>(ENTERED, (act, args) => {
       return commits.submit(() => act(connection, log, ...args));
     }),
+    ...methodsOf<SqlReader, typeof READ_STORIES>(READ_STORIES, (story) =>
+      reader.ask(() => atOnce(story(read))),
+    ),
+    ...methodsOf<Sql, typeof CHANGES>(CHANGES, (story) => commits.submit(() => atOnce(story(sql)))),
     ...createEraser(connection, commits, sight),
     ...lifeOf(connection, now, () => {
       upkeep.stop();
@@ -164,16 +169,7 @@ const READS = {
   openIntents: invocations.openIntents,
   indeterminate: invocations.indeterminate,
   rollbackUntil: compositions.rollbackUntil,
-  loadApproval: approvals.loadApproval,
-  waitingGrants: approvals.waitingGrants,
-  latestApproval: approvals.latestApproval,
-  approvalState: approvals.approvalState,
-  listApprovals: approvals.listApprovals,
-  pendingApprovals: lists.pendingApprovals,
-  pendingSides: lists.pendingSides,
-  approvalsOf: lists.approvalsOf,
   figures,
-  statesSince: lists.statesSince,
   listDeliveries: deliveries.listDeliveries,
   keptDeclarations: declarations.keptDeclarations,
   staleApprovals: declarations.staleApprovals,
@@ -184,7 +180,6 @@ const READS = {
   livingSessions: signIn.livingSessions,
   findConsent: signIn.findConsent,
   listConsents: signIn.listConsents,
-  listPasskeys: passkeys.listPasskeys,
   findIdentity: identities.findIdentity,
   identitiesOf: identities.identitiesOf,
   listIdentities: identities.listIdentities,
@@ -241,17 +236,11 @@ const ENTERED = {
   insertChild: tokens.insertChild,
   revokeToken: tokens.revokeToken,
   endStep: compositions.endStep,
-  requestApproval: approvals.requestApproval,
-  approve: approvals.approve,
-  deny: approvals.deny,
-  expireApprovals: approvals.expireApprovals,
   freeze: freezes.freeze,
   beginSession: signIn.beginSession,
   endSessions: signIn.endSessions,
   insertConsent: signIn.insertConsent,
   renewConsent: signIn.renewConsent,
-  insertPasskey: passkeys.insertPasskey,
-  removePasskey: passkeys.removePasskey,
   insertIdentity: identities.insertIdentity,
   connect: connected.connect,
   endConnected: connected.endConnected,

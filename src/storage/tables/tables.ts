@@ -1,8 +1,8 @@
 /**
  * Tables: the fields of every stored record with their kinds, written once for both databases.
  *
- * A new field of a record is one more line here and a migration in both stores; the compiler compares the lines with the record, and
- * `tables.test.ts` compares them with the columns of a migrated store. `sqlite/rows.ts` and
+ * A new field of a record is one more line here and a column in the schemas of both stores; the compiler compares the lines with the record, and
+ * `tables.test.ts` compares them with the columns of a new store. `sqlite/rows.ts` and
  * `postgres/rows.ts` define how a kind is stored. Each adapter describes the log, its tree and the intents
  * itself, and tables of two to four columns that one statement writes (leases, permits, heartbeats,
  * elections, cosignatures).
@@ -150,15 +150,15 @@ export const REQUESTS: Description<Omit<ApprovalRecord, 'approvals'>> = {
     approval_request_id: 'text',
     capability: 'text',
     contract_version: 'text',
-    declaration_digest: 'text?',
+    declaration_digest: 'text',
     scope: 'list',
     subject: 'text',
     root_principal: 'text',
-    chain: 'text?',
+    chain: 'text',
     requested_through: 'list',
-    delegate: 'text?',
-    kept_bytes: 'integer?',
-    token_id: 'text?',
+    delegate: 'text',
+    kept_bytes: 'integer',
+    token_id: 'text',
     session_id: 'text?',
     invocation_id: 'text',
     parameters: 'json',
@@ -202,11 +202,11 @@ export const GRANTS: Description<GrantRecord> = {
     approval_request_id: 'text',
     capability: 'text',
     contract_version: 'text',
-    declaration_digest: 'text?',
+    declaration_digest: 'text',
     scope: 'list',
     subject: 'text',
     root_principal: 'text',
-    chain: 'text?',
+    chain: 'text',
     parameters: 'json',
     parameters_digest: 'text',
     preview_digest: 'text?',

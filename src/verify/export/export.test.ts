@@ -21,7 +21,7 @@ import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
 import type { ExportedDetail } from '../../protocol/export.ts';
 import type { Report } from '../report.ts';
 import { verifyExport } from './export.ts';
-import type { ExportGround } from './lines.ts';
+import type { ExportAnchors } from './lines.ts';
 
 // Each flipped byte is a whole verification with its signatures.
 const SLOW = 240_000;
@@ -31,12 +31,12 @@ const DAY_MS = 86_400_000;
 /** Signatures are verified on other threads, so several at once take less time. */
 const TOGETHER = 16;
 
-const ground: ExportGround = { keys: { pinned: [LOG_KID] }, now: NOW, serviceId: SERVICE };
+const anchors: ExportAnchors = { keys: { pinned: [LOG_KID] }, now: NOW, serviceId: SERVICE };
 const log = smallLog();
 const lines = logLines(log);
 
-function verified(given: readonly object[], change: Partial<ExportGround> = {}) {
-  return verifyExport([fileOf(given)], { ...ground, ...change });
+function verified(given: readonly object[], change: Partial<ExportAnchors> = {}) {
+  return verifyExport([fileOf(given)], { ...anchors, ...change });
 }
 
 function named({ checks }: Report, outcome: string): string[] {
@@ -49,7 +49,7 @@ test('verifyExport() verifies a whole log, whatever pieces it comes in', async (
     const pieces = Array.from({ length: Math.ceil(file.length / size) }, (_, i) =>
       file.slice(i * size, (i + 1) * size),
     );
-    const report = await verifyExport(pieces, ground);
+    const report = await verifyExport(pieces, anchors);
 
     assert.equal(report.verdict, 'verified', JSON.stringify(report.checks));
     assert.ok(named(report, 'ok').includes('checkpoint roots'));
@@ -80,7 +80,7 @@ for (const [name, given] of [
 ] as const) {
   test(`verifyExport() notices every flipped byte of a ${name}`, { timeout: SLOW }, async () => {
     const file = fileOf(given);
-    const asked = { ...ground, isTrail: true };
+    const asked = { ...anchors, isTrail: true };
     assert.equal((await verifyExport([file], asked)).verdict, 'verified');
     // Two masks: a neighbour in the alphabet, and the other case of a letter.
     const flipped = async (at: number) => {
@@ -111,10 +111,10 @@ function around(file: Uint8Array, at: number): string {
 test('verifyExport() notices a file that was cut anywhere', async () => {
   const file = fileOf(lines);
   for (let end = 0; end < file.length; end += 97) {
-    const { verdict } = await verifyExport([file.slice(0, end)], ground);
+    const { verdict } = await verifyExport([file.slice(0, end)], anchors);
     assert.equal(verdict, 'failed', `at ${end}`);
   }
-  assert.equal((await verifyExport([file.slice(0, -1)], ground)).verdict, 'failed');
+  assert.equal((await verifyExport([file.slice(0, -1)], anchors)).verdict, 'failed');
 });
 
 test('verifyExport() notices lines that were dropped, doubled or moved', async () => {
@@ -305,5 +305,5 @@ test('verifyExport() verifies a trail, and says what a trail cannot show', async
 test('verifyExport() reads no line that is longer than any of ours', async () => {
   const long = new Uint8Array(600 * 1024).fill(0x20);
 
-  assert.equal((await verifyExport([fileOf(lines), long], ground)).verdict, 'failed');
+  assert.equal((await verifyExport([fileOf(lines), long], anchors)).verdict, 'failed');
 });

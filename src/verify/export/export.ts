@@ -11,10 +11,10 @@ import type { Checkpoint } from '../../protocol/audit.ts';
 import { ExportHeader, LOG_FORMAT } from '../../protocol/export.ts';
 import { CHECKPOINT_LIMITS } from '../checkpoint.ts';
 import { failed, notChecked, ok, type Report, reportOf } from '../report.ts';
-import type { CheckpointGround } from '../signed.ts';
+import type { CheckpointAnchors } from '../signed.ts';
 import { serviceLimit } from '../signed.ts';
 import { followKeys } from '../successors.ts';
-import { type Chunks, type ExportGround, valuesOf } from './lines.ts';
+import { type Chunks, type ExportAnchors, valuesOf } from './lines.ts';
 import { logReader } from './log.ts';
 import { receiptSearch, searchLimits } from './receipt-search.ts';
 import { trailReader } from './trail.ts';
@@ -47,14 +47,14 @@ export interface ExportReport extends Report {
  * const { verdict, checks } = await verifyExport(file.stream(), { keys, now: new Date() });
  * console.log(verdict, checks);
  */
-export async function verifyExport(chunks: Chunks, ground: ExportGround): Promise<ExportReport> {
+export async function verifyExport(chunks: Chunks, anchors: ExportAnchors): Promise<ExportReport> {
   const lines = valuesOf(chunks);
   const first = await lines.next();
-  const opened = await open(first.done ? undefined : first.value?.value, ground);
+  const opened = await open(first.done ? undefined : first.value?.value, anchors);
   if ('fault' in opened) return reportOf([failed('header', opened.fault)]);
 
   const { header, reader } = opened;
-  const search = receiptSearch(ground);
+  const search = receiptSearch(anchors);
   let unread = 0;
   let newest: Checkpoint | undefined = header.format === LOG_FORMAT ? undefined : header.checkpoint;
   for await (const line of lines) {
@@ -67,12 +67,12 @@ export async function verifyExport(chunks: Chunks, ground: ExportGround): Promis
   const form = isRead ? ok('form') : failed('form', `${unread} lines are not canonical JSON`);
   const checks = [ok('header', header.format), form, ...(await reader.finish())];
   const isWhole = header.format === LOG_FORMAT;
-  const found = search ? await search.checks({ checks, isWhole, ground: opened.ground }) : [];
-  const extent = isWhole || ground.isTrail ? [] : [NOT_WHOLE];
+  const found = search ? await search.checks({ checks, isWhole, anchors: opened.anchors }) : [];
+  const extent = isWhole || anchors.isTrail ? [] : [NOT_WHOLE];
   const limits = [
     ...EXPORT_LIMITS[header.format],
-    ...searchLimits(ground),
-    ...serviceLimit(ground),
+    ...searchLimits(anchors),
+    ...serviceLimit(anchors),
   ];
   return { ...reportOf([...checks, ...extent, ...found], limits), header, newest };
 }
@@ -93,19 +93,19 @@ const EXPORT_LIMITS = {
   ],
 } as const satisfies Record<ExportHeader['format'], readonly string[]>;
 
-async function open(value: unknown, ground: ExportGround) {
+async function open(value: unknown, anchors: ExportAnchors) {
   const parsed = ExportHeader.safeParse(value);
   if (!parsed.success) return { fault: 'it is not a header of an export in canonical JSON' };
   const header = parsed.data;
-  const { serviceId = header.service_id } = ground;
+  const { serviceId = header.service_id } = anchors;
   if (serviceId !== header.service_id) {
     return { fault: `it is of "${header.service_id}", not of "${serviceId}"` };
   }
-  const keys = await followKeys({ jwks: header.jwks, ...ground.keys });
+  const keys = await followKeys({ jwks: header.jwks, ...anchors.keys });
   if ('fault' in keys) return { fault: `Cannot use the keys: ${keys.fault}` };
-  const { now, allowErased } = ground;
-  const inner: CheckpointGround = { keys, now, serviceId, allowErased };
+  const { now, allowErased } = anchors;
+  const inner: CheckpointAnchors = { keys, now, serviceId, allowErased };
   const reader =
     header.format === LOG_FORMAT ? logReader(header, inner) : trailReader(header, inner);
-  return { header, reader, ground: inner };
+  return { header, reader, anchors: inner };
 }

@@ -55,16 +55,16 @@ function readLine(pieces: readonly Uint8Array[]): { value: unknown } | undefined
  * What the verification of a file starts from: keys, service, time, and a receipt to look for.
  *
  * @example
- * import type { ExportGround } from 'writ/verify';
+ * import type { ExportAnchors } from 'writ/verify';
  *
- * const ground: ExportGround = {
+ * const anchors: ExportAnchors = {
  *   keys: { pinned: ['hZf83EZEkvxqmuAKasjHqhs5BS0E9kgVgCAheimoEMg'] },
  *   now: new Date(),
  *   serviceId: 'travel-desk',
  *   isTrail: true,
  * };
  */
-export interface ExportGround {
+export interface ExportAnchors {
   /** Given keys replace those of the file. */
   readonly keys: KeySource;
   readonly now: Date;

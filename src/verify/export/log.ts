@@ -14,12 +14,12 @@ import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
 import { createEnrolments, type Enrolments } from '../enrolments.ts';
 import { contentCheck, readEntry } from '../leaf.ts';
 import { type Check, failed, notChecked, ok, unlessFound } from '../report.ts';
-import type { CheckpointGround } from '../signed.ts';
+import type { CheckpointAnchors } from '../signed.ts';
 import type { ExportReader } from './lines.ts';
 import { passkeyTally } from './passkeys.ts';
 import { createTally, type Tally } from './tally.ts';
 
-export function logReader(header: LogHeader, ground: CheckpointGround): ExportReader {
+export function logReader(header: LogHeader, anchors: CheckpointAnchors): ExportReader {
   const log: Log = {
     tally: createTally(),
     enrolments: createEnrolments({ isWhole: true }),
@@ -36,10 +36,10 @@ export function logReader(header: LogHeader, ground: CheckpointGround): ExportRe
         log.tally.add('lines', failed('', 'one is neither an entry nor a checkpoint'));
         return {};
       }
-      if ('entry' in parsed.data) return { leaf: await readLeaf(log, parsed.data.entry, ground) };
+      if ('entry' in parsed.data) return { leaf: await readLeaf(log, parsed.data.entry, anchors) };
       const { checkpoint } = parsed.data;
       const isNewest = log.checkpoints + 1 === header.checkpoints;
-      await readCheckpoint(log, checkpoint, isNewest ? ground : withoutNotes(ground));
+      await readCheckpoint(log, checkpoint, isNewest ? anchors : withoutNotes(anchors));
       return { checkpoint };
     },
     finish: async () => [...log.tally.checks(), ...endChecks(log, header)],
@@ -62,7 +62,7 @@ interface Log {
 async function readLeaf(
   log: Log,
   value: unknown,
-  { allowErased }: CheckpointGround,
+  { allowErased }: CheckpointAnchors,
 ): Promise<Hash | undefined> {
   const place = `entry ${log.ended + log.size}`;
   const read = readEntry(value);
@@ -99,9 +99,9 @@ function beginLog(log: Log, { sequence, detail }: AuditEntry, allowErased = fals
 async function readCheckpoint(
   log: Log,
   checkpoint: Checkpoint,
-  ground: CheckpointGround,
+  anchors: CheckpointAnchors,
 ): Promise<void> {
-  const { checks } = await verifyCheckpoint(checkpoint, ground);
+  const { checks } = await verifyCheckpoint(checkpoint, anchors);
   for (const check of checks) log.tally.add(`checkpoint ${check.what}`, check);
 
   log.tally.add('checkpoint order', unlessFound('', orderFault(log, checkpoint)));

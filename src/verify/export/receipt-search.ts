@@ -28,8 +28,8 @@ import type { SignedReceipt } from '../../protocol/invocation.ts';
 import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
 import { hasSignature, NO_RECEIPT, receiptChecks, receiptHash, receiptLimits } from '../receipt.ts';
 import { about, type Check, failed, notChecked, ok, verdictOf } from '../report.ts';
-import type { CheckpointGround } from '../signed.ts';
-import type { ExportGround, ReadLine } from './lines.ts';
+import type { CheckpointAnchors } from '../signed.ts';
+import type { ExportAnchors, ReadLine } from './lines.ts';
 
 /** How many checkpoints after the fetched one must cover the entry. */
 const CHECKPOINTS_LATER = 2;
@@ -37,7 +37,7 @@ const CHECKPOINTS_LATER = 2;
 const AFTER_LIMIT =
   'that a checkpoint was the newest one when its holder fetched it, after the receipt: the holder vouches for that';
 
-export function searchLimits({ receipt, after }: ExportGround): readonly string[] {
+export function searchLimits({ receipt, after }: ExportAnchors): readonly string[] {
   if (receipt === undefined) return [];
   const limits = receiptLimits(receipt);
   const isAlone = after === undefined && hasSignature(receipt);
@@ -53,10 +53,10 @@ export interface ReceiptSearch {
 interface SearchedFile {
   readonly checks: readonly Check[];
   readonly isWhole: boolean;
-  readonly ground: CheckpointGround;
+  readonly anchors: CheckpointAnchors;
 }
 
-export function receiptSearch({ receipt, after }: ExportGround): ReceiptSearch | undefined {
+export function receiptSearch({ receipt, after }: ExportAnchors): ReceiptSearch | undefined {
   if (receipt === undefined) return undefined;
   const sought = receiptHash(receipt);
   const kept = Checkpoint.safeParse(after).data;
@@ -64,20 +64,20 @@ export function receiptSearch({ receipt, after }: ExportGround): ReceiptSearch |
   let standing: Checkpoint | undefined;
   let newest: Checkpoint | undefined;
 
-  async function absenceChecks(signed: SignedReceipt | undefined, ground: CheckpointGround) {
+  async function absenceChecks(signed: SignedReceipt | undefined, anchors: CheckpointAnchors) {
     const missing = `the signed tree of ${seen} entries does not have its leaf`;
-    const unkept = signed && brokenPromise({ missing, signed, newest }, ground);
+    const unkept = signed && brokenPromise({ missing, signed, newest }, anchors);
     if (unkept?.outcome === 'failed') return [unkept];
     if (after === undefined) {
       return [unkept ?? notChecked('receipt', `${missing}; ${WITHOUT_AFTER}`)];
     }
-    const fetched = about('after', (await verifyCheckpoint(after, withoutNotes(ground))).checks);
+    const fetched = about('after', (await verifyCheckpoint(after, withoutNotes(anchors))).checks);
     if (verdictOf(fetched) !== 'verified' || !kept) {
       const why = 'the checkpoint fetched after the receipt was not verified';
       return [...fetched, notChecked('receipt', `${missing}; ${why}`)];
     }
     const isSameLog = originIn(after) !== undefined && originIn(after) === originIn(newest);
-    return [...fetched, ...absence({ missing, kept, standing, newest, isSameLog }, ground)];
+    return [...fetched, ...absence({ missing, kept, standing, newest, isSameLog }, anchors)];
   }
 
   return {
@@ -88,14 +88,14 @@ export function receiptSearch({ receipt, after }: ExportGround): ReceiptSearch |
       if (sought && equalBytes(leaf, sought)) place = seen;
       seen += 1;
     },
-    async checks({ checks, isWhole, ground }) {
+    async checks({ checks, isWhole, anchors }) {
       if (sought === undefined) return [failed('receipt', NO_RECEIPT)];
-      const { checks: ofSignature, signed } = await receiptChecks(receipt, ground);
+      const { checks: ofSignature, signed } = await receiptChecks(receipt, anchors);
       const own = about('receipt', ofSignature);
       if (verdictOf(checks) !== 'verified') return [...own, notChecked('receipt', UNVERIFIED)];
       if (place >= 0) return [...own, ok('receipt', `its leaf is the ${place + 1}. of ${seen}`)];
       if (!isWhole) return [...own, notChecked('receipt', NOT_WHOLE)];
-      return [...own, ...(await absenceChecks(signed, ground))];
+      return [...own, ...(await absenceChecks(signed, anchors))];
     },
   };
 }
@@ -114,12 +114,12 @@ interface Promised {
 }
 
 /** Failed when the newest checkpoint should cover the entry. Otherwise says why that is not known. */
-function brokenPromise({ missing, signed, newest }: Promised, ground: CheckpointGround): Check {
+function brokenPromise({ missing, signed, newest }: Promised, anchors: CheckpointAnchors): Check {
   const { log_id, last_checkpoint, included_by } = signed;
   const unknown = (why: string) => notChecked('receipt', `${missing}; ${why}`);
   const origin = originIn(newest);
   if (!newest || origin === undefined) return unknown('no note names the log of its checkpoints');
-  if (origin !== originOf(ground.serviceId, log_id)) {
+  if (origin !== originOf(anchors.serviceId, log_id)) {
     return unknown(`the receipt is of log "${log_id}", the newest checkpoint is of "${origin}"`);
   }
   const { sequence, created_at } = newest;
@@ -147,12 +147,12 @@ interface Absence {
   readonly isSameLog: boolean;
 }
 
-function absence(found: Absence, ground: CheckpointGround): Check[] {
+function absence(found: Absence, anchors: CheckpointAnchors): Check[] {
   const { missing, kept, standing, newest } = found;
   const { sequence } = kept;
   const enough = sequence + CHECKPOINTS_LATER;
   const last = newest?.sequence ?? 0;
-  if (standing && !isSame(kept, standing, ground)) return otherHistory(found);
+  if (standing && !isSame(kept, standing, anchors)) return otherHistory(found);
   if (!standing || last < enough) {
     const wait = `the log ends with checkpoint ${last}; export it again when it has ${enough}`;
     return [notChecked('receipt', `${missing}; ${wait}`)];
@@ -181,6 +181,6 @@ function originIn(checkpoint: unknown): string | undefined {
 }
 
 /** Compares the signed content, because ECDSA gives different signatures for the same content. */
-function isSame(kept: Checkpoint, standing: Checkpoint, { serviceId }: CheckpointGround): boolean {
+function isSame(kept: Checkpoint, standing: Checkpoint, { serviceId }: CheckpointAnchors): boolean {
   return equalBytes(payloadOf(serviceId, kept), payloadOf(serviceId, standing));
 }

@@ -25,9 +25,9 @@ import { CHECKPOINT_LIMITS, verifyCheckpoint, withoutNotes } from '../checkpoint
 import { createEnrolments, type Enrolments } from '../enrolments.ts';
 import { contentCheck, readEntry } from '../leaf.ts';
 import { failed, notChecked, ok, type Report, reportOf, unlessFound } from '../report.ts';
-import { type CheckpointGround, type SignedHead, serviceLimit } from '../signed.ts';
+import { type CheckpointAnchors, type SignedHead, serviceLimit } from '../signed.ts';
 import { followKeys } from '../successors.ts';
-import { type Chunks, type ExportGround, valuesOf } from './lines.ts';
+import { type Chunks, type ExportAnchors, valuesOf } from './lines.ts';
 import { passkeyTally } from './passkeys.ts';
 import { createTally, type Tally } from './tally.ts';
 
@@ -69,17 +69,17 @@ const STREAM_LIMITS: readonly string[] = [
  */
 export async function verifyStream(
   chunks: AsyncIterable<StreamChunk> | Iterable<StreamChunk>,
-  ground: ExportGround & { readonly isLast?: boolean | undefined },
+  anchors: ExportAnchors & { readonly isLast?: boolean | undefined },
 ): Promise<StreamReport> {
   const stream: Stream = {
     tally: createTally(),
-    enrolments: createEnrolments({ isWhole: ground.isLast !== true }),
-    ground,
+    enrolments: createEnrolments({ isWhole: anchors.isLast !== true }),
+    anchors,
     entries: 0,
     read: 0,
   };
   for await (const chunk of chunks) await readChunk(stream, chunk);
-  const limits = [...STREAM_LIMITS, ...serviceLimit(ground)];
+  const limits = [...STREAM_LIMITS, ...serviceLimit(anchors)];
   const { place, newest, entries, tally, read } = stream;
   if (read === 0) return { ...reportOf([failed('chunks', 'there is none')], limits), entries };
   await witnessTally(stream);
@@ -92,13 +92,13 @@ export async function verifyStream(
 interface Stream {
   readonly tally: Tally;
   readonly enrolments: Enrolments;
-  readonly ground: ExportGround & { readonly isLast?: boolean | undefined };
+  readonly anchors: ExportAnchors & { readonly isLast?: boolean | undefined };
   entries: number;
   /** Chunks. */
   read: number;
   place?: StreamPlace | undefined;
   newest?: ExportedDetail | undefined;
-  newestGround?: CheckpointGround | undefined;
+  newestAnchors?: CheckpointAnchors | undefined;
   /** The last chunk has entries of an ended log that no checkpoint covers. */
   uncovered?: boolean | undefined;
 }
@@ -108,7 +108,7 @@ interface Reading {
   readonly stream: Stream;
   readonly name: string;
   readonly header: StreamHeader;
-  readonly ground: CheckpointGround;
+  readonly anchors: CheckpointAnchors;
   /** Set where this chunk begins a log. */
   readonly ended: StreamPlace | undefined;
   size: number;
@@ -131,7 +131,7 @@ async function readChunk(stream: Stream, { name, number, content }: StreamChunk)
     await lines.return(undefined);
     return;
   }
-  const { header, ground } = opened;
+  const { header, anchors } = opened;
   tally.add(
     'chunks',
     unlessFound('', placeFault(stream, header, number)?.replace(/^/, `${name}: `)),
@@ -140,10 +140,10 @@ async function readChunk(stream: Stream, { name, number, content }: StreamChunk)
   const peaks = header.peaks.map((hex) => fromHex(hex) as Hash);
   const isBreak = stream.place !== undefined && begin > stream.place.first;
   const ended = isBreak ? stream.place : undefined;
-  if (stream.place === undefined && begin > 0 && !stream.ground.isLast) {
+  if (stream.place === undefined && begin > 0 && !stream.anchors.isLast) {
     tally.add('breaks', notChecked('', `${name} begins with a log that followed another`));
   }
-  const reading: Reading = { stream, name, header, ground, ended, size, peaks, before: [] };
+  const reading: Reading = { stream, name, header, anchors, ended, size, peaks, before: [] };
   for await (const line of lines) await readLine(reading, line?.value);
   await readEnd(reading);
   const { service_id: serviceId, log_id: logId } = header;
@@ -158,24 +158,24 @@ async function openChunk(stream: Stream, value: unknown) {
   if (header.peaks.length !== peaksOf(header.size).length) {
     return { fault: `a tree of ${header.size} entries does not have ${header.peaks.length} peaks` };
   }
-  const { now, allowErased, serviceId = header.service_id } = stream.ground;
+  const { now, allowErased, serviceId = header.service_id } = stream.anchors;
   if (serviceId !== header.service_id) {
     return { fault: `it is of "${header.service_id}", not of "${serviceId}"` };
   }
-  const keys = await followKeys({ jwks: header.jwks, ...stream.ground.keys });
+  const keys = await followKeys({ jwks: header.jwks, ...stream.anchors.keys });
   if ('fault' in keys) return { fault: `its keys cannot be used: ${keys.fault}` };
-  const ground: CheckpointGround = { keys, now, serviceId, allowErased };
-  return { header, ground };
+  const anchors: CheckpointAnchors = { keys, now, serviceId, allowErased };
+  return { header, anchors };
 }
 
 function placeFault(
-  { place, ground, read }: Stream,
+  { place, anchors, read }: Stream,
   header: StreamHeader,
   number: number,
 ): string | undefined {
   const { chunk } = header;
   if (chunk !== number) return `its header says chunk ${chunk}`;
-  if (ground.isLast) return undefined;
+  if (anchors.isLast) return undefined;
   const expected = (place?.chunk ?? 0) + 1;
   if (chunk !== expected) return `chunk ${expected} is missing before it`;
   // The chunk before it could not be read, and was reported.
@@ -223,7 +223,7 @@ async function readLine(reading: Reading, value: unknown): Promise<void> {
   const { entry, hash, erased } = read;
   const gap = entry.sequence === place ? undefined : `place ${place} says ${entry.sequence}`;
   tally.add('order', unlessFound('', gap && `${name}: ${gap}`));
-  tally.add('leaves', contentCheck('', erased, reading.ground.allowErased));
+  tally.add('leaves', contentCheck('', erased, reading.anchors.allowErased));
   if (reading.size === 0) readFirst(reading, entry);
   reading.before = reading.peaks;
   reading.leaf = hash;
@@ -234,10 +234,13 @@ async function readLine(reading: Reading, value: unknown): Promise<void> {
 }
 
 /** The first entry of a log that follows another names the head at which the other ended. */
-function readFirst({ stream, name, header, ended, ground }: Reading, { detail }: AuditEntry): void {
+function readFirst(
+  { stream, name, header, ended, anchors }: Reading,
+  { detail }: AuditEntry,
+): void {
   if (ended === undefined) return;
   const { tally, enrolments } = stream;
-  const isErased = detail === null && ground.allowErased;
+  const isErased = detail === null && anchors.allowErased;
   const check = isErased
     ? notChecked('', `${name}: the entry that names the end of log "${ended.logId}" is erased`)
     : breakCheck({ stream, name, header, ended }, detail);
@@ -267,7 +270,7 @@ function breakCheck({ stream, name, header, ended }: Break, detail: unknown) {
 }
 
 async function readEnd(reading: Reading): Promise<void> {
-  const { stream, name, header, ground, size, end } = reading;
+  const { stream, name, header, anchors, size, end } = reading;
   const { tally } = stream;
   const isGrown = size > header.size;
   tally.add('end', unlessFound('', endFault(end, isGrown)?.replace(/^/, `${name}: `)));
@@ -281,11 +284,11 @@ async function readEnd(reading: Reading): Promise<void> {
     return;
   }
   const { checkpoint, inclusion_proof: proof } = end;
-  const { checks, head } = await verifyCheckpoint(checkpoint, withoutNotes(ground));
+  const { checks, head } = await verifyCheckpoint(checkpoint, withoutNotes(anchors));
   for (const check of checks) tally.add(`checkpoint ${check.what}`, check);
   const fault = logFault(header, checkpoint) ?? coverFault(reading, head, proof);
   tally.add('roots', unlessFound('', fault && `${name}: ${fault}`));
-  Object.assign(stream, { newest: checkpoint, newestGround: ground, uncovered: false });
+  Object.assign(stream, { newest: checkpoint, newestAnchors: anchors, uncovered: false });
 }
 
 function endFault(end: StreamEnd | undefined, isGrown: boolean): string | undefined {
@@ -346,8 +349,8 @@ export function treeFault(
 }
 
 /** Witnesses sign the note of a checkpoint; the newest one shows what they saw. */
-async function witnessTally({ tally, newest, newestGround }: Stream): Promise<void> {
-  if (!newest || !newestGround || newestGround.keys.noteKeys.length === 0) return;
-  const { checks } = await verifyCheckpoint(newest, newestGround);
+async function witnessTally({ tally, newest, newestAnchors }: Stream): Promise<void> {
+  if (!newest || !newestAnchors || newestAnchors.keys.noteKeys.length === 0) return;
+  const { checks } = await verifyCheckpoint(newest, newestAnchors);
   for (const check of checks) tally.add(`newest checkpoint ${check.what}`, check);
 }

@@ -10,19 +10,19 @@ import { createEnrolments } from '../enrolments.ts';
 import { inclusionCheck } from '../entry.ts';
 import { contentCheck, readEntry } from '../leaf.ts';
 import { about, failed, unlessFound } from '../report.ts';
-import type { CheckpointGround } from '../signed.ts';
+import type { CheckpointAnchors } from '../signed.ts';
 import type { ExportReader } from './lines.ts';
 import { passkeyTally } from './passkeys.ts';
 import { createTally } from './tally.ts';
 
-export function trailReader(header: TrailHeader, ground: CheckpointGround): ExportReader {
+export function trailReader(header: TrailHeader, anchors: CheckpointAnchors): ExportReader {
   const tally = createTally();
   const enrolments = createEnrolments();
   let [count, last] = [0, -1];
   let covered: CheckpointReport | undefined;
 
   const verified = async (checkpoint: unknown) => {
-    const report = await verifyCheckpoint(checkpoint, ground);
+    const report = await verifyCheckpoint(checkpoint, anchors);
     for (const check of about('checkpoint', report.checks)) tally.add(check.what, check);
     return report;
   };
@@ -51,7 +51,7 @@ export function trailReader(header: TrailHeader, ground: CheckpointGround): Expo
         return {};
       }
       const { entry, hash, erased } = read;
-      tally.add('leaves', contentCheck('', erased, ground.allowErased));
+      tally.add('leaves', contentCheck('', erased, anchors.allowErased));
       const isNext = entry.sequence > last;
       tally.add('order', unlessFound('', isNext ? undefined : `line ${count} is out of order`));
       last = entry.sequence;

@@ -8,8 +8,8 @@ import type { Invariant } from '../broken.ts';
 
 export interface Mutant {
   readonly name: string;
-  /** Bugs of the service are found over the simulated store, bugs of the store over SQLite. */
-  readonly mode: 'memory' | 'sqlite';
+  /** Bugs of the service are found over a network, bugs of the store with faults in its statements. */
+  readonly mode: 'remote' | 'embedded';
   /** What the bug does, as a reviewer would say it. */
   readonly why: string;
   /** The invariants that may show it. */

@@ -13,7 +13,7 @@ const SEAL = 'src/service/log/seal.ts';
 export const SERVICE_MUTANTS: readonly Mutant[] = [
   {
     name: 'intent-after-handler',
-    mode: 'memory',
+    mode: 'remote',
     why: 'the handler runs before the store has the intent of the call',
     found: ['intent-first'],
     edits: [
@@ -28,7 +28,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lost-admission-runs',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a call whose admission got no answer runs as if it was admitted',
     found: ['intent-first', 'acknowledged'],
     edits: [
@@ -43,7 +43,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lost-admission-forgotten',
-    mode: 'memory',
+    mode: 'remote',
     why: 'an admission of unknown outcome counts as one that did not happen, and is never released',
     found: ['liveness'],
     edits: [
@@ -57,7 +57,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refund-on-timeout',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a call that misses its deadline gets its money back while its handler still runs',
     found: ['money-back'],
     edits: [
@@ -71,7 +71,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'late-failure-refunded',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a handler that fails after its deadline is refunded, although it acted before it failed',
     found: ['money-back'],
     edits: [
@@ -84,12 +84,12 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'recovery-refunds',
-    mode: 'memory',
+    mode: 'remote',
     why: 'recovery closes the call of a dead process as if nothing had happened',
     found: ['money-back', 'intent-first', 'ledger-is-log', 'one-fence'],
     edits: [
       {
-        file: 'src/storage/recovery.ts',
+        file: 'src/service/invoke/recovery.ts',
         replace: "    outcome: 'indeterminate',",
         by: "    outcome: 'no_effect',",
       },
@@ -97,12 +97,12 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'recovery-closes-living-calls',
-    mode: 'memory',
+    mode: 'remote',
     why: 'recovery does not wait until a process is silent, and closes calls that run',
     found: ['living'],
     edits: [
       {
-        file: 'src/storage/recovery.ts',
+        file: 'src/service/invoke/recovery.ts',
         replace: 'new Date(store.now().getTime() - silentMs)',
         by: 'new Date(store.now().getTime())',
       },
@@ -110,7 +110,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'key-not-claimed',
-    mode: 'memory',
+    mode: 'remote',
     why: 'admission does not claim the idempotency key, so a repeated call acts again',
     found: ['once-per-key'],
     edits: [
@@ -123,7 +123,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'key-scoped-by-name',
-    mode: 'memory',
+    mode: 'remote',
     why: 'an idempotency key belongs to the name of the caller, which a sibling may carry too',
     found: ['chains', 'once-per-key'],
     edits: [
@@ -136,7 +136,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'names-instead-of-chains',
-    mode: 'memory',
+    mode: 'remote',
     why: 'the digest of a requester covers only its own name, not the principals above it',
     found: ['chains'],
     edits: [
@@ -149,28 +149,29 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'cached-revocation',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a replica remembers the lineage of a token, so reads go on after a revocation',
     found: ['revoked'],
     edits: [
       {
-        file: 'src/service/rows/authentic-store.ts',
-        replace: `  return {
-    load: (request) => store.load(request).then((loaded) => authentic(loaded, check, store)),`,
-        by: `  const seen = new Map();
-  return {
-    load: (request) =>
-      store.load(request).then((loaded) => {
-        const lineage = seen.get(request.tokenId) ?? loaded.lineage;
-        seen.set(request.tokenId, lineage);
-        return authentic({ ...loaded, lineage }, check, store);
-      }),`,
+        file: 'src/service/rows/sealing.ts',
+        replace: `(next, sealing) => (request) =>
+  next(request).then((loaded) => authentic(loaded, sealing));`,
+        by: `(next, sealing) => {
+  const seen = new Map();
+  return (request) =>
+    next(request).then((loaded) => {
+      const lineage = seen.get(request.tokenId) ?? loaded.lineage;
+      seen.set(request.tokenId, lineage);
+      return authentic({ ...loaded, lineage }, sealing);
+    });
+};`,
       },
     ],
   },
   {
     name: 'answered-before-settled',
-    mode: 'memory',
+    mode: 'remote',
     why: 'the caller gets the result before the store has the outcome',
     found: ['acknowledged'],
     edits: [
@@ -183,7 +184,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'settlement-not-retried',
-    mode: 'memory',
+    mode: 'remote',
     why: 'an outcome that the store did not take is dropped',
     found: ['liveness'],
     edits: [
@@ -196,7 +197,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'append-skipped-on-retry',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a call that was never admitted, as its release finds, gets no entry',
     found: ['acknowledged'],
     edits: [
@@ -209,7 +210,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'repeat-appended-again',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a late end whose first attempt may have succeeded is appended without a look for its entry',
     found: ['log-contiguous', 'logged-once'],
     edits: [
@@ -222,7 +223,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refusal-without-entry',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a refusal names an entry that was never appended',
     found: ['acknowledged'],
     edits: [
@@ -239,7 +240,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'compensation-skipped',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a composed call that fails leaves its completed steps standing',
     found: ['compensated'],
     edits: [
@@ -253,7 +254,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'compensation-repeated',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a process that adopts a composed call begins compensations that have begun before',
     found: ['step-once', 'liveness'],
     edits: [
@@ -266,7 +267,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'interrupted-step-completed',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a step whose process died counts as one that did nothing',
     found: ['money-back', 'compensated'],
     edits: [
@@ -279,7 +280,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'delivered-before-sent',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a notice counts as delivered before its receiver answers',
     found: ['notices'],
     edits: [
@@ -295,7 +296,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'notice-given-up',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a notice that its receiver refuses once is never sent again',
     found: ['notices'],
     edits: [
@@ -308,7 +309,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'freeze-not-stored',
-    mode: 'memory',
+    mode: 'remote',
     why: 'an operator gets the answer that a capability is frozen, and the store does not have the freeze',
     found: ['acknowledged'],
     edits: [
@@ -321,7 +322,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'sign-before-the-mark',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a checkpoint is stored and shown before the mark outside of the store has it',
     found: ['checkpoints'],
     edits: [
@@ -337,7 +338,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'checkpoint-of-an-uncommitted-size',
-    mode: 'memory',
+    mode: 'remote',
     why: 'a checkpoint counts an entry that is not in the tree yet',
     found: ['checkpoints'],
     edits: [
@@ -350,7 +351,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'marked-checkpoint-dropped',
-    mode: 'memory',
+    mode: 'remote',
     why: 'after a crash the sealer signs the number that the mark has a second time',
     found: ['checkpoints', 'liveness'],
     edits: [

@@ -11,16 +11,16 @@ import type { Mutant } from './mutant.ts';
 const ADMISSION = 'src/storage/sqlite/calls/admission.ts';
 const SETTLEMENT = 'src/storage/sqlite/calls/settlement.ts';
 const COMPOSITIONS = 'src/storage/sqlite/calls/compositions.ts';
-const APPROVALS = 'src/storage/sqlite/approvals.ts';
+const APPROVALS = 'src/storage/stories/approvals.ts';
 const TOKENS = 'src/storage/sqlite/tokens.ts';
 const COMMIT = 'src/storage/sqlite/group-commit.ts';
-const SCHEMA = 'src/storage/sqlite/schema/schema.ts';
+const AUTHORITY_TABLES = 'src/storage/sqlite/schema/authority.ts';
 const APPROVAL_TABLES = 'src/storage/sqlite/schema/approvals.ts';
 
 export const STORE_MUTANTS: readonly Mutant[] = [
   {
     name: 'check-then-insert',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'the store trusts the votes that the approver saw, so two approvers make two grants',
     found: ['one-grant'],
     edits: [
@@ -41,7 +41,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'decision-not-compared',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a request that was denied or has expired can still be approved',
     found: ['one-grant'],
     edits: [
@@ -56,7 +56,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'missing-ancestor-charge',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a charge is reserved on the token only, not on the tokens above it',
     found: ['budget', 'ledger-is-log'],
     edits: [
@@ -69,7 +69,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'budget-not-compared-under-the-lock',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'two calls that both saw the last money both reserve it',
     found: ['budget'],
     edits: [
@@ -79,7 +79,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
         by: 'if (budget.max < charge.amount)',
       },
       {
-        file: SCHEMA,
+        file: AUTHORITY_TABLES,
         replace: `    consumed INTEGER NOT NULL DEFAULT 0 CHECK (consumed >= 0),
     CHECK (reserved <= max - consumed)`,
         by: '    consumed INTEGER NOT NULL DEFAULT 0 CHECK (consumed >= 0)',
@@ -88,7 +88,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'grant-use-not-compared-under-the-lock',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'two calls that both saw the last use of a grant both take it',
     found: ['grant-uses'],
     edits: [
@@ -106,7 +106,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'uses-not-counted',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a use of a grant is allowed and not recorded',
     found: ['grant-uses', 'ledger-is-log'],
     edits: [
@@ -121,7 +121,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     name: 'grant-expiry-not-compared-under-the-lock',
     unreached:
       'not found in 500 seeds: a wait lies between the check of a grant and its admission only while the store is asked whether an approver with an identity in the store may still approve, and a grant of three seconds has to end in that wait; the store contract has the case',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a grant that expires between the check and the admission is still used',
     found: ['grant-uses'],
     edits: [
@@ -134,7 +134,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'revocation-not-compared-under-the-lock',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a token that is revoked between the check and the admission still acts',
     found: ['revoked', 'acknowledged'],
     edits: [
@@ -147,7 +147,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'expiry-not-compared-under-the-lock',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a token that expires between the check and the admission still acts',
     found: ['expired'],
     edits: [
@@ -160,7 +160,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'child-of-a-revoked-parent',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a delegation that races with a revocation escapes it',
     found: ['revoked', 'expired'],
     edits: [
@@ -173,7 +173,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'freeze-ignored-at-admission',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a call that was checked before a freeze is admitted after it',
     found: ['frozen'],
     edits: [
@@ -186,14 +186,14 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'revocation-without-entry',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a revocation leaves no trace in the log',
     found: ['logged-once'],
     edits: [{ file: TOKENS, replace: '  log.append(entry(wasAlive));\n', by: '' }],
   },
   {
     name: 'settle-twice',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a process that was only slow closes a call that recovery has closed',
     found: ['closed-once', 'ledger-is-log'],
     edits: [
@@ -209,7 +209,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'late-end-overwrites',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a call is reconciled again after an operator has reconciled it',
     found: ['closed-once', 'money-back'],
     edits: [
@@ -224,7 +224,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'unknown-outcome-refunded',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a call of unknown outcome is not charged',
     found: ['ledger-is-log', 'budget'],
     edits: [
@@ -237,7 +237,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lease-stolen',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a call takes the lease of an exclusive token from a call that holds it',
     found: ['one-fence'],
     edits: [
@@ -250,7 +250,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lease-without-fence',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a call that lost its lease to another one still records a success',
     found: ['one-fence'],
     edits: [
@@ -266,7 +266,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'composition-resumed-twice',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'two processes continue one composed call, because an adopted call keeps its former owner',
     found: ['step-once'],
     edits: [
@@ -281,7 +281,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'living-composition-adopted',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a composed call is taken from a process that is alive',
     found: ['living', 'step-once'],
     edits: [
@@ -294,7 +294,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'ledger-not-undone',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a refused admission keeps what it had claimed before the refusal',
     found: ['ledger-is-log', 'liveness', 'once-per-key', 'budget'],
     edits: [
@@ -309,7 +309,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     name: 'leaf-not-undone',
     unreached:
       'not found in 300 seeds: a statement has to fail after the entry of its transition, in a batch that runs with savepoints; src/storage/sqlite/log.test.ts has the case',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a transition that is undone leaves its leaf in the tree',
     found: ['log-contiguous', 'checkpoints'],
     edits: [
@@ -322,7 +322,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'answered-before-commit',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'callers get their results before the transaction is committed',
     found: [
       'log-contiguous',
@@ -342,7 +342,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'failed-flush-not-rolled-back',
-    mode: 'sqlite',
+    mode: 'embedded',
     why: 'a batch whose commit failed stays open, and the next batch commits it too',
     found: ['log-contiguous', 'ledger-is-log', 'liveness', 'logged-once', 'checkpoints'],
     edits: [

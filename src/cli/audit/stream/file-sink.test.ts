@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
-import { temporaryFolder } from '../../../../test/ends.ts';
+import { temporaryFolder } from '../../../../test/support/ends.ts';
 import { CommandFault, EXIT_FOUND } from '../../shell/exit.ts';
 import { fileSink } from './file-sink.ts';
 import { chunkName } from './sink.ts';

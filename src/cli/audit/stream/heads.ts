@@ -17,7 +17,7 @@ import type { Checkpoint, CheckpointDetail } from '../../../protocol/audit.ts';
 import type { ExportedDetail, StreamPlace } from '../../../protocol/export.ts';
 import type { Jwks } from '../../../protocol/trust.ts';
 import { headOf, verifyCheckpoint } from '../../../verify/checkpoint.ts';
-import { growthChecks } from '../../../verify/growth.ts';
+import { growthChecks } from '../../../verify/consistency.ts';
 import type { Check } from '../../../verify/report.ts';
 import { followKeys } from '../../../verify/successors.ts';
 import { CommandFault, EXIT_FOUND } from '../../shell/exit.ts';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { bareHost, isLoopback } from '../../../domain/values/host.ts';
+import { bareHost, isLoopback } from '../../../address/host.ts';
 
 /** One chunk on its way. */
 export interface Chunk {

@@ -5,11 +5,9 @@
  */
 
 import { countOf } from '../../../domain/decision/values.ts';
-import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { InboxItem } from '../../../protocol/console/views.ts';
 import { Chain } from '../../parts/chain.tsx';
 import { Effect } from '../../parts/effect.tsx';
-import { Amount } from '../../parts/money.tsx';
 import { Pill } from '../../parts/pill.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
@@ -25,8 +23,9 @@ export function Row({ item, isGone }: RowOf) {
     <li>
       <div class="head">
         <h2>
-          <a href={hrefOf('approvals', item.approval_request_id)}>{titleOf(item.capability)}</a>{' '}
-          <Cost item={item} />
+          <a href={hrefOf('approvals', item.approval_request_id)}>
+            <bdi>{item.title}</bdi>
+          </a>
         </h2>
         <span>
           {isGone ? <Pill state="off">No longer pending</Pill> : <Left until={item.expires_at} />}
@@ -43,15 +42,6 @@ export function Row({ item, isGone }: RowOf) {
       </p>
       <Marks item={item} />
     </li>
-  );
-}
-
-function Cost({ item: { cost } }: { readonly item: InboxItem }) {
-  if (!cost || cost.amount === 0) return null;
-  return (
-    <span>
-      at most <Amount of={cost} />
-    </span>
   );
 }
 

@@ -78,16 +78,13 @@ function readExpression(table: string, { name, kind }: CopiedColumn): string {
 }
 
 /** One statement that inserts many rows: a parameter of texts for each column, in the order of `taken`. */
-export function writingOf({ name: table, columns }: CopiedTable, extra: readonly Extra[] = []) {
+export function writingOf({ name: table, columns }: CopiedTable) {
   const taken = columns.flatMap((column, index) => {
     const target = NAMES[`${table}.${column.name}`];
     return target === null ? [] : [{ column, index, target: target ?? column.name }];
   });
-  const names = [...taken.map(({ target }) => target), ...extra.map(({ name }) => name)];
-  const values = [
-    ...taken.map(({ column }, at) => writeExpression(table, column, `n.v${at}`)),
-    ...extra.map(({ kind }, at) => WRITES[kind](`n.v${taken.length + at}`)),
-  ];
+  const names = taken.map(({ target }) => target);
+  const values = taken.map(({ column }, at) => writeExpression(table, column, `n.v${at}`));
   const places = names.map((_, at) => at);
   return {
     taken: taken.map(({ index }) => index),
@@ -96,12 +93,6 @@ export function writingOf({ name: table, columns }: CopiedTable, extra: readonly
       FROM unnest(${places.map((at) => `$${at + 1}::text[]`).join(', ')})
         WITH ORDINALITY AS n (${places.map((at) => `v${at}`).join(', ')}, place) ORDER BY n.place`,
   };
-}
-
-/** A column that the file does not have. */
-interface Extra {
-  readonly name: string;
-  readonly kind: CopiedKind;
 }
 
 function writeExpression(table: string, { name, kind }: CopiedColumn, value: string): string {

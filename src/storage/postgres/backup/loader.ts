@@ -16,15 +16,16 @@ import {
   TOKENS,
 } from '../../backup/tables.ts';
 import type { TreeHead } from '../../port/store.ts';
+import { BASELINE_VERSION } from '../../port/versions.ts';
 import { openDatabase, type Session } from '../connection.ts';
 import { insertPlaced } from '../log/placed.ts';
 import { settingsOf } from '../options.ts';
 import {
+  lastVersion,
   lockMigrations,
   makeStore,
-  runSteps,
-  SCHEMA_VERSION,
-  SEGMENTED,
+  type Step,
+  upgrade,
 } from '../schema/migrations.ts';
 import { writingOf } from './columns.ts';
 
@@ -35,22 +36,24 @@ const SILENCE_MS = 30 * 60_000;
 export async function loadPostgres<Result>(
   url: string,
   work: (open: (header: BackupHeader) => Promise<Loader>) => Promise<Result>,
+  steps?: readonly Step[],
 ): Promise<Result> {
   const database = openDatabase(url, settingsOf({}), 1);
   try {
     return await database.transaction(async (given) => {
       const session = patient(given);
       await lockMigrations(session);
-      let version = SCHEMA_VERSION;
+      let version = BASELINE_VERSION;
       const result = await work(async (header) => {
         const { schema, log_id, row_seal } = header;
         version = schema.postgres;
-        await makeStore(session, version, log_id);
+        await makeStore(session, log_id);
+        await upgrade(session, BASELINE_VERSION, version, steps);
         await session.run({ name: '', text: 'UPDATE meta SET row_seal = $1' }, [row_seal]);
-        return loaderOn(session, header);
+        return loaderOn(session);
       });
       for (const table of ['deliveries', 'steps']) await session.run(countOn(table));
-      await runSteps(session, version, SCHEMA_VERSION);
+      await upgrade(session, version, lastVersion(steps), steps);
       return result;
     });
   } catch (error) {
@@ -67,49 +70,19 @@ function patient(session: Session): Session {
   };
 }
 
-/** A later step moves the entries of an earlier version. */
-function loaderOn(session: Session, { schema }: BackupHeader): Loader {
-  const log = schema.postgres >= SEGMENTED ? segmentLoader(session) : rowLoader(session);
+function loaderOn(session: Session): Loader {
+  let tree: TreeHead = { first: 0, size: 0, peaks: [] };
   return {
-    ...log,
     async insert(table, rows) {
       await insertRows(session, table, rows);
       if (table.name === TOKENS.name) await insertFamilies(session, table, rows);
     },
-  };
-}
-
-type LogLoader = Pick<Loader, 'insertEntries' | 'setHead'>;
-
-function segmentLoader(session: Session): LogLoader {
-  let tree: TreeHead = { first: 0, size: 0, peaks: [] };
-  return {
     async insertEntries(rows, table) {
       tree = await insertPlaced(
         session,
         tree,
         rows.map((row) => entryFrom(table, row)),
       );
-    },
-    async setHead({ place, peaks }) {
-      await session.run(HEAD, [place, [...peaks]]);
-    },
-  };
-}
-
-/** The form of the log before segments. The step that moves it needs no nodes of the tree. */
-function rowLoader(session: Session): LogLoader {
-  let latest: number | undefined;
-  return {
-    async insertEntries(entries, table) {
-      const time = table.columns.findIndex(({ name }) => name === 'timestamp');
-      const extended = entries.map((row) => {
-        latest = Math.max(latest ?? Number.MIN_SAFE_INTEGER, row[time] as number);
-        return [...row, latest];
-      });
-      const { taken, text } = writingOf(table, [{ name: 'latest', kind: 'time' }]);
-      const places = [...taken, table.columns.length];
-      await session.run({ name: '', text }, parametersOf(extended, places));
     },
     async setHead({ place, peaks }) {
       await session.run(HEAD, [place, [...peaks]]);

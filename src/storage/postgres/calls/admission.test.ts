@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
+import { money } from '../../../../test/store/observe.ts';
+import { closedAtEnd } from '../../../../test/support/ends.ts';
 import {
   admission,
   admitCall,
@@ -15,8 +15,8 @@ import {
   rootToken,
   settlement,
   usd,
-} from '../../../testing/fixtures.ts';
-import { money } from '../../../testing/store/observe.ts';
+} from '../../../../test/support/fixtures.ts';
+import { connectedTo, freshDatabase } from '../../../../test/support/postgres.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../port/store.ts';
 import { openPostgres } from '../store.ts';
 

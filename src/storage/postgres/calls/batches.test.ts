@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
+import { money } from '../../../../test/store/observe.ts';
+import { closedAtEnd } from '../../../../test/support/ends.ts';
 import {
   admission,
   admitCall,
@@ -15,8 +15,8 @@ import {
   SECOND,
   settlement,
   usd,
-} from '../../../testing/fixtures.ts';
-import { money } from '../../../testing/store/observe.ts';
+} from '../../../../test/support/fixtures.ts';
+import { connectedTo, freshDatabase } from '../../../../test/support/postgres.ts';
 import type { Admission } from '../../port/invocation-store.ts';
 import { openPostgres } from '../store.ts';
 

@@ -137,12 +137,15 @@ const HEARTBEAT: Statement = {
     DO UPDATE SET seen_at = greatest(instances.seen_at, EXCLUDED.seen_at)`,
 };
 
-/** Skips a key that another transaction has locked; it is deleted later. */
+/**
+ * Skips a key that another transaction has locked; it is deleted later. A join could walk through all intents; the
+ * subquery looks up one for each key.
+ */
 const FORGET_KEYS: Statement = {
   name: 'forget_keys',
   text: `DELETE FROM idempotency WHERE operation_id IN (
-      SELECT k.operation_id FROM idempotency k JOIN intents i USING (operation_id)
-      WHERE k.keep_until <= $1 AND i.state = 'settled'
+      SELECT k.operation_id FROM idempotency k WHERE k.keep_until <= $1
+        AND (SELECT i.state FROM intents i WHERE i.operation_id = k.operation_id) = 'settled'
       ORDER BY k.keep_until LIMIT $2 FOR UPDATE OF k SKIP LOCKED)
     RETURNING operation_id`,
 };

@@ -19,25 +19,25 @@ import {
   showRow,
   type UnknownCall,
 } from '../../port/ledger-store.ts';
+import { columns } from '../../sql/statement.ts';
+import { approvalOf, REQUEST, REQUEST_COLUMNS } from '../../stories/approvals.ts';
+import { PASSKEY, passkeyOf } from '../../stories/passkeys.ts';
 import type { Row } from '../../tables/table.ts';
-import { REQUEST_COLUMNS } from '../approvals.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { LIST_IDENTITIES } from '../identities.ts';
 import { PATIENCE } from '../inspect.ts';
 import { type SegmentRow, segmentOf, segmentsFrom } from '../log/segments.ts';
-import { passkeyOf } from '../passkeys.ts';
 import {
-  approvalOf,
   BUDGETS,
   DEBTS,
   DECLARATIONS,
   FREEZES,
   GRANTS,
   IDENTITIES,
-  PASSKEYS,
   timeOf,
   tokenOf,
 } from '../rows.ts';
+import { postgresText, rowReader } from '../sql.ts';
 
 /** Rows held at once. */
 const PAGE = 500;
@@ -64,7 +64,7 @@ async function readRows(session: Session, see: LedgerSight): Promise<void> {
   for (const debt of await session.run<Debt>(READ_DEBTS)) see.debt(debt);
   for await (const row of pagesOf(session, READ_REQUESTS, 'approval_request_id')) {
     const id = String(row.approval_request_id);
-    showRow(see, ['request', id], () => see.request(approvalOf(row)));
+    showRow(see, ['request', id], () => see.request(approvalOf(readRequest(row))));
   }
   for await (const row of pagesOf(session, READ_GRANTS, 'grant_id')) {
     showRow(see, ['grant', String(row.grant_id)], () => see.grant(GRANTS.read(row)));
@@ -73,7 +73,9 @@ async function readRows(session: Session, see: LedgerSight): Promise<void> {
     showRow(see, ['freeze', freezeKey(row)], () => see.freeze(FREEZES.read(row)));
   }
   for await (const row of pagesOf(session, READ_PASSKEYS, 'credential_id')) {
-    showRow(see, ['passkey', String(row.credential_id)], () => see.passkey(passkeyOf(row)));
+    showRow(see, ['passkey', String(row.credential_id)], () =>
+      see.passkey(passkeyOf(readPasskey(row))),
+    );
   }
   for await (const row of pagesOf(session, LIST_IDENTITIES, 'identity_id')) {
     showRow(see, ['identity', String(row.identity_id)], () => see.identity(IDENTITIES.read(row)));
@@ -250,9 +252,11 @@ const READ_DEBTS: Statement = {
   text: `SELECT ${DEBTS.list()} FROM debts`,
 };
 
+const readRequest = rowReader(REQUEST);
+
 const READ_REQUESTS: Statement = {
   name: 'ledger_requests',
-  text: `SELECT ${REQUEST_COLUMNS} FROM approval_requests r
+  text: `SELECT ${postgresText(REQUEST_COLUMNS)} FROM approval_requests r
     WHERE r.approval_request_id > $1 ORDER BY r.approval_request_id LIMIT $2`,
 };
 
@@ -261,9 +265,11 @@ const READ_GRANTS: Statement = {
   text: `SELECT ${GRANTS.list()} FROM grants WHERE grant_id > $1 ORDER BY grant_id LIMIT $2`,
 };
 
+const readPasskey = rowReader(PASSKEY);
+
 const READ_PASSKEYS: Statement = {
   name: 'ledger_passkeys',
-  text: `SELECT ${PASSKEYS.list()}, last_used_at, removed_at FROM passkeys
+  text: `SELECT ${postgresText(columns(PASSKEY))} FROM passkeys
     WHERE credential_id > $1 ORDER BY credential_id LIMIT $2`,
 };
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type pg from 'pg';
 import { beforeAll, test } from 'vitest';
-import { closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
-import { at, entry } from '../../../testing/fixtures.ts';
+import { closedAtEnd } from '../../../../test/support/ends.ts';
+import { at, entry } from '../../../../test/support/fixtures.ts';
+import { connectedTo, freshDatabase } from '../../../../test/support/postgres.ts';
 import {
   BLOCK_ENTRIES,
   bucketOf,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { atEnd, closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
+import { atEnd, closedAtEnd } from '../../../../test/support/ends.ts';
 import {
   admission,
   at,
@@ -10,7 +9,8 @@ import {
   insert,
   rootToken,
   SECOND,
-} from '../../../testing/fixtures.ts';
+} from '../../../../test/support/fixtures.ts';
+import { connectedTo, freshDatabase } from '../../../../test/support/postgres.ts';
 import { StoreUnavailable } from '../../port/store.ts';
 import { openPostgres } from '../store.ts';
 

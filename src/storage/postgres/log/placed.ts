@@ -1,5 +1,5 @@
 /**
- * Writes entries at given places: of a new log, from a store of an earlier version, or from a backup.
+ * Writes entries at given places: of a new log, or from a backup.
  *
  * The sequencer places queued entries inside the database and does not use this.
  *

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
+import { closedAtEnd } from '../../../../test/support/ends.ts';
+import { at, entry } from '../../../../test/support/fixtures.ts';
+import { connectedTo, freshDatabase } from '../../../../test/support/postgres.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
-import { at, entry } from '../../../testing/fixtures.ts';
 import { addTo, BLOCK_ENTRIES, createColumns } from '../../log/blocks.ts';
 import { type Segment, segmentsOf } from '../../log/segment.ts';
 import type { Store } from '../../port/store.ts';

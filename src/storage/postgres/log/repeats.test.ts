@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type pg from 'pg';
 import { beforeEach, test } from 'vitest';
-import { emptyStore } from '../../../../test/empty-store.ts';
-import { closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo } from '../../../../test/postgres.ts';
+import { emptyStore } from '../../../../test/support/empty-store.ts';
+import { closedAtEnd } from '../../../../test/support/ends.ts';
+import { entry } from '../../../../test/support/fixtures.ts';
+import { connectedTo } from '../../../../test/support/postgres.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
-import { entry } from '../../../testing/fixtures.ts';
 import { OutcomeUnknown, type Store } from '../../port/store.ts';
 import { type Database, openDatabase } from '../connection.ts';
 import { settingsOf } from '../options.ts';

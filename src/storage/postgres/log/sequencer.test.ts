@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type pg from 'pg';
 import { beforeEach, test } from 'vitest';
-import { closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo, freshDatabase, isWaitedFor } from '../../../../test/postgres.ts';
+import { closedAtEnd } from '../../../../test/support/ends.ts';
+import { admission, entry, insert, rootToken } from '../../../../test/support/fixtures.ts';
+import { connectedTo, freshDatabase, isWaitedFor } from '../../../../test/support/postgres.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { foldPeaks, rootOf } from '../../../domain/log/merkle.ts';
-import { admission, entry, insert, rootToken } from '../../../testing/fixtures.ts';
 import { type Store, StoreUnavailable } from '../../port/store.ts';
 import { openPostgres, type PostgresOptions } from '../store.ts';
 import { rowValues } from './entries.ts';
@@ -349,6 +349,7 @@ test(
     await admin.query('ROLLBACK');
 
     for (const { admitted } of await Promise.all(admitting)) assert.equal(admitted, true);
+    await store.sequence();
     assert.deepEqual(store.backlog(), { waiting: 0, overloaded: false });
   },
 );

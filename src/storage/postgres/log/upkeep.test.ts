@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { closedAtEnd } from '../../../../test/ends.ts';
-import { connectedTo, freshDatabase } from '../../../../test/postgres.ts';
-import { entry } from '../../../testing/fixtures.ts';
+import { closedAtEnd } from '../../../../test/support/ends.ts';
+import { entry } from '../../../../test/support/fixtures.ts';
+import { connectedTo, freshDatabase } from '../../../../test/support/postgres.ts';
 import { openDatabase } from '../connection.ts';
 import { settingsOf } from '../options.ts';
 import { openPostgres } from '../store.ts';

@@ -1,28 +1,11 @@
 /**
- * Admission and settlement of a batch with fewer statements. Replaces those of `calls.ts`.
+ * Admission and settlement of a batch as functions of the database.
  *
  * A lineage that several calls of a batch share is held and judged once. Each call is decided in a loop over plain
- * numbers, and nothing is asked of a table that no call of the batch needs. Locks, their order and the decisions
- * are those of before.
+ * numbers, and nothing is asked of a table that no call of the batch needs. `functions.ts` has the order of locks.
  *
  * @module
  */
-
-const DROPPED = `
-DROP FUNCTION writ_admit(jsonb, integer);
-DROP FUNCTION writ_keep_intents(admitting[]);
-DROP FUNCTION writ_decide(admitting[], budgets[]);
-DROP FUNCTION writ_reserve(admitting, budgets[]);
-DROP FUNCTION writ_judge_calls(jsonb, text[]);
-DROP TYPE admitting;
-DROP FUNCTION writ_settle(jsonb, bytea[], integer);
-DROP FUNCTION writ_keep_results(settling[]);
-DROP FUNCTION writ_give_back(settling[]);
-DROP FUNCTION writ_refuse_defects(settling[]);
-DROP FUNCTION writ_judge_settlements(jsonb, bytea[]);
-DROP TYPE settling;
-DROP FUNCTION writ_be_patient(integer);
-`;
 
 const ADMIT = `
 -- The columns of a call in the JSON of a batch, in this order, then what is found out about it.
@@ -371,4 +354,4 @@ BEGIN
 END $$;
 `;
 
-export const BATCHES = [DROPPED, ADMIT, SETTLE].join('\n');
+export const BATCHES = [ADMIT, SETTLE].join('');

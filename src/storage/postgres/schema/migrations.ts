@@ -1,8 +1,8 @@
 /**
- * Brings a database to the version of this program, or reports why it cannot be used.
+ * Makes a new store in a database, brings a database to the version of this program, or reports why it cannot be used.
  *
- * Each step is one transaction under a lock that lasts as long as the transaction, so processes that start at
- * once take turns and a crash leaves whole steps, or whole slices of a step. A released step never changes.
+ * The baseline and each step are one transaction under a lock that lasts as long as the transaction, so processes that
+ * start at once take turns and a crash leaves whole steps, or whole slices of a step.
  *
  * @module
  */
@@ -10,88 +10,33 @@
 import { type Platform, pause } from '../../../platform.ts';
 import { HEARTBEAT_MS, SILENT_MS } from '../../port/invocation-store.ts';
 import { StoreUnavailable } from '../../port/store.ts';
-import { type Moved, newerStore, olderStore, reportingSteps } from '../../port/versions.ts';
+import {
+  BASELINE_VERSION,
+  type Moved,
+  newerStore,
+  olderStore,
+  reportingSteps,
+  tooOldStore,
+} from '../../port/versions.ts';
 import type { Database, Session } from '../connection.ts';
 import type { PostgresSettings } from '../options.ts';
-import { ASKED_BY } from './asked.ts';
-import { BATCHES } from './batches.ts';
-import { CALL_FUNCTIONS } from './calls.ts';
-import { CHAINS } from './chains.ts';
-import { CONNECTED_ACCOUNTS } from './connected.ts';
-import { DEBTS } from './debts.ts';
-import { DECLARATIONS } from './declarations.ts';
-import { CLAIM_FUNCTIONS, LINEAGE_FUNCTIONS, RELEASE_FUNCTIONS } from './functions.ts';
-import { IDENTITIES } from './identities.ts';
-import { AGENTS, FREEZES_BY_AGE, WAITING_GRANTS } from './indexes.ts';
-import { LOG_TABLES } from './log.ts';
-import { OPEN_REQUESTS } from './open-requests.ts';
-import { ORIGINS } from './origins.ts';
-import { PASSKEYS } from './passkeys.ts';
-import { ROW_MACS } from './rows.ts';
-import { DROPPED, moveLog, SEGMENTS } from './segments.ts';
-import { SIGN_IN } from './sign-in.ts';
-import {
-  APPROVED_THROUGH,
-  AUTHORITY_TABLES,
-  CALL_TABLES,
-  REQUESTED_THROUGH,
-  TYPES,
-} from './tables.ts';
+import { BASELINE } from './baseline.ts';
 
 /** Statements, or a step in slices: it returns `Moved` when it goes on in another transaction. */
-type Migration = string | ((session: Session) => Promise<Moved | undefined>);
+export type Step = string | ((session: Session) => Promise<Moved | undefined>);
 
-/** Step n brings version n to version n + 1. */
-export const MIGRATIONS: readonly Migration[] = [
-  [
-    TYPES,
-    AUTHORITY_TABLES,
-    CALL_TABLES,
-    LOG_TABLES,
-    LINEAGE_FUNCTIONS,
-    CLAIM_FUNCTIONS,
-    RELEASE_FUNCTIONS,
-    CALL_FUNCTIONS,
-  ].join('\n'),
-  REQUESTED_THROUGH,
-  APPROVED_THROUGH,
-  CHAINS,
-  ROW_MACS,
-  DEBTS,
-  ORIGINS,
-  FREEZES_BY_AGE,
-  WAITING_GRANTS,
-  DECLARATIONS,
-  SIGN_IN,
-  ASKED_BY,
-  AGENTS,
-  PASSKEYS,
-  CONNECTED_ACCOUNTS,
-  IDENTITIES,
-  moveLog,
-  BATCHES,
-  OPEN_REQUESTS,
-];
+/** The steps after the baseline, one version each. From release 0.1.0 on a released step never changes. */
+const STEPS: readonly Step[] = [];
 
-/** The first version that has its log in segments. */
-export const SEGMENTED = 17;
+/** The version of a store with all steps. */
+export function lastVersion(steps: readonly Step[] = STEPS): number {
+  return BASELINE_VERSION + steps.length;
+}
 
-/** The statements of all steps. */
-const TEXTS: readonly string[] = MIGRATIONS.map((step) => {
-  return typeof step === 'string' ? step : SEGMENTS;
-});
-
-/** Every named index, as the last step that makes it defines it. */
+/** Every named index. */
 export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = [
-  ...new Map(
-    TEXTS.flatMap((text) => [...text.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g)]).map(
-      ([, unique, name = '', table = '']) => [
-        name,
-        { name, table, isUnique: unique !== undefined },
-      ],
-    ),
-  ).values(),
-].filter(({ table }) => !DROPPED.has(table));
+  ...BASELINE.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g),
+].map(([, unique, name = '', table = '']) => ({ name, table, isUnique: unique !== undefined }));
 
 /** A number that no other program locks in this database. */
 export const MIGRATION_LOCK = 0x77_72_69_74_00n;
@@ -103,55 +48,66 @@ const STEP_TIMEOUT_MS = 30 * 60_000;
 const SERVER_VERSION_MIN = 140_000;
 
 /**
- * Checks, migrates, and returns the id of the log in this database. Without `create` it refuses instead of
- * migrating, and writes nothing.
+ * Checks, makes or migrates the store, and returns the id of the log in this database. Without `create` it refuses
+ * instead, and writes nothing.
  */
 export async function migrate(
   database: Database,
   { onWarning, create, platform, onStep }: MigrationSettings,
+  steps: readonly Step[] = STEPS,
 ): Promise<string> {
   await refuseUnfit(database, onWarning);
-  const { meta } = await database.transaction(findStore);
-  if (create && meta && meta.version < SCHEMA_VERSION) await refuseUsed(database, platform);
+  const { meta } = await database.transaction((session) => findStore(session, steps));
+  if (create && meta && meta.version < lastVersion(steps)) {
+    await refuseUsed(database, platform, lastVersion(steps));
+  }
   // The steps that make a new store are not reported.
-  const steps = reportingSteps(meta ? onStep : () => undefined, platform.now);
+  const report = reportingSteps(meta ? onStep : () => undefined, platform.now);
   for (;;) {
-    const taken = await database.transaction((session) => takeStep(session, create));
+    const taken = await database.transaction((session) => takeNext(session, create, steps));
     if ('logId' in taken) return taken.logId;
-    steps.took(taken.version, SCHEMA_VERSION, taken.moved);
+    report.took(taken.version, lastVersion(steps), taken.moved);
   }
 }
 
 type MigrationSettings = Pick<PostgresSettings, 'onWarning' | 'create' | 'platform' | 'onStep'>;
 
 /**
- * Makes a new store of an earlier version, with this id for its log. Only inside a transaction, under the lock
- * of migrations. Refuses a database that has a store.
+ * Makes the baseline, with this id for its log or a new one. Only inside a transaction, under the lock of migrations.
+ * Refuses a database that has a store.
  */
-export async function makeStore(session: Session, version: number, logId: string): Promise<void> {
+export async function makeStore(session: Session, logId?: string): Promise<void> {
   const { meta, database } = await findStore(session);
   if (meta !== undefined) {
     throw new Error(
       `Cannot open the store: there is a store in the database "${database}" already; name an empty database`,
     );
   }
-  await session.run(META_TABLE);
-  await runSteps(session, 0, 1);
-  await session.run(LOG_ID, [logId]);
-  await runSteps(session, 1, version);
+  // Several statements in one text cannot be prepared; each runs only once.
+  await session.run({ name: '', text: BASELINE });
+  await session.run(MAKE_META, [BASELINE_VERSION, logId]);
+  await session.run(FIRST_ORIGIN);
 }
 
-/** Runs the steps from one version to another. Only inside a transaction. */
-export async function runSteps(session: Session, from: number, to: number): Promise<void> {
+/** Takes the steps from one version to another. Only inside a transaction. */
+export async function upgrade(
+  session: Session,
+  from: number,
+  to: number,
+  steps: readonly Step[] = STEPS,
+): Promise<void> {
   for (let version = from; version < to; version++) {
-    while (await runSlice(session, version));
+    while (await runSlice(session, version, steps));
   }
 }
 
-/** Runs a step, or a part of it: then it returns how far it has come. */
-async function runSlice(session: Session, version: number): Promise<Moved | undefined> {
-  const step = MIGRATIONS[version] as Migration;
-  // Several statements in one text cannot be prepared; each runs only once.
+/** Runs the step that leads from `version`, or a part of it: then it returns how far it has come. */
+async function runSlice(
+  session: Session,
+  version: number,
+  steps: readonly Step[],
+): Promise<Moved | undefined> {
+  const step = steps[version - BASELINE_VERSION] as Step;
   if (typeof step === 'string') await session.run({ name: '', text: step });
   const moved = typeof step === 'string' ? undefined : await step(session);
   if (!moved) await session.run(VERSION, [version + 1]);
@@ -163,9 +119,6 @@ export async function lockMigrations(session: Session): Promise<void> {
   await session.run(PATIENCE, []);
   await session.run(LOCK, [MIGRATION_LOCK]);
 }
-
-/** The version this program writes. */
-export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
 async function refuseUnfit(
   database: Database,
@@ -198,7 +151,7 @@ const HEARTBEATS_AWAITED = 2;
  * Refuses to change a store while processes of an older version use it: they would go on with a schema that
  * they do not know. A process that ended lately looks the same until a heartbeat is missing, so this waits.
  */
-async function refuseUsed(database: Database, platform: Platform): Promise<void> {
+async function refuseUsed(database: Database, platform: Platform, last: number): Promise<void> {
   const [first] = await database.read<UsedRow>(USED);
   if (!first?.is_recent) return;
   for (let awaited = 0; awaited < HEARTBEATS_AWAITED; awaited++) {
@@ -207,33 +160,38 @@ async function refuseUsed(database: Database, platform: Platform): Promise<void>
     // Another process of this version was faster; the heartbeat may be its own.
     if (next?.version !== first.version) return;
     if (next.seen_ms === first.seen_ms) continue;
-    const state = `processes of an older version use it (version ${first.version}, this program writes ${SCHEMA_VERSION})`;
+    const state = `processes of an older version use it (version ${first.version}, this program writes ${last})`;
     throw new Error(`Cannot open the store: ${state}; stop all of them, then start this one`);
   }
 }
 
-/** Runs the next step, or a part of it; returns the log's id when none is left. */
-async function takeStep(
+/** Makes the store, or runs the next step or a part of it; returns the log's id when none is left. */
+async function takeNext(
   session: Session,
   create: boolean,
-): Promise<{ logId: string } | { version: number; moved: Moved | undefined }> {
+  steps: readonly Step[],
+): Promise<{ logId: string } | { version: number; moved?: Moved | undefined }> {
   await lockMigrations(session);
-  const { meta, database } = await findStore(session);
-  const version = meta?.version ?? 0;
-  if (version > SCHEMA_VERSION) {
-    throw new Error(`Cannot open the store: ${newerStore(version, SCHEMA_VERSION)}`);
-  }
-  if (meta && version === SCHEMA_VERSION) return { logId: meta.log_id };
-  if (!create) throw new Error(`Cannot open the store: ${unmade(meta, database)}`);
+  const { meta, database } = await findStore(session, steps);
+  const last = lastVersion(steps);
+  if (meta?.version === last) return { logId: meta.log_id };
+  if (!create) throw new Error(`Cannot open the store: ${unmade(meta, database, last)}`);
 
-  if (meta === undefined) await session.run(META_TABLE);
-  const moved = await runSlice(session, version);
-  return { version: moved ? version : version + 1, moved };
+  if (meta === undefined) {
+    await makeStore(session);
+    return { version: BASELINE_VERSION };
+  }
+  const moved = await runSlice(session, meta.version, steps);
+  return { version: moved ? meta.version : meta.version + 1, moved };
 }
 
-/** The store's own row, if there is one. Our tables without that row belong to another program. */
+/**
+ * The store's own row, if there is one. Refuses a store of a version that this program cannot bring to its own, and our
+ * tables without that row: they belong to another program.
+ */
 async function findStore(
   session: Session,
+  steps: readonly Step[] = STEPS,
 ): Promise<{ meta: MetaRow | undefined; database: string }> {
   const [found] = await session.run<FoundRow>(FOUND, [TABLES]);
   if (found === undefined) throw new Error('Cannot open the store: the server returned no row');
@@ -245,12 +203,19 @@ async function findStore(
       `Cannot open the store: the database holds tables of another program (${names})`,
     );
   }
+  const reason = meta && unfitVersion(meta.version, lastVersion(steps));
+  if (reason !== undefined) throw new Error(`Cannot open the store: ${reason}`);
   return { meta, database };
 }
 
-function unmade(meta: MetaRow | undefined, database: string): string {
+function unfitVersion(version: number, last: number): string | undefined {
+  if (version > last) return newerStore(version, last);
+  return version < BASELINE_VERSION ? tooOldStore(version) : undefined;
+}
+
+function unmade(meta: MetaRow | undefined, database: string, last: number): string {
   if (meta === undefined) return `there is no store in the database "${database}"`;
-  return olderStore(meta.version, SCHEMA_VERSION);
+  return olderStore(meta.version, last);
 }
 
 interface FoundRow {
@@ -301,12 +266,9 @@ export const PATIENCE = {
 
 const LOCK = { name: 'migration_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
 
-const TABLES: readonly string[] = [
-  'meta',
-  ...TEXTS.flatMap((text) =>
-    [...text.matchAll(/^CREATE TABLE (\w+)/gm)].map(([, name]) => `${name}`),
-  ),
-];
+const TABLES: readonly string[] = [...BASELINE.matchAll(/^CREATE TABLE (\w+)/gm)].map(
+  ([, name]) => `${name}`,
+);
 
 /** In the schema for new tables: tables of other schemas do not conflict. */
 const FOUND = {
@@ -320,21 +282,16 @@ const FOUND = {
         AND a.attname IN ('one', 'version', 'log_id')) AS has_meta`,
 };
 
-const META_TABLE = {
-  name: 'migration_meta',
-  text: `CREATE TABLE meta (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    version integer NOT NULL,
-    log_id text NOT NULL DEFAULT gen_random_uuid()::text
-  )`,
-};
-
 const META = { name: 'meta', text: 'SELECT version, log_id FROM meta' };
 
-const LOG_ID = { name: 'migration_log_id', text: 'UPDATE meta SET log_id = $1' };
-
-const VERSION = {
-  name: 'migration_version',
-  text: `INSERT INTO meta (version) VALUES ($1)
-    ON CONFLICT (one) DO UPDATE SET version = EXCLUDED.version`,
+const MAKE_META = {
+  name: 'migration_meta',
+  text: `INSERT INTO meta (version, log_id) VALUES ($1, coalesce($2::text, gen_random_uuid()::text))`,
 };
+
+const FIRST_ORIGIN = {
+  name: 'migration_origin',
+  text: 'INSERT INTO origins (first, log_id) SELECT 0, log_id FROM meta',
+};
+
+const VERSION = { name: 'migration_version', text: 'UPDATE meta SET version = $1' };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'vitest';
-import { atEnd } from '../../../../test/ends.ts';
-import { freshDatabase, runSql } from '../../../../test/postgres.ts';
+import { atEnd } from '../../../../test/support/ends.ts';
+import { freshDatabase, runSql } from '../../../../test/support/postgres.ts';
 import { openDatabase } from '../connection.ts';
 import { openPostgresMark } from '../log/mark.ts';
 import { readAddress, settingsOf } from '../options.ts';
@@ -33,7 +33,7 @@ test('refuseOtherSession() names each setting that a pooler dropped, and where t
 
   const refused = refuseOtherSession(bare(url), settings);
 
-  await assert.rejects(refused, /synchronous_commit is "off", expected "on".*deploying\.md/);
+  await assert.rejects(refused, /synchronous_commit is "off", expected "on".*operating\.md/);
   await assert.rejects(refused, /lock_timeout is "0", expected "5000"/);
 });
 

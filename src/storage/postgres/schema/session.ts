@@ -70,7 +70,7 @@ export async function refuseOtherSession(database: Reader, timeouts: Timeouts): 
     .filter(([name, value]) => !isSame(value, found.get(name)))
     .map(([name, value]) => `${name} is "${found.get(name)}", expected "${value}"`);
   if (others.length === 0) return;
-  const remedy = 'a pooler dropped them; set them in the database (docs/deploying.md, "PgBouncer")';
+  const remedy = 'a pooler dropped them; set them in the database (docs/operating.md, "PgBouncer")';
   throw new Error(
     `Cannot use the database: settings of the connection are not in force (${others.join('; ')}): ${remedy}`,
   );

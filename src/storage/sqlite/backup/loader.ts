@@ -20,13 +20,21 @@ import {
 } from '../connection.ts';
 import { foldLog } from '../log/fold.ts';
 import { insertPlaced } from '../log/placed.ts';
-import { MIGRATIONS, SEGMENTED, takeStep, unfitFile, usedFile } from '../schema/migrations.ts';
+import {
+  lastVersion,
+  makeStore,
+  type Step,
+  unfitFile,
+  upgrade,
+  usedFile,
+} from '../schema/migrations.ts';
 import { targetOf } from './columns.ts';
 
 /** Runs `work` with a loader of a new store in this file, and completes the store when it returns. */
 export async function loadSqlite<Result>(
   path: string,
   work: (open: (header: BackupHeader) => Promise<Loader>) => Promise<Result>,
+  steps?: readonly Step[],
 ): Promise<Result> {
   if (path === IN_MEMORY) throw new Error('Cannot open the store: a store in memory has no file');
   const connection = openConnection(path, (file) => unfitFile(file) ?? usedFile(file, path));
@@ -36,10 +44,10 @@ export async function loadSqlite<Result>(
     const used = usedFile(connection, path);
     if (used !== undefined) throw new Error(`Cannot open the store: ${used}`);
     const result = await work(async (header) => {
-      makeStore(connection, header);
-      return loaderOn(connection, header);
+      makeStoreOf(connection, header, steps);
+      return loaderOn(connection);
     });
-    for (let version = 0; version < MIGRATIONS.length; version++) takeStep(connection, version);
+    upgrade(connection, lastVersion(steps), steps);
     connection.script('COMMIT');
     foldLog(connection);
     return result;
@@ -52,29 +60,28 @@ export async function loadSqlite<Result>(
 }
 
 /** The schema of the file's version: later steps run when its rows are there. */
-function makeStore(connection: Connection, { schema, log_id, row_seal }: BackupHeader): void {
+function makeStoreOf(
+  connection: Connection,
+  { schema, log_id, row_seal }: BackupHeader,
+  steps: readonly Step[] | undefined,
+): void {
   connection.script('PRAGMA defer_foreign_keys = ON');
-  takeStep(connection, 0);
-  connection.run('UPDATE store SET log_id = ?', log_id);
-  for (let version = 1; version < schema.sqlite; version++) takeStep(connection, version);
+  makeStore(connection, log_id);
+  upgrade(connection, schema.sqlite, steps);
   connection.run('UPDATE store SET row_seal = ?', row_seal);
 }
 
-function loaderOn(connection: Connection, { schema }: BackupHeader): Loader {
+function loaderOn(connection: Connection): Loader {
   const insert = createInsert(connection);
-  // A later step moves the rows of an earlier version.
-  const isSegmented = schema.sqlite >= SEGMENTED;
   let tree: TreeHead = { first: 0, size: 0, peaks: [] };
   return {
     insert: async (table, rows) => insert(table, rows),
     async insertEntries(entries, table) {
-      if (isSegmented) {
-        tree = insertPlaced(
-          connection,
-          tree,
-          entries.map((row) => entryFrom(table, row)),
-        );
-      } else insert(table, entries);
+      tree = insertPlaced(
+        connection,
+        tree,
+        entries.map((row) => entryFrom(table, row)),
+      );
     },
     async setHead({ place, peaks }) {
       connection.run('UPDATE head SET size = ?, peaks = ?', place, Buffer.concat(peaks));

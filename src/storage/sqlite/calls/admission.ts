@@ -175,7 +175,7 @@ function useGrant(connection: Connection, use: GrantUse, now: Date): boolean {
     `UPDATE grants SET uses = uses + 1
      WHERE grant_id = ? AND capability = ? AND contract_version = ? AND parameters_digest = ?
        AND chain = ? AND uses < max_uses AND expires_at > ? AND expires_at = ? AND max_uses = ?
-       AND (grant_type <> 'session_bound' OR session_id = ?) AND declaration_digest IS ?`,
+       AND (grant_type <> 'session_bound' OR session_id = ?) AND declaration_digest = ?`,
     use.grant_id,
     use.capability,
     use.contract_version,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'vitest';
-import { closedAtEnd } from '../../../../test/ends.ts';
-import { capabilityTarget } from '../../../domain/authority/freeze.ts';
+import { money } from '../../../../test/store/observe.ts';
+import { closedAtEnd } from '../../../../test/support/ends.ts';
 import {
   admission,
   admitCall,
@@ -15,8 +15,8 @@ import {
   rootToken,
   settlement,
   usd,
-} from '../../../testing/fixtures.ts';
-import { money } from '../../../testing/store/observe.ts';
+} from '../../../../test/support/fixtures.ts';
+import { capabilityTarget } from '../../../domain/authority/freeze.ts';
 import type { Admitted, Refused } from '../../port/invocation-store.ts';
 import type { Store } from '../../port/store.ts';
 import { type Connection, IN_MEMORY, openConnection } from '../connection.ts';

@@ -17,16 +17,17 @@ import {
   type TokenState,
   type UnknownCall,
 } from '../../port/ledger-store.ts';
+import { loadApproval } from '../../stories/approvals.ts';
+import { readPasskey } from '../../stories/passkeys.ts';
 import type { Row } from '../../tables/table.ts';
-import { loadApproval } from '../approvals.ts';
 import type { Connection } from '../connection.ts';
 import { readIdentity } from '../identities.ts';
 import { findEntry } from '../log/reader.ts';
 import { segmentsFrom } from '../log/segments.ts';
 import { createSight } from '../log/sight.ts';
 import { readHead } from '../log/tree.ts';
-import { readPasskey } from '../passkeys.ts';
 import { DEBTS, DECLARATIONS, FREEZES } from '../rows.ts';
+import { atOnce, readerOn } from '../sql.ts';
 import { readHeld } from '../token-rows.ts';
 import { readGrant } from './admission.ts';
 
@@ -41,6 +42,7 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
   }
   see.erased(erased.result());
   readCalls(connection, see);
+  const sql = readerOn(connection);
   for (const id of idsOf(connection, 'tokens', 'token_id')) {
     showRow(see, ['token', id], () => see.token(tokenState(connection, id)));
   }
@@ -48,7 +50,7 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
     see.debt(debt);
   }
   for (const id of idsOf(connection, 'approval_requests', 'approval_request_id')) {
-    showRow(see, ['request', id], () => see.request(loadApproval(connection, id) ?? gone()));
+    showRow(see, ['request', id], () => see.request(atOnce(loadApproval(sql, id)) ?? gone()));
   }
   for (const id of idsOf(connection, 'grants', 'grant_id')) {
     showRow(see, ['grant', id], () => see.grant(readGrant(connection, id) ?? gone()));
@@ -57,7 +59,7 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
     showRow(see, ['freeze', freezeKey(row)], () => see.freeze(FREEZES.read(row)));
   }
   for (const id of idsOf(connection, 'passkeys', 'credential_id')) {
-    showRow(see, ['passkey', id], () => see.passkey(readPasskey(connection, id) ?? gone()));
+    showRow(see, ['passkey', id], () => see.passkey(atOnce(readPasskey(sql, id)) ?? gone()));
   }
   for (const id of idsOf(connection, 'identities', 'identity_id')) {
     showRow(see, ['identity', id], () => see.identity(readIdentity(connection, id) ?? gone()));

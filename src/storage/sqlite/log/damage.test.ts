@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, vi } from 'vitest';
-import { closedAtEnd, temporaryFolder } from '../../../../test/ends.ts';
 import { attackFile, editEntry, withField } from '../../../../test/log/raw-segments.ts';
-import { at, entry } from '../../../testing/fixtures.ts';
-import { foundIn } from '../../../testing/store/observe.ts';
+import { foundIn } from '../../../../test/store/observe.ts';
+import { closedAtEnd, temporaryFolder } from '../../../../test/support/ends.ts';
+import { at, entry } from '../../../../test/support/fixtures.ts';
 import { BLOCK_ENTRIES } from '../../log/blocks.ts';
 import type { Store } from '../../port/store.ts';
 import { openConnection } from '../connection.ts';

@@ -1,5 +1,5 @@
 /**
- * Writes entries that have their places already: from a store of an earlier version, or from a backup.
+ * Writes entries that have their places already, from a backup.
  *
  * @module
  */

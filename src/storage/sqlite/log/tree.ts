@@ -18,7 +18,7 @@ export function readHead(connection: Connection): TreeHead {
 }
 
 /** Peaks as they are stored, one after the other. */
-export function peaksIn(bytes: Uint8Array): Uint8Array[] {
+function peaksIn(bytes: Uint8Array): Uint8Array[] {
   return Array.from({ length: bytes.length / HASH_BYTES }, (_, place) => {
     return bytes.slice(HASH_BYTES * place, HASH_BYTES * (place + 1));
   });

@@ -1,8 +1,8 @@
 /**
- * Migrations: brings a file to the version of this program, or refuses it.
+ * Makes a new store, brings a file to the version of this program, or refuses it.
  *
- * Each step is one transaction under SQLite's write lock and reads the version again inside it, so processes
- * that start at once take turns and each step happens once. A file of a newer or another program is not
+ * The baseline and each step are one transaction under SQLite's write lock and read the version again inside it, so
+ * processes that start at once take turns and each step happens once. A file of a newer or another program is not
  * changed: `unfitFile` detects it before anything is written.
  *
  * @module
@@ -10,100 +10,57 @@
 
 import { newUuid } from '../../../platform.ts';
 import {
+  BASELINE_VERSION,
   type Moved,
   newerStore,
   type OnStep,
   olderStore,
   reportingSteps,
+  tooOldStore,
 } from '../../port/versions.ts';
-import {
-  BUSY_TIMEOUT_MS,
-  type Connection,
-  IN_MEMORY,
-  openConnection,
-  rollBack,
-} from '../connection.ts';
-import { AGENTS } from './agents.ts';
-import { APPROVED_THROUGH, REQUESTED_THROUGH } from './approvals.ts';
-import { ASKED_BY } from './asked.ts';
-import { giveChains } from './chains.ts';
-import { CONNECTED_ACCOUNTS } from './connected.ts';
-import { DEBTS } from './debts.ts';
-import { DECLARATIONS } from './declarations.ts';
-import { IDENTITIES } from './identities.ts';
-import { BOUNDED_LISTS } from './lists.ts';
-import { type Blueprint, blueprintOf, build } from './new-store.ts';
-import { OPEN_REQUESTS } from './open-requests.ts';
-import { ORIGINS } from './origins.ts';
-import { PASSKEYS } from './passkeys.ts';
-import { ROW_MACS } from './rows.ts';
-import { FIRST_VERSION, LEAF_HASHES_IN_BLOCKS } from './schema.ts';
-import { moveLog } from './segments.ts';
-import { SIGN_IN } from './sign-in.ts';
-import { WAITING_GRANTS } from './waiting.ts';
+import { BUSY_TIMEOUT_MS, type Connection, rollBack } from '../connection.ts';
+import { BASELINE } from './baseline.ts';
 
 /** Bytes 68 to 71 of the file: "WRIT". Identifies our files. */
 const APPLICATION_ID = 0x57524954;
 
 /** Returns `Moved` when it goes on in another transaction. */
-type Migration = (connection: Connection) => unknown;
+export type Step = (connection: Connection) => unknown;
 
-/** The step at index n leads from version n to n + 1. Released steps never change. */
-export const MIGRATIONS: readonly Migration[] = [
-  (connection) => {
-    connection.script(FIRST_VERSION);
-    connection.run('INSERT INTO store (id, log_id) VALUES (1, ?)', newUuid(connection.platform));
-    connection.script(`PRAGMA application_id = ${APPLICATION_ID}`);
-  },
-  (connection) => connection.script(REQUESTED_THROUGH),
-  (connection) => connection.script(APPROVED_THROUGH),
-  (connection) => connection.script(LEAF_HASHES_IN_BLOCKS),
-  giveChains,
-  (connection) => connection.script(ROW_MACS),
-  (connection) => connection.script(DEBTS),
-  (connection) => connection.script(ORIGINS),
-  (connection) => connection.script(BOUNDED_LISTS),
-  (connection) => connection.script(WAITING_GRANTS),
-  (connection) => connection.script(DECLARATIONS),
-  (connection) => connection.script(SIGN_IN),
-  (connection) => connection.script(ASKED_BY),
-  (connection) => connection.script(AGENTS),
-  (connection) => connection.script(PASSKEYS),
-  (connection) => connection.script(CONNECTED_ACCOUNTS),
-  (connection) => connection.script(IDENTITIES),
-  moveLog,
-  (connection) => connection.script(OPEN_REQUESTS),
-];
+/** The steps after the baseline, one version each. From release 0.1.0 on a released step never changes. */
+const STEPS: readonly Step[] = [];
 
-/** The first version that has its log in segments. */
-export const SEGMENTED = 18;
+/** The version of a store with all steps. */
+export function lastVersion(steps: readonly Step[] = STEPS): number {
+  return BASELINE_VERSION + steps.length;
+}
 
-/** Milliseconds to wait for a migration step of another process, which takes long over a long log. */
+/** Milliseconds to wait for a step of another process, which takes long over a long log. */
 const STEP_TIMEOUT_MS = 120_000;
 
 export function migrate(
   connection: Connection,
-  migrations: readonly Migration[] = MIGRATIONS,
   onStep: OnStep = () => undefined,
+  steps: readonly Step[] = STEPS,
 ): void {
-  if (versionOf(connection) < migrations.length) {
+  if (versionOf(connection) < lastVersion(steps)) {
     connection.script(`PRAGMA busy_timeout = ${STEP_TIMEOUT_MS}`);
-    takeSteps(connection, migrations, onStep);
+    takeSteps(connection, onStep, steps);
     connection.script(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
-  refuse(unfitFile(connection, migrations));
+  refuse(unfitFile(connection, steps));
 }
 
-function takeSteps(connection: Connection, migrations: readonly Migration[], onStep: OnStep): void {
+function takeSteps(connection: Connection, onStep: OnStep, steps: readonly Step[]): void {
   // The steps that make a new store are not reported.
   const isNew = versionOf(connection) === 0;
-  const steps = reportingSteps(isNew ? () => undefined : onStep, connection.platform.now);
-  while (versionOf(connection) < migrations.length) {
+  const report = reportingSteps(isNew ? () => undefined : onStep, connection.platform.now);
+  while (versionOf(connection) < lastVersion(steps)) {
     connection.script('BEGIN IMMEDIATE');
     try {
-      const moved = takeNext(connection, migrations);
+      const moved = takeNext(connection, steps);
       connection.script('COMMIT');
-      steps.took(versionOf(connection), migrations.length, moved);
+      report.took(versionOf(connection), lastVersion(steps), moved);
     } catch (error) {
       rollBack(connection);
       throw error;
@@ -111,53 +68,34 @@ function takeSteps(connection: Connection, migrations: readonly Migration[], onS
   }
 }
 
-/** The next step, or a part of it, unless another process has taken the last one. */
-function takeNext(connection: Connection, migrations: readonly Migration[]): Moved | undefined {
+/** The baseline, the next step or a part of it, unless another process has taken the last one. */
+function takeNext(connection: Connection, steps: readonly Step[]): Moved | undefined {
   const version = versionOf(connection);
-  if (version >= migrations.length) return undefined;
-  refuse(unfitFile(connection, migrations));
-  if (version > 0 || migrations !== MIGRATIONS) return takeSlice(connection, version, migrations);
-  makeWhole(connection);
+  if (version >= lastVersion(steps)) return undefined;
+  refuse(unfitFile(connection, steps));
+  if (version > 0) return takeSlice(connection, steps);
+  makeStore(connection, newUuid(connection.platform));
   return undefined;
 }
 
-/** Of a store that the steps made in this process, once. */
-let blueprint: Blueprint | undefined;
-
-/** Makes a store of the last version in an empty file. Only inside a transaction. */
-function makeWhole(connection: Connection): void {
-  blueprint ??= wholeStore();
-  build(connection, blueprint);
+/** Makes the tables of the baseline in an empty file. Only inside a transaction. */
+export function makeStore(connection: Connection, logId: string): void {
+  connection.script(BASELINE);
+  connection.run('INSERT INTO store (id, log_id) VALUES (1, ?)', logId);
+  connection.run('INSERT INTO origins (first, log_id) VALUES (0, ?)', logId);
   connection.script(`PRAGMA application_id = ${APPLICATION_ID}`);
-  connection.script(`PRAGMA user_version = ${MIGRATIONS.length}`);
+  connection.script(`PRAGMA user_version = ${BASELINE_VERSION}`);
 }
 
-function wholeStore(): Blueprint {
-  const store = openConnection(IN_MEMORY);
-  try {
-    for (let version = 0; version < MIGRATIONS.length; version++) takeStep(store, version);
-    return blueprintOf(store);
-  } finally {
-    store.close();
-  }
+/** Takes the steps up to this version. Only inside a transaction. */
+export function upgrade(connection: Connection, to: number, steps: readonly Step[] = STEPS): void {
+  while (versionOf(connection) < to) takeSlice(connection, steps);
 }
 
-/** Runs the step that leads from `version`, unless it was done. Only inside a transaction. */
-export function takeStep(
-  connection: Connection,
-  version: number,
-  migrations: readonly Migration[] = MIGRATIONS,
-): void {
-  while (versionOf(connection) === version) takeSlice(connection, version, migrations);
-}
-
-/** Runs the step that leads from `version`, or a part of it: then it returns how far it has come. */
-function takeSlice(
-  connection: Connection,
-  version: number,
-  migrations: readonly Migration[],
-): Moved | undefined {
-  const moved = (migrations[version] as Migration)(connection) as Moved | undefined;
+/** Runs the next step, or a part of it: then it returns how far it has come. */
+function takeSlice(connection: Connection, steps: readonly Step[]): Moved | undefined {
+  const version = versionOf(connection);
+  const moved = steps[version - BASELINE_VERSION]?.(connection) as Moved | undefined;
   if (moved) return moved;
   connection.script(`PRAGMA user_version = ${version + 1}`);
   return undefined;
@@ -169,19 +107,18 @@ export function usedFile(connection: Connection, path: string): string | undefin
   return `there is a store in "${path}" already; name a file that does not exist`;
 }
 
-/** Why this file must not be changed: another or a newer program wrote it. Only reads. */
+/** Why this file must not be changed: another, a newer or a much older program wrote it. Only reads. */
 export function unfitFile(
   connection: Connection,
-  migrations: readonly Migration[] = MIGRATIONS,
+  steps: readonly Step[] = STEPS,
 ): string | undefined {
   const version = versionOf(connection);
   const isMarked = markOf(connection) === APPLICATION_ID;
   // Other programs number their versions too.
   if (version > 0 && !isMarked) return 'the file belongs to another program';
-  if (version > migrations.length) {
-    return newerStore(version, migrations.length);
-  }
-  if (version > 0) return undefined;
+  const last = lastVersion(steps);
+  if (version > last) return newerStore(version, last);
+  if (version > 0) return version < BASELINE_VERSION ? tooOldStore(version) : undefined;
 
   // A file without a version must be empty: any table belongs to another program.
   const row = connection.get<{ name: string }>('SELECT name FROM sqlite_schema LIMIT 1');
@@ -192,12 +129,12 @@ export function unfitFile(
 export function unmadeFile(
   connection: Connection,
   path: string,
-  migrations: readonly Migration[] = MIGRATIONS,
+  steps: readonly Step[] = STEPS,
 ): string | undefined {
   const version = versionOf(connection);
-  if (version === migrations.length) return undefined;
+  if (version === lastVersion(steps)) return undefined;
   if (version === 0) return noStoreIn(path);
-  return olderStore(version, migrations.length);
+  return olderStore(version, lastVersion(steps));
 }
 
 export function noStoreIn(path: string): string {

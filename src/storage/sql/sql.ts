@@ -1,0 +1,79 @@
+/**
+ * The port between a story and a database. A *story* is one transition or read of the store, written once for both databases.
+ *
+ * A story is a generator over `Sql` in `storage/stories`; `stories.ts` there names it as a read or as a change. SQLite runs
+ * a change in its group commit, under one write lock, so what it read still holds. PostgreSQL runs it in a transaction,
+ * and again after a deadlock. Both may run a story twice, so it changes nothing outside `Sql`.
+ *
+ * To write one:
+ *
+ * - A statement stands below its story (`statement.ts`), as SQL of PostgreSQL with `$1`. Its shape says how rows are read:
+ *   a table of `tables.ts`, or `part` of one. Where an index or a planner wants another text, `either` has both.
+ * - Each statement is one trip to PostgreSQL. What is read together is one statement: rows of another table come as a
+ *   list in the row (`rowsOf`). A change that must find a row has RETURNING, and `one` says whether it found it.
+ * - PostgreSQL sees what others commit between two statements. Take the lock first (`lock`, or FOR UPDATE in a statement),
+ *   and read after it. The order of locks: the gate of a token tree (`endedActor`), a text, rows.
+ * - `append` comes last, so that the log has the entries in the order of the locks.
+ * - A list is a read: a story over `SqlReader` with one statement.
+ *
+ * @module
+ */
+
+import type { EntryRecord } from '../../domain/log/entry.ts';
+import type { Steps } from '../../steps.ts';
+import type { ActorEnded } from '../port/records.ts';
+import type { Insertion, Lock, Statement } from './statement.ts';
+
+/** A list is a parameter for `= ANY ($1)`. */
+export type Value =
+  | string
+  | number
+  | bigint
+  | boolean
+  | Date
+  | Uint8Array
+  | readonly string[]
+  | null
+  | undefined;
+
+export interface SqlReader {
+  one<Result>(statement: Statement<Result>, ...values: Value[]): Steps<Result | undefined>;
+  all<Result>(statement: Statement<Result>, ...values: Value[]): Steps<Result[]>;
+}
+
+export interface Sql extends SqlReader {
+  /** Executes a statement and returns nothing. */
+  run(statement: Statement<unknown>, ...values: Value[]): Steps<void>;
+  insert<Kept>(insertion: Insertion<Kept>, records: readonly Kept[]): Steps<void>;
+  /** False when a row with the key of the insertion is there. */
+  insertNew<Kept>(insertion: Insertion<Kept>, record: Kept): Steps<boolean>;
+  lock(lock: Lock, key: string): Steps<void>;
+  /** Appends an entry to the log, with the change that it records. */
+  append(entry: EntryRecord): Steps<void>;
+  /** Whether the token of the caller has ended. A change asks this before it takes another lock. */
+  endedActor(actor: string | undefined, now: Date): Steps<ActorEnded | undefined>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each story has parameters of its own.
+type Story<Port> = (sql: Port, ...args: any[]) => Steps<unknown>;
+
+/** The stories as methods of the store. */
+export type Methods<Stories> = {
+  readonly [Name in keyof Stories]: Stories[Name] extends (
+    sql: never,
+    ...args: infer Args
+  ) => Steps<infer Result>
+    ? (...args: Args) => Promise<Result>
+    : never;
+};
+
+/** `perform` runs a story on the database. */
+export function methodsOf<Port, Stories extends Readonly<Record<string, Story<Port>>>>(
+  stories: Stories,
+  perform: (story: (sql: Port) => Steps<unknown>) => Promise<unknown>,
+): Methods<Stories> {
+  const methods = Object.entries(stories).map(([name, story]) => {
+    return [name, (...args: unknown[]) => perform((sql) => story(sql, ...args))];
+  });
+  return Object.fromEntries(methods);
+}

@@ -1,0 +1,163 @@
+/**
+ * Statements, written once and rendered for each database.
+ *
+ * A statement is PostgreSQL's SQL. A driver translates the few signs that its database writes differently (parameters, casts,
+ * lists, row locks); a part that needs another text, such as the hint of an index, is named with `either`. Names and
+ * kinds of columns come from `tables.ts`. Renders text only: it builds no query.
+ *
+ * @module
+ */
+
+import { type Dialect, type Row, tableIn } from '../tables/table.ts';
+import type { Description } from '../tables/tables.ts';
+
+/** The columns of a result, and of the lists of rows in it. */
+export interface Shape<Result> {
+  readonly fields: Description<Result>['fields'];
+  /** Fields that have rows as JSON (`rowsOf`). */
+  readonly lists?: Readonly<Record<string, AnyShape>>;
+}
+
+/** A shape whose type no longer matters. */
+export type AnyShape = Pick<Shape<object>, 'fields' | 'lists'>;
+
+/** How one database writes what a statement says. */
+export interface SqlDialect extends Dialect {
+  readonly name: 'sqlite' | 'postgres';
+  /** From the SQL of PostgreSQL. */
+  translate(text: string): string;
+  /** The rows of a group as JSON. */
+  list(columns: readonly string[], alias: string, order: string): string;
+}
+
+/** A part of a statement. */
+export type Fragment = string | ((dialect: SqlDialect) => string);
+
+export interface Statement<Result> {
+  /** PostgreSQL prepares it under this name. */
+  readonly name: string;
+  readonly shape: Shape<Result>;
+  readonly text: Fragment;
+}
+
+/** Inserts records of a table. */
+export interface Insertion<Kept> {
+  readonly name: string;
+  readonly table: Description<Kept>;
+  /** The key of which `insertNew` leaves the row that is there. */
+  readonly key?: Fragment | undefined;
+}
+
+/** What PostgreSQL locks until the transaction ends. SQLite has one writer and needs none. */
+export interface Lock {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** `` statement('load_grant', GRANTS)`SELECT ${columns(GRANTS)} FROM grants WHERE grant_id = $1` `` */
+export function statement<Result = unknown>(name: string, shape: Shape<Result> = NOTHING as never) {
+  return (texts: TemplateStringsArray, ...parts: readonly Fragment[]): Statement<Result> => ({
+    name,
+    shape,
+    text: fragment(texts, ...parts),
+  });
+}
+
+export const NOTHING: Shape<object> = { fields: {} };
+
+export function fragment(texts: TemplateStringsArray, ...parts: readonly Fragment[]): Fragment {
+  return (dialect) =>
+    texts.map((text, index) => `${text}${rendered(parts[index] ?? '', dialect)}`).join('');
+}
+
+/** The text for each database; one that is not named has none. */
+export function either(texts: { readonly [Name in SqlDialect['name']]?: Fragment }): Fragment {
+  return (dialect) => rendered(texts[dialect.name] ?? '', dialect);
+}
+
+/** The columns of a shape, of the table that `alias` names. */
+export function columns<Result>({ fields }: Shape<Result>, alias?: string): Fragment {
+  return (dialect) => tableIn(dialect, { name: '', fields }).list(alias);
+}
+
+/** The rows of the group as a field of `lists`: `(SELECT ${rowsOf(VOTES, 'v', 'v.place')} FROM approvals v …)`. */
+export function rowsOf<Result>(shape: Shape<Result>, alias: string, order: string): Fragment {
+  return (dialect) => {
+    const own = tableIn(dialect, { name: '', fields: shape.fields }).columns;
+    return dialect.list([...own, ...Object.keys(shape.lists ?? {})], alias, order);
+  };
+}
+
+/** A table with the columns beside its record. */
+export function whole<Kept, Beside>({ fields, beside }: Description<Kept>): Shape<Kept & Beside> {
+  return { fields: { ...fields, ...beside?.both } as never };
+}
+
+/** A shape with lists of rows. */
+export function withLists<Kept, Lists extends Readonly<Record<string, AnyShape>>>(
+  { fields }: Shape<Kept>,
+  lists: Lists,
+): Shape<Kept & RowsOf<Lists>> & { readonly lists: Lists } {
+  return { fields: fields as never, lists };
+}
+
+type RowsOf<Lists> = {
+  readonly [Field in keyof Lists]: Lists[Field] extends Shape<infer Item> ? readonly Item[] : never;
+};
+
+/** Some columns of a table. */
+export function part<Kept, Field extends keyof Kept>(
+  { fields }: Shape<Kept>,
+  ...names: readonly Field[]
+): Shape<Pick<Kept, Field>> {
+  const chosen = names.map((name) => [name, fields[name]]);
+  return { fields: Object.fromEntries(chosen) };
+}
+
+export function insertion<Kept>(
+  name: string,
+  table: Description<Kept>,
+  key?: Fragment,
+): Insertion<Kept> {
+  return { name, table, key };
+}
+
+/** A lock on a text. `number` is one that no other program locks in this database. */
+export function lockOnText(name: string, number: number): Lock {
+  return { name, text: `SELECT pg_advisory_xact_lock(${number}, hashtext($1))` };
+}
+
+export function lockOnRow({ name, table, key }: Record<'name' | 'table' | 'key', string>): Lock {
+  return { name, text: `SELECT FROM ${table} WHERE ${key} = $1 FOR UPDATE` };
+}
+
+function rendered(text: Fragment, dialect: SqlDialect): string {
+  return typeof text === 'string' ? text : text(dialect);
+}
+
+/** The text of a statement, or of a part of one, in the SQL of a database. */
+export function textIn(dialect: SqlDialect, text: Fragment): string {
+  return dialect.translate(rendered(text, dialect));
+}
+
+/** Reads a row of a result. */
+export function readerIn<Result>(
+  dialect: SqlDialect,
+  { fields, lists = {} }: Shape<Result>,
+): (row: Row) => Result {
+  const { read } = tableIn(dialect, { name: '', fields });
+  const inner = Object.entries(lists).map(([field, shape]) => {
+    return { field, readOne: readerIn(dialect, shape) };
+  });
+  if (inner.length === 0) return read;
+  return (row) => {
+    const found: Record<string, unknown> = read(row) as Row;
+    for (const { field, readOne } of inner) found[field] = listIn(row[field]).map(readOne);
+    return found as Result;
+  };
+}
+
+/** SQLite returns JSON as text; PostgreSQL returns null for no rows. */
+function listIn(value: unknown): readonly Row[] {
+  return (typeof value === 'string' ? JSON.parse(value) : (value ?? [])) as readonly Row[];
+}

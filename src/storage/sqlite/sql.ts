@@ -1,0 +1,129 @@
+/**
+ * Stories on SQLite: every statement answers at once, so a story runs whole in the transaction of its batch.
+ *
+ * @module
+ */
+
+import { type Steps, wait } from '../../steps.ts';
+import type { Sql, SqlReader, Value } from '../sql/sql.ts';
+import {
+  type Fragment,
+  type Insertion,
+  readerIn,
+  type SqlDialect,
+  type Statement,
+  textIn,
+} from '../sql/statement.ts';
+import type { Row } from '../tables/table.ts';
+import type { Value as Bound, Connection } from './connection.ts';
+import type { LogWriter } from './log/writer.ts';
+import { SQLITE, type SqliteTable, sqliteTable } from './rows.ts';
+import { endedActor } from './tokens.ts';
+
+const DIALECT: SqlDialect = {
+  ...SQLITE,
+  name: 'sqlite',
+  translate: (text) =>
+    text
+      .replaceAll(/::\w+(?:\[\])?/g, '')
+      .replaceAll(/ FOR (?:NO KEY )?UPDATE(?: SKIP LOCKED)?/g, '')
+      .replaceAll(/= ANY \((\$\d+)\)/g, 'IN (SELECT value FROM json_each($1))')
+      .replaceAll(/\$(\d+)/g, '?$1'),
+  list: (columns, alias, order) => {
+    const fields = columns.map((column) => `'${column}', ${alias}.${column}`).join(', ');
+    return `json_group_array(json_object(${fields}) ORDER BY ${order})`;
+  },
+};
+
+/** The text of a statement in SQLite. */
+export function sqliteText({ text }: { readonly text: Fragment }): string {
+  return textIn(DIALECT, text);
+}
+
+export function readerOn(connection: Connection): SqlReader {
+  return {
+    *one(statement, ...values) {
+      const { text, read } = prepared(statement);
+      const row = connection.get<Row>(text, ...bound(values));
+      return yield* wait(row && read(row));
+    },
+    *all(statement, ...values) {
+      const { text, read } = prepared(statement);
+      return yield* wait(connection.all<Row>(text, ...bound(values)).map(read));
+    },
+  };
+}
+
+export function sqlOn(connection: Connection, log: LogWriter): Sql {
+  return {
+    ...readerOn(connection),
+    *run(statement, ...values) {
+      const { text } = prepared(statement);
+      if (text !== '') yield* wait(connection.run(text, ...bound(values)));
+    },
+    *insert(insertion, records) {
+      const { insert, values } = tableOf(insertion);
+      for (const record of records) yield* wait(connection.run(insert, ...values(record)));
+    },
+    *insertNew(insertion, record) {
+      const { insertNew, values } = tableOf(insertion);
+      return yield* wait(connection.change(insertNew, ...values(record)) > 0);
+    },
+    *lock() {},
+    *append(entry) {
+      yield* wait(log.append(entry));
+    },
+    *endedActor(actor, now) {
+      return yield* wait(endedActor(connection, actor, now));
+    },
+  };
+}
+
+/** The result of a story, in which nothing waits. */
+export function atOnce<Result>(story: Steps<Result>): Result {
+  const { done, value } = story.next();
+  if (!done) throw new Error('Cannot run a story on SQLite: it waits');
+  return value;
+}
+
+function bound(values: readonly Value[]): Bound[] {
+  return values.map((value) => (isList(value) ? JSON.stringify(value) : value));
+}
+
+function isList(value: Value): value is readonly string[] {
+  return Array.isArray(value);
+}
+
+interface Prepared<Result> {
+  readonly text: string;
+  read(row: Row): Result;
+}
+
+const STATEMENTS = new Map<object, Prepared<unknown>>();
+
+function prepared<Result>(statement: Statement<Result>): Prepared<Result> {
+  let found = STATEMENTS.get(statement) as Prepared<Result> | undefined;
+  if (!found) {
+    found = { text: sqliteText(statement), read: readerIn(DIALECT, statement.shape) };
+    STATEMENTS.set(statement, found);
+  }
+  return found;
+}
+
+interface Inserting<Kept> extends SqliteTable<Kept> {
+  readonly insertNew: string;
+}
+
+const TABLES = new Map<object, unknown>();
+
+function tableOf<Kept>(insertion: Insertion<Kept>): Inserting<Kept> {
+  let found = TABLES.get(insertion) as Inserting<Kept> | undefined;
+  if (!found) {
+    const table = sqliteTable(insertion.table);
+    const key = sqliteText({ text: insertion.key ?? '' });
+    const insertNew = key ? `${table.insert} ON CONFLICT ${key} DO NOTHING` : table.insert;
+    found = { ...table, insertNew };
+    TABLES.set(insertion, found);
+  }
+  return found;
+}

@@ -1,0 +1,113 @@
+/**
+ * Passkeys.
+ *
+ * A new passkey takes the lock of its person first, so that concurrent ones see each other. A decision and a
+ * removal change the row of the passkey before they append their entries, so the log has them in the order of that change.
+ *
+ * @module
+ */
+
+import type { Steps } from '../../steps.ts';
+import {
+  isSameIds,
+  type PasskeyRecord,
+  type PasskeyStore,
+  type StoredPasskey,
+} from '../port/passkey-store.ts';
+import type { Sql, SqlReader } from '../sql/sql.ts';
+import { columns, insertion, part, statement, whole } from '../sql/statement.ts';
+import { PASSKEYS } from '../tables/tables.ts';
+import { HOLD_PERSON } from './locks.ts';
+
+export function* insertPasskey(
+  sql: Sql,
+  ...[passkey, entry, seen]: Parameters<PasskeyStore['insertPasskey']>
+): Steps<Awaited<ReturnType<PasskeyStore['insertPasskey']>>> {
+  const { principal, credential_id } = passkey;
+  yield* sql.lock(HOLD_PERSON, principal);
+  const rows = yield* sql.all(IDS, principal);
+  if (yield* sql.one(FIND, credential_id)) return 'taken';
+  const ids = rows.map((row) => row.credential_id);
+  if (!isSameIds(ids, seen)) return 'stale';
+  // Another person may take the id meanwhile.
+  if (!(yield* sql.insertNew(INSERT, passkey))) return 'taken';
+  yield* sql.append(entry);
+  return 'inserted';
+}
+
+export function* listPasskeys(
+  sql: SqlReader,
+  principal: string,
+  limit: number,
+): Steps<readonly StoredPasskey[]> {
+  return (yield* sql.all(LIST_PASSKEYS, principal, limit)).map(passkeyOf);
+}
+
+/** For fsck: in any state. */
+export function* readPasskey(
+  sql: SqlReader,
+  credentialId: string,
+): Steps<StoredPasskey | undefined> {
+  const row = yield* sql.one(READ, credentialId);
+  return row && passkeyOf(row);
+}
+
+export function* removePasskey(
+  sql: Sql,
+  ...[{ principal, credential_id }, now, entry]: Parameters<PasskeyStore['removePasskey']>
+): Steps<boolean> {
+  if (!(yield* sql.one(REMOVE, credential_id, principal, now))) return false;
+  yield* sql.run(DELETE_REMOVED, credential_id, principal);
+  yield* sql.append(entry);
+  return true;
+}
+
+/** Whether the passkey is still there; says when it was used. Without one there is nothing to find. */
+export function* usePasskey(
+  sql: Sql,
+  principal: string,
+  credentialId: string | undefined,
+  now: Date,
+): Steps<boolean> {
+  if (credentialId === undefined) return true;
+  return (yield* sql.one(USE, credentialId, principal, now)) !== undefined;
+}
+
+export function passkeyOf({
+  last_used_at,
+  removed_at,
+  ...passkey
+}: PasskeyRecord & Omit<StoredPasskey, 'passkey'>): StoredPasskey {
+  return { passkey, last_used_at, removed_at };
+}
+
+export const PASSKEY = whole<PasskeyRecord, Omit<StoredPasskey, 'passkey'>>(PASSKEYS);
+const ID = part(PASSKEYS, 'credential_id');
+const LIVING = 'credential_id = $1 AND principal = $2 AND removed_at IS NULL';
+
+const IDS = statement('passkey_ids', ID)`
+  SELECT credential_id FROM passkeys WHERE principal = $1`;
+
+const FIND = statement('find_passkey', ID)`
+  SELECT credential_id FROM passkeys WHERE credential_id = $1`;
+
+const READ = statement('read_passkey', PASSKEY)`
+  SELECT ${columns(PASSKEY)} FROM passkeys WHERE credential_id = $1`;
+
+const INSERT = insertion('insert_passkey', PASSKEYS, '(credential_id)');
+
+export const LIST_PASSKEYS = statement('list_passkeys', PASSKEY)`
+  SELECT ${columns(PASSKEY)} FROM passkeys WHERE principal = $1
+  ORDER BY created_at, credential_id LIMIT $2`;
+
+const REMOVE = statement('remove_passkey', ID)`
+  UPDATE passkeys SET removed_at = $3 WHERE ${LIVING} RETURNING credential_id`;
+
+const USE = statement('use_passkey', ID)`
+  UPDATE passkeys SET last_used_at = $3 WHERE ${LIVING} RETURNING credential_id`;
+
+/** Two removals at once leave one each for the other, and the next one deletes both. */
+const DELETE_REMOVED = statement('delete_removed_passkeys')`
+  DELETE FROM passkeys WHERE credential_id IN (
+    SELECT credential_id FROM passkeys
+    WHERE principal = $2 AND removed_at IS NOT NULL AND credential_id <> $1 FOR UPDATE SKIP LOCKED)`;

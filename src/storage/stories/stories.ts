@@ -1,0 +1,33 @@
+/**
+ * The stories of the store: which read, and which change.
+ *
+ * @module
+ */
+
+import * as lists from './approval-lists.ts';
+import * as approvals from './approvals.ts';
+import * as passkeys from './passkeys.ts';
+
+/** Without a lock, from one statement. */
+export const READS = {
+  loadApproval: approvals.loadApproval,
+  approvalState: approvals.approvalState,
+  waitingGrants: approvals.waitingGrants,
+  latestApproval: approvals.latestApproval,
+  listApprovals: lists.listApprovals,
+  pendingApprovals: lists.pendingApprovals,
+  pendingSides: lists.pendingSides,
+  approvalsOf: lists.approvalsOf,
+  statesSince: lists.statesSince,
+  listPasskeys: passkeys.listPasskeys,
+};
+
+/** Whole or not at all. */
+export const CHANGES = {
+  requestApproval: approvals.requestApproval,
+  approve: approvals.approve,
+  deny: approvals.deny,
+  expireApprovals: approvals.expireApprovals,
+  insertPasskey: passkeys.insertPasskey,
+  removePasskey: passkeys.removePasskey,
+};
