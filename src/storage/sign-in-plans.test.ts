@@ -14,13 +14,13 @@ import { settingsOf } from './postgres/options.ts';
 import * as postgres from './postgres/sign-in.ts';
 import { openPostgres } from './postgres/store.ts';
 import * as postgresTokens from './postgres/tokens.ts';
-import { FIND_CONNECTED, LIST_CONNECTED } from './sqlite/connected.ts';
 import { openConnection } from './sqlite/connection.ts';
 import * as identities from './sqlite/identities.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import * as sqlite from './sqlite/sign-in.ts';
 import { sqliteText } from './sqlite/sql.ts';
 import * as sqliteTokens from './sqlite/tokens.ts';
+import { FIND_CONNECTED, LIST_CONNECTED } from './stories/connected.ts';
 import { LIST_PASSKEYS } from './stories/passkeys.ts';
 
 /** SQLite names the index of a UNIQUE column by its number. */
@@ -67,8 +67,14 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
   [identities.FIND_IDENTITY, ['sqlite_autoindex_identities_2 (key_sha256=?)']],
   [identities.IDENTITIES_OF, ['identities_by_principal (principal=?)']],
   [identities.LIST_IDENTITIES, ['sqlite_autoindex_identities_1 (identity_id>?)']],
-  [FIND_CONNECTED, ['sqlite_autoindex_connected_accounts_1 (principal=? AND account=?)']],
-  [LIST_CONNECTED, ['sqlite_autoindex_connected_accounts_1 ((principal,account)>(?,?))']],
+  [
+    sqliteText(FIND_CONNECTED),
+    ['sqlite_autoindex_connected_accounts_1 (principal=? AND account=?)'],
+  ],
+  [
+    sqliteText(LIST_CONNECTED),
+    ['sqlite_autoindex_connected_accounts_1 ((principal,account)>(?,?))'],
+  ],
   [
     sqlite.OLDER_CONSENTS,
     ['consents_by_principal (principal=? AND (created_at,consent_id)<(?,?))'],

@@ -1,14 +1,16 @@
 /**
- * Stories on PostgreSQL: a change is one transaction, a read one statement.
+ * Stories on PostgreSQL: a change is one transaction; a read is one statement, and so is a write.
  *
  * @module
  */
 
 import { run, type Steps, wait } from '../../steps.ts';
-import type { Sql, SqlReader } from '../sql/sql.ts';
+import type { Sql, SqlReader, SqlWriter } from '../sql/sql.ts';
 import {
   type Fragment,
   type Insertion,
+  parametersIn,
+  type Replacement,
   readerIn,
   type Shape,
   type SqlDialect,
@@ -50,6 +52,14 @@ export async function readStory<Result>(
   return run(story(readerOn(database.read)));
 }
 
+/** The story, whose one statement commits by itself. */
+export async function writeStory<Result>(
+  database: Database,
+  story: (sql: SqlWriter) => Steps<Result>,
+): Promise<Result> {
+  return run(story(writerOn(database.write)));
+}
+
 /** The story in a transaction, and again after a deadlock. */
 export function changeStory<Result>(
   database: Database,
@@ -72,12 +82,24 @@ function readerOn(query: Session['run']): SqlReader {
   };
 }
 
+function writerOn(query: Session['run']): SqlWriter {
+  return {
+    ...readerOn(query),
+    *run(statement, ...values) {
+      const { sent } = prepared(statement);
+      if (sent.text !== '') yield* wait(query(sent, values));
+    },
+    *replace(replacement, record, ...values) {
+      const { table, sent } = replacing(replacement);
+      const row = JSON.stringify(table.row(record));
+      return (yield* wait(query(sent, [...values, row]))).length > 0;
+    },
+  };
+}
+
 function sqlOn(session: Session): Sql {
   return {
-    ...readerOn(session.run),
-    *run(statement, ...values) {
-      yield* wait(session.run(prepared(statement).sent, values));
-    },
+    ...writerOn(session.run),
     *insert(insertion, records) {
       const { table, insert } = tableOf(insertion);
       if (records.length > 0) yield* wait(session.run(insert, [table.rows(records)]));
@@ -86,8 +108,12 @@ function sqlOn(session: Session): Sql {
       const { table, insertNew } = tableOf(insertion);
       return (yield* wait(session.run(insertNew, [table.rows([record])]))).length > 0;
     },
+    *put(insertion, records) {
+      const { table, put } = tableOf(insertion);
+      if (records.length > 0) yield* wait(session.run(put, [table.rows(records)]));
+    },
     *lock(lock, key) {
-      yield* wait(session.run(lock, [key]));
+      yield* wait(session.run(lock, key === undefined ? [] : [key]));
     },
     *append(entry) {
       yield* wait(enqueue(session, entry));
@@ -115,10 +141,12 @@ function prepared<Result>(statement: Story<Result>): Prepared<Result> {
   return found;
 }
 
+/** Each has a name of its own: the driver refuses one name for two texts. */
 interface Inserting<Kept> {
   readonly table: PostgresTable<Kept>;
   readonly insert: Statement;
   readonly insertNew: Statement;
+  readonly put: Statement;
 }
 
 const TABLES = new Map<object, unknown>();
@@ -129,9 +157,36 @@ function tableOf<Kept>(insertion: Insertion<Kept>): Inserting<Kept> {
     const { name, key = '' } = insertion;
     const table = postgresTable(insertion.table);
     const text = table.insert(1);
-    const once = `${text} ON CONFLICT ${postgresText(key)} DO NOTHING RETURNING 1 AS one`;
-    found = { table, insert: { name, text }, insertNew: { name, text: once } };
+    const once = `${text} ON CONFLICT ${postgresText(key)}`;
+    const put = `${once} DO UPDATE SET (${table.list()}) = ROW (${table.list('EXCLUDED')})`;
+    found = {
+      table,
+      insert: { name, text },
+      insertNew: { name: `${name}_new`, text: `${once} DO NOTHING RETURNING 1 AS one` },
+      put: { name: `${name}_put`, text: put },
+    };
     TABLES.set(insertion, found);
+  }
+  return found;
+}
+
+interface Replacing<Kept> {
+  readonly table: PostgresTable<Kept>;
+  /** The record is the last parameter. */
+  readonly sent: Statement;
+}
+
+function replacing<Kept>(replacement: Replacement<Kept>): Replacing<Kept> {
+  let found = TABLES.get(replacement) as Replacing<Kept> | undefined;
+  if (!found) {
+    const { name } = replacement;
+    const table = postgresTable(replacement.table);
+    const where = postgresText(replacement.where);
+    const record = `jsonb_populate_record(NULL::${table.name}, $${parametersIn(where) + 1}::jsonb)`;
+    const text = `UPDATE ${table.name} SET (${table.list()}) = (SELECT ${table.list()} FROM ${record})
+      WHERE ${where} RETURNING 1 AS one`;
+    found = { table, sent: { name, text } };
+    TABLES.set(replacement, found);
   }
   return found;
 }

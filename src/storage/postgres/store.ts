@@ -11,8 +11,8 @@ import type { Platform, Timer } from '../../platform.ts';
 import type { StepEffects } from '../port/composition-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
-import { methodsOf, type Sql, type SqlReader } from '../sql/sql.ts';
-import { CHANGES, READS } from '../stories/stories.ts';
+import { methodsOf, type Sql, type SqlReader, type SqlWriter } from '../sql/sql.ts';
+import { CHANGES, READS, WRITES } from '../stories/stories.ts';
 import { createAdmission } from './calls/admission.ts';
 import { createCompositions } from './calls/compositions.ts';
 import { createIntents } from './calls/intents.ts';
@@ -22,7 +22,6 @@ import { createOverrunAppend } from './calls/overruns.ts';
 import { createPermits } from './calls/permits.ts';
 import { createSettlement } from './calls/settlement.ts';
 import { startClock } from './clock.ts';
-import { createConnected } from './connected.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createCopies } from './copies.ts';
 import { createDeclarations } from './declarations.ts';
@@ -45,7 +44,7 @@ import { createRows } from './row-seal.ts';
 import { migrate } from './schema/migrations.ts';
 import { refuseOtherSession } from './schema/session.ts';
 import { createSignIn } from './sign-in.ts';
-import { changeStory, readStory } from './sql.ts';
+import { changeStory, readStory, writeStory } from './sql.ts';
 import { createTokens } from './tokens.ts';
 import { createTurns } from './turns.ts';
 
@@ -135,11 +134,11 @@ function operationsOf(
     ...createOperators(database, now),
     ...createSignIn(database),
     ...methodsOf<SqlReader, typeof READS>(READS, (story) => readStory(database, story)),
+    ...methodsOf<SqlWriter, typeof WRITES>(WRITES, (story) => writeStory(database, story)),
     ...changes,
     requestApproval: (request, ...rest) =>
       inTurn(request.root_principal, () => changes.requestApproval(request, ...rest)),
     ...createIdentities(database, now),
-    ...createConnected(database),
     ...createRows(database),
     takePermits: createPermits(database),
     ...createLog(database, log),

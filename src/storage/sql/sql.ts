@@ -1,9 +1,10 @@
 /**
  * The port between a story and a database. A *story* is one transition or read of the store, written once for both databases.
  *
- * A story is a generator over `Sql` in `storage/stories`; `stories.ts` there names it as a read or as a change. SQLite runs
- * a change in its group commit, under one write lock, so what it read still holds. PostgreSQL runs it in a transaction,
- * and again after a deadlock. Both may run a story twice, so it changes nothing outside `Sql`.
+ * A story is a generator over `Sql` in `storage/stories`; `stories.ts` there names it as a read, as a change, or as a change
+ * of one statement (`SqlWriter`). SQLite runs a change in its group commit, under one write lock, so what it read still
+ * holds. PostgreSQL runs it in a transaction, and again after a deadlock. Both may run a story twice, so it changes nothing
+ * outside `Sql`.
  *
  * To write one:
  *
@@ -22,7 +23,7 @@
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { Steps } from '../../steps.ts';
 import type { ActorEnded } from '../port/records.ts';
-import type { Insertion, Lock, Statement } from './statement.ts';
+import type { Insertion, Lock, Replacement, Statement } from './statement.ts';
 
 /** A list is a parameter for `= ANY ($1)`. */
 export type Value =
@@ -41,13 +42,22 @@ export interface SqlReader {
   all<Result>(statement: Statement<Result>, ...values: Value[]): Steps<Result[]>;
 }
 
-export interface Sql extends SqlReader {
+/** For a change of one statement. PostgreSQL commits it by itself, in one trip. */
+export interface SqlWriter extends SqlReader {
   /** Executes a statement and returns nothing. */
   run(statement: Statement<unknown>, ...values: Value[]): Steps<void>;
+  /** Stores the record in place of the row that `values` select. False when they select none. */
+  replace<Kept>(replacement: Replacement<Kept>, record: Kept, ...values: Value[]): Steps<boolean>;
+}
+
+export interface Sql extends SqlWriter {
   insert<Kept>(insertion: Insertion<Kept>, records: readonly Kept[]): Steps<void>;
   /** False when a row with the key of the insertion is there. */
   insertNew<Kept>(insertion: Insertion<Kept>, record: Kept): Steps<boolean>;
-  lock(lock: Lock, key: string): Steps<void>;
+  /** Inserts the records, each in place of the row with the key of the insertion. */
+  put<Kept>(insertion: Insertion<Kept>, records: readonly Kept[]): Steps<void>;
+  /** The key is that of the row or the text that is locked. */
+  lock(lock: Lock, key?: string): Steps<void>;
   /** Appends an entry to the log, with the change that it records. */
   append(entry: EntryRecord): Steps<void>;
   /** Whether the token of the caller has ended. A change asks this before it takes another lock. */

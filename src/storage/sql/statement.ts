@@ -44,8 +44,15 @@ export interface Statement<Result> {
 export interface Insertion<Kept> {
   readonly name: string;
   readonly table: Description<Kept>;
-  /** The key of which `insertNew` leaves the row that is there. */
+  /** The key of which `insertNew` leaves the row that is there, and `put` replaces it. */
   readonly key?: Fragment | undefined;
+}
+
+/** Replaces the row that `where` selects, with all columns of the table. */
+export interface Replacement<Kept> {
+  readonly name: string;
+  readonly table: Description<Kept>;
+  readonly where: Fragment;
 }
 
 /** What PostgreSQL locks until the transaction ends. SQLite has one writer and needs none. */
@@ -120,6 +127,19 @@ export function insertion<Kept>(
   key?: Fragment,
 ): Insertion<Kept> {
   return { name, table, key };
+}
+
+export function replacement<Kept>(
+  name: string,
+  table: Description<Kept>,
+  where: Fragment,
+): Replacement<Kept> {
+  return { name, table, where };
+}
+
+/** The parameters that a text has. */
+export function parametersIn(text: string): number {
+  return Math.max(0, ...[...text.matchAll(/[$?](\d+)/g)].map(([, number]) => Number(number)));
 }
 
 /** A lock on a text. `number` is one that no other program locks in this database. */

@@ -9,6 +9,8 @@ import type { Sql, SqlReader, Value } from '../sql/sql.ts';
 import {
   type Fragment,
   type Insertion,
+  parametersIn,
+  type Replacement,
   readerIn,
   type SqlDialect,
   type Statement,
@@ -69,6 +71,14 @@ export function sqlOn(connection: Connection, log: LogWriter): Sql {
       const { insertNew, values } = tableOf(insertion);
       return yield* wait(connection.change(insertNew, ...values(record)) > 0);
     },
+    *put(insertion, records) {
+      const { put, values } = tableOf(insertion);
+      for (const record of records) yield* wait(connection.run(put, ...values(record)));
+    },
+    *replace(replacement, record, ...values) {
+      const { text, values: valuesOf } = replacing(replacement);
+      return yield* wait(connection.change(text, ...bound(values), ...valuesOf(record)) > 0);
+    },
     *lock() {},
     *append(entry) {
       yield* wait(log.append(entry));
@@ -112,6 +122,7 @@ function prepared<Result>(statement: Statement<Result>): Prepared<Result> {
 
 interface Inserting<Kept> extends SqliteTable<Kept> {
   readonly insertNew: string;
+  readonly put: string;
 }
 
 const TABLES = new Map<object, unknown>();
@@ -121,9 +132,29 @@ function tableOf<Kept>(insertion: Insertion<Kept>): Inserting<Kept> {
   if (!found) {
     const table = sqliteTable(insertion.table);
     const key = sqliteText({ text: insertion.key ?? '' });
-    const insertNew = key ? `${table.insert} ON CONFLICT ${key} DO NOTHING` : table.insert;
-    found = { ...table, insertNew };
+    const once = key ? `${table.insert} ON CONFLICT ${key}` : table.insert;
+    const put = `${once} DO UPDATE SET (${table.list()}) = (${table.list('excluded')})`;
+    found = { ...table, insertNew: key ? `${once} DO NOTHING` : once, put };
     TABLES.set(insertion, found);
+  }
+  return found;
+}
+
+interface Replacing<Kept> extends SqliteTable<Kept> {
+  /** The parameters of the condition come before those of the record. */
+  readonly text: string;
+}
+
+function replacing<Kept>(replacement: Replacement<Kept>): Replacing<Kept> {
+  let found = TABLES.get(replacement) as Replacing<Kept> | undefined;
+  if (!found) {
+    const table = sqliteTable(replacement.table);
+    const where = sqliteText({ text: replacement.where });
+    const first = parametersIn(where) + 1;
+    const slots = table.columns.map((_, index) => `?${first + index}`).join(', ');
+    const text = `UPDATE ${table.name} SET (${table.list()}) = (${slots}) WHERE ${where}`;
+    found = { ...table, text };
+    TABLES.set(replacement, found);
   }
   return found;
 }

@@ -16,7 +16,7 @@ import type { Platform } from '../../platform.ts';
 import type { Store } from '../port/store.ts';
 import type { OnStep } from '../port/versions.ts';
 import { methodsOf, type Sql, type SqlReader } from '../sql/sql.ts';
-import { CHANGES, READS as READ_STORIES } from '../stories/stories.ts';
+import * as stories from '../stories/stories.ts';
 import { admit } from './calls/admission.ts';
 import { type BatchTokens, createBatchTokens } from './calls/batch-tokens.ts';
 import * as compositions from './calls/compositions.ts';
@@ -24,7 +24,6 @@ import * as invocations from './calls/invocations.ts';
 import { readLedger } from './calls/ledger.ts';
 import { takePermits } from './calls/permits.ts';
 import * as settlement from './calls/settlement.ts';
-import * as connected from './connected.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection } from './connection.ts';
 import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
@@ -118,7 +117,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     ...bound<[Connection, LogWriter], typeof ENTERED>(ENTERED, (act, args) => {
       return commits.submit(() => act(connection, log, ...args));
     }),
-    ...methodsOf<SqlReader, typeof READ_STORIES>(READ_STORIES, (story) =>
+    ...methodsOf<SqlReader, typeof stories.READS>(stories.READS, (story) =>
       reader.ask(() => atOnce(story(read))),
     ),
     ...methodsOf<Sql, typeof CHANGES>(CHANGES, (story) => commits.submit(() => atOnce(story(sql)))),
@@ -158,6 +157,8 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   };
 }
 
+const CHANGES = { ...stories.WRITES, ...stories.CHANGES };
+
 /** Reads, from one snapshot of a turn. */
 const READS = {
   childrenOf: tokens.childrenOf,
@@ -183,8 +184,6 @@ const READS = {
   findIdentity: identities.findIdentity,
   identitiesOf: identities.identitiesOf,
   listIdentities: identities.listIdentities,
-  findConnected: connected.findConnected,
-  listConnected: connected.listConnected,
   findAccount: signIn.findAccount,
   scanRows,
   treeHead: readHead,
@@ -216,7 +215,6 @@ const WRITES = {
   keepDeclarations: declarations.keepDeclarations,
   touchSession: signIn.touchSession,
   replaceAccount: signIn.replaceAccount,
-  replaceConnected: connected.replaceConnected,
   sealRows,
   voidPromises: settlement.voidPromises,
   insertCheckpoint: checkpoints.insertCheckpoint,
@@ -242,8 +240,6 @@ const ENTERED = {
   insertConsent: signIn.insertConsent,
   renewConsent: signIn.renewConsent,
   insertIdentity: identities.insertIdentity,
-  connect: connected.connect,
-  endConnected: connected.endConnected,
   beginOrigin,
 };
 

@@ -6,6 +6,7 @@
 
 import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
+import * as connected from './connected.ts';
 import * as passkeys from './passkeys.ts';
 
 /** Without a lock, from one statement. */
@@ -20,6 +21,13 @@ export const READS = {
   approvalsOf: lists.approvalsOf,
   statesSince: lists.statesSince,
   listPasskeys: passkeys.listPasskeys,
+  findConnected: connected.findConnected,
+  listConnected: connected.listConnected,
+};
+
+/** Changes of one statement. */
+export const WRITES = {
+  replaceConnected: connected.replaceConnected,
 };
 
 /** Whole or not at all. */
@@ -30,4 +38,6 @@ export const CHANGES = {
   expireApprovals: approvals.expireApprovals,
   insertPasskey: passkeys.insertPasskey,
   removePasskey: passkeys.removePasskey,
+  connect: connected.connect,
+  endConnected: connected.endConnected,
 };
