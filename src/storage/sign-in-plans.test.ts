@@ -12,16 +12,16 @@ import { openDatabase } from './postgres/connection.ts';
 import * as postgresIdentities from './postgres/identities.ts';
 import { settingsOf } from './postgres/options.ts';
 import * as postgres from './postgres/sign-in.ts';
+import { postgresStatement } from './postgres/sql.ts';
 import { openPostgres } from './postgres/store.ts';
-import * as postgresTokens from './postgres/tokens.ts';
 import { openConnection } from './sqlite/connection.ts';
 import * as identities from './sqlite/identities.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import * as sqlite from './sqlite/sign-in.ts';
 import { sqliteText } from './sqlite/sql.ts';
-import * as sqliteTokens from './sqlite/tokens.ts';
 import { FIND_CONNECTED, LIST_CONNECTED } from './stories/connected.ts';
 import { LIST_PASSKEYS } from './stories/passkeys.ts';
+import * as tokens from './stories/tokens.ts';
 
 /** SQLite names the index of a UNIQUE column by its number. */
 const SQLITE_PLANS: [query: string, plans: string[]][] = [
@@ -55,10 +55,13 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
       'sqlite_autoindex_sessions_1 (session_id=?)',
     ],
   ],
-  [sqliteTokens.ROOTS, ['tokens_by_root (root_principal=?)']],
+  [sqliteText(tokens.ROOTS), ['tokens_by_root (root_principal=?)']],
   [
-    sqliteTokens.OLDER_ROOTS,
-    ['tokens_by_root (root_principal=? AND issued_at<?)', 'sqlite_autoindex_tokens_1 (token_id=?)'],
+    sqliteText(tokens.OLDER_ROOTS),
+    [
+      'tokens_by_root (root_principal=? AND (issued_at,token_id)<(?,?))',
+      'sqlite_autoindex_tokens_1 (token_id=?)',
+    ],
   ],
   [sqlite.consentBy('code_hash'), ['sqlite_autoindex_consents_3 (code_hash=?)']],
   [sqlite.consentBy('token_id'), ['sqlite_autoindex_consents_2 (token_id=?)']],
@@ -133,11 +136,11 @@ const POSTGRES_PLANS: [{ text: string }, plan: RegExp, isSorted?: boolean][] = [
   ],
   [postgresIdentities.LIST_IDENTITIES, /Index Scan using identities_pkey .*\n *Index Cond/],
   [
-    postgresTokens.ROOTS,
+    postgresStatement(tokens.ROOTS),
     /Index Scan Backward using tokens_by_root .*\n *Index Cond: \(root_principal = /,
   ],
   [
-    postgresTokens.OLDER_ROOTS,
+    postgresStatement(tokens.OLDER_ROOTS),
     /Index Scan Backward using tokens_by_root .*\n *Index Cond: \(\(root_principal = .*ROW\(issued_at, token_id\) </,
   ],
   [postgres.consentBy('code_hash'), /Index Scan using consents_code_hash_key .*\n *Index Cond/],

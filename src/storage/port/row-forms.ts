@@ -28,7 +28,7 @@ import type {
 import type { AccountRecord, ConsentRecord, SessionRecord } from './sign-in-store.ts';
 
 /** A token's revocation, which is stored in the token's row. */
-export interface RevocationFacts {
+interface RevocationFacts {
   readonly token_id: string;
   readonly revoked_at: Date;
 }

@@ -41,6 +41,8 @@ export interface TokenStore {
    * Revokes one token. Once this is acknowledged, no admission and no delegation under the token succeeds in
    * any process. `wasAlive` is false where a token of its lineage was already revoked or expired. A second
    * revocation keeps the first time with its MAC.
+   *
+   * Story: [tokens](../stories/tokens.ts).
    */
   revokeToken(
     tokenId: string,
@@ -49,7 +51,11 @@ export interface TokenStore {
     by?: { readonly actor?: string | undefined; readonly mac?: string | undefined },
   ): Promise<{ wasAlive: boolean; revoked_at: Date } | undefined | ActorEnded>;
 
-  /** The children of these tokens, by parent, then by id. Of the first parent only those after `after`. */
+  /**
+   * The children of these tokens, by parent, then by id. Of the first parent only those after `after`.
+   *
+   * Story: [tokens](../stories/tokens.ts).
+   */
   childrenOf(
     parents: readonly string[],
     limit: number,
@@ -59,16 +65,24 @@ export interface TokenStore {
   /**
    * Root tokens without a revocation, by id, after `after`. Includes expired ones: an expiry can be edited,
    * and a clock can run ahead. A token with either the MAC or the time of a revocation counts as revoked.
+   *
+   * Story: [tokens](../stories/tokens.ts).
    */
   unrevokedRoots(after: string, limit: number): Promise<readonly string[]>;
 
   /**
    * The root tokens of a principal, newest first: those issued before the token `before`, which is one of them.
    * Includes revoked and expired ones.
+   *
+   * Story: [tokens](../stories/tokens.ts).
    */
   rootsOf(rootPrincipal: string, limit: number, before?: string): Promise<readonly TokenState[]>;
 
-  /** A token with its lineage (root first), its spending and its first children by id. */
+  /**
+   * A token with its lineage (root first), its spending and its first children by id.
+   *
+   * Story: [tokens](../stories/tokens.ts).
+   */
   describeToken(tokenId: string, childrenMax: number): Promise<TokenDescription | undefined>;
 }
 

@@ -18,7 +18,7 @@ import {
   textIn,
 } from '../sql/statement.ts';
 import type { Row } from '../tables/table.ts';
-import { endedActor } from './calls/actor.ts';
+import { closeGate, endedActor } from './calls/actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
 import { enqueue } from './log/entries.ts';
 import { POSTGRES, type PostgresTable, postgresTable } from './rows.ts';
@@ -120,6 +120,9 @@ function sqlOn(session: Session): Sql {
     },
     *endedActor(actor, now) {
       return yield* wait(endedActor(session, actor, now));
+    },
+    *closeGate(tokenId, actor, now) {
+      return yield* wait(closeGate(session, tokenId, { actor, now }));
     },
   };
 }

@@ -62,6 +62,8 @@ export interface Sql extends SqlWriter {
   append(entry: EntryRecord): Steps<void>;
   /** Whether the token of the caller has ended. A change asks this before it takes another lock. */
   endedActor(actor: string | undefined, now: Date): Steps<ActorEnded | undefined>;
+  /** The same, for a change that revokes a token: until it ends, no admission and no delegation of the tree runs. */
+  closeGate(tokenId: string, actor: string | undefined, now: Date): Steps<ActorEnded | undefined>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each story has parameters of its own.

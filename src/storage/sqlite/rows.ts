@@ -17,7 +17,7 @@ export const SQLITE: Dialect = {
   codecs: {
     text: AS_IS,
     bytes: AS_IS,
-    amount: AS_IS,
+    amount: { write: AS_IS.write, read: amountOf },
     integer: { write: AS_IS.write, read: Number },
     time: { write: AS_IS.write, read: timeOf },
     list: { write: JSON.stringify, read: listOf },
@@ -121,6 +121,11 @@ function jsonOf(text: string): any {
 export function listOf(text: string): string[] {
   const items = jsonOf(text);
   return Array.isArray(items) ? items : [UNREADABLE as never];
+}
+
+/** In JSON amounts are text. */
+function amountOf(stored: bigint | string): bigint {
+  return BigInt(stored);
 }
 
 /** In the JSON of a token's row times are numbers. */

@@ -86,6 +86,9 @@ export function sqlOn(connection: Connection, log: LogWriter): Sql {
     *endedActor(actor, now) {
       return yield* wait(endedActor(connection, actor, now));
     },
+    *closeGate(_, actor, now) {
+      return yield* wait(endedActor(connection, actor, now));
+    },
   };
 }
 

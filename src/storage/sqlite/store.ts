@@ -161,10 +161,6 @@ const CHANGES = { ...stories.WRITES, ...stories.CHANGES };
 
 /** Reads, from one snapshot of a turn. */
 const READS = {
-  childrenOf: tokens.childrenOf,
-  unrevokedRoots: tokens.unrevokedRoots,
-  rootsOf: tokens.rootsOf,
-  describeToken: tokens.describeToken,
   busyUntil: settlement.busyUntil,
   abandonedIntents: invocations.abandonedIntents,
   openIntents: invocations.openIntents,
@@ -232,7 +228,6 @@ const CALLS = {
 const ENTERED = {
   insertRoot: tokens.insertRoot,
   insertChild: tokens.insertChild,
-  revokeToken: tokens.revokeToken,
   endStep: compositions.endStep,
   freeze: freezes.freeze,
   beginSession: signIn.beginSession,

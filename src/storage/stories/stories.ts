@@ -8,9 +8,14 @@ import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import * as connected from './connected.ts';
 import * as passkeys from './passkeys.ts';
+import * as tokens from './tokens.ts';
 
 /** Without a lock, from one statement. */
 export const READS = {
+  childrenOf: tokens.childrenOf,
+  unrevokedRoots: tokens.unrevokedRoots,
+  rootsOf: tokens.rootsOf,
+  describeToken: tokens.describeToken,
   loadApproval: approvals.loadApproval,
   approvalState: approvals.approvalState,
   waitingGrants: approvals.waitingGrants,
@@ -32,6 +37,7 @@ export const WRITES = {
 
 /** Whole or not at all. */
 export const CHANGES = {
+  revokeToken: tokens.revokeToken,
   requestApproval: approvals.requestApproval,
   approve: approvals.approve,
   deny: approvals.deny,

@@ -13,6 +13,7 @@ const SETTLEMENT = 'src/storage/sqlite/calls/settlement.ts';
 const COMPOSITIONS = 'src/storage/sqlite/calls/compositions.ts';
 const APPROVALS = 'src/storage/stories/approvals.ts';
 const TOKENS = 'src/storage/sqlite/tokens.ts';
+const TOKEN_STORIES = 'src/storage/stories/tokens.ts';
 const COMMIT = 'src/storage/sqlite/group-commit.ts';
 const AUTHORITY_TABLES = 'src/storage/sqlite/schema/authority.ts';
 const APPROVAL_TABLES = 'src/storage/sqlite/schema/approvals.ts';
@@ -189,7 +190,13 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     mode: 'embedded',
     why: 'a revocation leaves no trace in the log',
     found: ['logged-once'],
-    edits: [{ file: TOKENS, replace: '  log.append(entry(wasAlive));\n', by: '' }],
+    edits: [
+      {
+        file: TOKEN_STORIES,
+        replace: '  yield* sql.append(entry(wasAlive));\n',
+        by: '',
+      },
+    ],
   },
   {
     name: 'settle-twice',

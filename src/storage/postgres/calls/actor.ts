@@ -23,8 +23,21 @@ export async function endedActor(
   return judgedActor(session, actor, now);
 }
 
+/**
+ * Closes the gate of the revoked token, then checks the actor. The gate of the actor, if another, is only shared. Gates are
+ * locked by number.
+ */
+export async function closeGate(
+  session: Session,
+  tokenId: string,
+  { actor, now }: { readonly actor: string | undefined; readonly now: Date },
+): Promise<ActorEnded | undefined> {
+  await session.run(CLOSE_GATE, [tokenId, actor]);
+  return actor === undefined ? undefined : judgedActor(session, actor, now);
+}
+
 /** Checks an actor whose gate is held. An unknown actor has no authority, like a revoked one. */
-export async function judgedActor(
+async function judgedActor(
   session: Session,
   actor: string,
   now: Date,
@@ -38,6 +51,16 @@ export const JOIN_GATE: Statement = {
   name: 'join_gate',
   text: `SELECT pg_advisory_xact_lock_shared(${GATE}, hashtext(lineage[1]))
     FROM tokens WHERE token_id = $1`,
+};
+
+const CLOSE_GATE: Statement = {
+  name: 'close_gate',
+  text: `SELECT CASE WHEN g.is_closed THEN pg_advisory_xact_lock(${GATE}, g.number)::text
+      ELSE pg_advisory_xact_lock_shared(${GATE}, g.number)::text END
+    FROM (
+      SELECT hashtext(lineage[1]) AS number, bool_or(token_id = $1) AS is_closed
+      FROM tokens WHERE token_id IN ($1, $2::text) GROUP BY 1 ORDER BY 1
+    ) g`,
 };
 
 const JUDGE: Statement = {
