@@ -35,8 +35,17 @@ export function forPage({ head, lines }: Table): string {
 }
 
 const HEAD = [
-  ...['', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs', 'database CPU µs', 'CPU ratio'],
-  ...['ratio', 'reach', 'aim', 'remarks'],
+  '',
+  'req/s',
+  'p50 ms',
+  'p99 ms',
+  'CPU µs',
+  'database CPU µs',
+  'CPU ratio',
+  'ratio',
+  'reach',
+  'aim',
+  'remarks',
 ];
 
 export function rowsTable(rows: readonly Measured[]): Table {

@@ -11,7 +11,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { styleHash, text } from '../src/openapi/html.ts';
+import { escapeHtml, styleHash } from '../src/openapi/html.ts';
 import {
   type ApiDocument,
   type ApiOperation,
@@ -48,13 +48,13 @@ export function pageParts(document: ApiDocument, gated: ApiDocument): PagePart[]
   return [
     { html: opening(info.title) },
     ...groups.flatMap(({ name, of, listed }) => [
-      { of, html: `<h2>${text(name)}</h2>\n<ul>` },
+      { of, html: `<h2>${escapeHtml(name)}</h2>\n<ul>` },
       ...listed.map(linkTo),
       { of, html: '</ul>\n' },
     ]),
     { html: introduction(info) },
     ...groups.flatMap(({ name, description, of, listed }) => [
-      { of, html: `<section>\n<h2>${text(name)}</h2>\n<p>${prose(description)}</p>\n` },
+      { of, html: `<section>\n<h2>${escapeHtml(name)}</h2>\n<p>${prose(description)}</p>\n` },
       ...listed.flatMap((each) => articles(each, behindGate.get(each.operationId))),
       { of, html: '</section>\n' },
     ]),
@@ -79,7 +79,7 @@ function opening(title: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${text(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
@@ -92,14 +92,14 @@ function introduction({ title, version, description }: ApiDocument['info']): str
   return `<h2><a href="#shapes">shapes</a></h2>
 </nav>
 <main id="content" tabindex="-1">
-<h1>${text(title)}</h1>
-<p>Protocol ${text(version)}. ${prose(description)} The same as data:
+<h1>${escapeHtml(title)}</h1>
+<p>Protocol ${escapeHtml(version)}. ${prose(description)} The same as data:
 <a href="/openapi.json">/openapi.json</a>.</p>
 `;
 }
 
 function linkTo({ operationId: name }: Listed): PagePart {
-  return { of: [name], html: `<li><a href="#${text(name)}">${text(name)}</a></li>` };
+  return { of: [name], html: `<li><a href="#${escapeHtml(name)}">${escapeHtml(name)}</a></li>` };
 }
 
 /** One for every service, or one for each side of the gate. */
@@ -120,10 +120,10 @@ function operation(listed: Listed): string {
     `${place}${required ? '' : ', optional'}`,
     type(schema),
   ]);
-  return `<article id="${text(operationId)}">
-<h3>${text(operationId)}</h3>
-<p><strong>${method.toUpperCase()}</strong> <code>${text(path)}</code></p>
-<p>${prose(summary)}. ${text(bearerOf(listed))}</p>
+  return `<article id="${escapeHtml(operationId)}">
+<h3>${escapeHtml(operationId)}</h3>
+<p><strong>${method.toUpperCase()}</strong> <code>${escapeHtml(path)}</code></p>
+<p>${prose(summary)}. ${escapeHtml(bearerOf(listed))}</p>
 ${rows.length > 0 ? table(['parameter', 'in', 'type'], rows) : ''}
 ${Object.values(requestBody?.content ?? {})
   .map((content) => `<h4>Body</h4>\n${fields(content.schema)}\n${example(content)}`)
@@ -148,10 +148,11 @@ function answer(status: string, { description, headers = {}, content = {} }: Api
     prose(header.description),
   ]);
   const bodies = Object.entries(content).map(
-    ([media, body]) => `<p><code>${text(media)}</code>: ${type(body.schema)}</p>\n${example(body)}`,
+    ([media, body]) =>
+      `<p><code>${escapeHtml(media)}</code>: ${type(body.schema)}</p>\n${example(body)}`,
   );
   return `<details${status.startsWith('2') ? ' open' : ''}>
-<summary>${text(status)}: ${prose(description)}</summary>
+<summary>${escapeHtml(status)}: ${prose(description)}</summary>
 ${rows.length > 0 ? table(['header', 'meaning'], rows) : ''}
 ${bodies.join('\n')}
 </details>`;
@@ -159,17 +160,17 @@ ${bodies.join('\n')}
 
 function example({ example: shown, examples = {} }: Content): string {
   const named = Object.entries(examples).map(
-    ([type, { value }]) => `<p><code>${text(type)}</code></p>\n${code(value)}`,
+    ([type, { value }]) => `<p><code>${escapeHtml(type)}</code></p>\n${code(value)}`,
   );
   return shown === undefined ? named.join('\n') : code(shown);
 }
 
 function code(value: unknown): string {
-  return `<pre><code>${text(JSON.stringify(value, null, 2))}</code></pre>`;
+  return `<pre><code>${escapeHtml(JSON.stringify(value, null, 2))}</code></pre>`;
 }
 
 function shape(name: string, schema: Schema): string {
-  return `<article id="shape-${text(name)}">\n<h3>${text(name)}</h3>\n${fields(schema)}\n</article>\n`;
+  return `<article id="shape-${escapeHtml(name)}">\n<h3>${escapeHtml(name)}</h3>\n${fields(schema)}\n</article>\n`;
 }
 
 /** The fields of an object, or what else the schema says. */
@@ -185,7 +186,7 @@ function fields(schema: Schema): string {
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const head = heads.map((each) => `<th scope="col">${text(each)}</th>`).join('');
+  const head = heads.map((each) => `<th scope="col">${escapeHtml(each)}</th>`).join('');
   const body = rows.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`);
   return `<table><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`;
 }
@@ -193,31 +194,33 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
 /** A schema in a few words. */
 function type(schema: Schema): string {
   const name = referred(schema);
-  if (name !== undefined) return `<a href="#shape-${text(name)}">${text(name)}</a>`;
+  if (name !== undefined) return `<a href="#shape-${escapeHtml(name)}">${escapeHtml(name)}</a>`;
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices) return choices.map(type).join(' or ');
   if (schema.enum) return schema.enum.map(literal).join(', ');
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.type === 'array') return `list of ${type(schema.items ?? {})}`;
   if (schema.properties)
-    return `object with ${Object.keys(schema.properties).map(text).join(', ')}`;
+    return `object with ${Object.keys(schema.properties).map(escapeHtml).join(', ')}`;
   const kind = [schema.type ?? 'anything'].flat().join(' or ');
-  const pattern = schema.pattern && `<code>${text(schema.pattern)}</code>`;
-  return [text(kind), schema.format && text(schema.format), pattern].filter(Boolean).join(' ');
+  const pattern = schema.pattern && `<code>${escapeHtml(schema.pattern)}</code>`;
+  return [escapeHtml(kind), schema.format && escapeHtml(schema.format), pattern]
+    .filter(Boolean)
+    .join(' ');
 }
 
 function literal(value: unknown): string {
-  return `<code>${text(JSON.stringify(value))}</code>`;
+  return `<code>${escapeHtml(JSON.stringify(value))}</code>`;
 }
 
 /** Plain words, with `code` between backticks. */
 function prose(words: string): string {
-  return text(words).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+  return escapeHtml(words).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 /** A name that a narrow screen breaks between its words, and not inside one. */
 function breakable(name: string): string {
-  return text(name).replaceAll(/[_.-](?=.)/g, '$&<wbr>');
+  return escapeHtml(name).replaceAll(/[_.-](?=.)/g, '$&<wbr>');
 }
 
 /**

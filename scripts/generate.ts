@@ -24,8 +24,12 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Which `writ init` writes, in the order in which it prints them. */
 const STARTER_FILES = [
-  ...['src/service.ts', 'test/service.test.ts', 'writ.config.yaml', 'tsconfig.json'],
-  ...['README.md', '.gitignore'],
+  'src/service.ts',
+  'test/service.test.ts',
+  'writ.config.yaml',
+  'tsconfig.json',
+  'README.md',
+  '.gitignore',
 ];
 
 const every = Object.keys(operations) as OperationName[];

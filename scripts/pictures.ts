@@ -158,8 +158,11 @@ async function answerOf(page: Page): Promise<string> {
 
 async function tokenFor({ client, verifier }: Asking, code: string): Promise<string> {
   const body = new URLSearchParams({
-    ...{ grant_type: 'authorization_code', code, code_verifier: verifier },
-    ...{ client_id: client, redirect_uri: REDIRECT },
+    grant_type: 'authorization_code',
+    code,
+    code_verifier: verifier,
+    client_id: client,
+    redirect_uri: REDIRECT,
   });
   const answer = await ask('/token', body);
   return answer.access_token as string;
@@ -176,8 +179,10 @@ async function actAs(token: string): Promise<void> {
   const type = 'urn:ietf:params:oauth:token-type:access_token';
   const part = new URLSearchParams({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-    ...{ subject_token: token, subject_token_type: type },
-    ...{ actor_token: 'demo-agent-key', actor_token_type: type },
+    subject_token: token,
+    subject_token_type: type,
+    actor_token: 'demo-agent-key',
+    actor_token_type: type,
     scope: 'travel.search',
   });
   const { access_token } = await ask('/token', part);

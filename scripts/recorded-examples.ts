@@ -169,19 +169,19 @@ async function recordOperators(exchanges: Exchange[]): Promise<void> {
 }
 
 async function tellOfOperators(surface: Surface): Promise<void> {
-  const { answerOf, OPERATOR_KEY } = desk;
+  const { expectAnswer, OPERATOR_KEY } = desk;
   const budget = { currency: 'USD', max_amount: 300 };
   const { token } = await desk.rootToken(surface, ['travel.extras'], { budget });
   const { body } = await desk.invoke(surface, token, 'buy_lounge_pass');
-  await answerOf(surface, 'operator.indeterminate', {}, OPERATOR_KEY);
+  await expectAnswer(surface, 'operator.indeterminate', {}, OPERATOR_KEY);
   const invocation_id = String(body.invocation_id);
   const found = { invocation_id, outcome: 'not_executed', reason: 'no pass was sold' } as const;
-  await answerOf(surface, 'operator.reconcile', found, OPERATOR_KEY);
+  await expectAnswer(surface, 'operator.reconcile', found, OPERATOR_KEY);
   await desk.askedJet(surface);
   const unrecorded = desk.wholeOf(surface);
-  const listed = () => answerOf(unrecorded, 'operator.deliveries', {}, OPERATOR_KEY);
+  const listed = () => expectAnswer(unrecorded, 'operator.deliveries', {}, OPERATOR_KEY);
   while ((await listed()).deliveries.some(({ state }) => state !== 'delivered')) await pause(20);
-  await answerOf(surface, 'operator.deliveries', {}, OPERATOR_KEY);
+  await expectAnswer(surface, 'operator.deliveries', {}, OPERATOR_KEY);
 }
 
 /** Opens a desk for the stories. Its surface records; the whole one beside it does not. */

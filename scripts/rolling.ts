@@ -75,7 +75,9 @@ await runLong({
 function sumOf(all: readonly Counts[]): Counts {
   const total = (name: keyof Counts) => all.reduce((sum, each) => sum + each[name], 0);
   return {
-    ...{ calls: total('calls'), cut: total('cut') },
-    ...{ refused: total('refused'), renewed: total('renewed') },
+    calls: total('calls'),
+    cut: total('cut'),
+    refused: total('refused'),
+    renewed: total('renewed'),
   };
 }

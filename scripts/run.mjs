@@ -46,8 +46,12 @@ const PAGES = [
   {
     made: 'dist/src/console-page/index.html',
     of: [
-      ...['scripts/vite.config.ts', 'src/console', 'src/verify', 'src/client'],
-      ...['src/domain', 'src/protocol'],
+      'scripts/vite.config.ts',
+      'src/console',
+      'src/verify',
+      'src/client',
+      'src/domain',
+      'src/protocol',
     ],
     by: [[...VITE, '--mode', 'verifier'], VITE],
   },

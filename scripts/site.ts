@@ -121,7 +121,11 @@ function writeStaticFiles(folder: string): void {
 /** As a plain file host does. Port 0 lets the system choose. `base` begins and ends with a slash. */
 async function serveSite(folder: string, port: number, base: string) {
   const server = await preview({
-    ...{ configFile: false, root: folder, base, appType: 'custom', logLevel: 'error' },
+    configFile: false,
+    root: folder,
+    base,
+    appType: 'custom',
+    logLevel: 'error',
     build: { outDir: folder },
     preview: { host: '127.0.0.1', port, strictPort: true },
     plugins: [

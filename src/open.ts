@@ -14,7 +14,7 @@ import {
   samplingVariables,
   unsafeMark,
 } from './config/config.ts';
-import { adviceOn } from './config/variables.ts';
+import { variableAdvice } from './config/variables.ts';
 import { type Keyring, openKeyring } from './keyring/keyring.ts';
 import { createLog, type Logger } from './log.ts';
 import { packageManifest } from './package.ts';
@@ -74,7 +74,7 @@ export async function readSettings(options: ServeOptions): Promise<ReadSettings>
 export function tellVariables({ log }: ReadSettings, { environment }: ServeOptions): void {
   const variables = ignoredVariables(environment);
   if (variables.length === 0) return;
-  const advice = adviceOn(variables);
+  const advice = variableAdvice(variables);
   log.warn({ variables, advice }, 'variables that begin with WRIT_ are no settings: ignored');
 }
 

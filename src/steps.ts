@@ -33,7 +33,7 @@ export function* wait<Value>(value: Eventual<Value>): Steps<Value> {
 }
 
 /** The result of work, whether or not it is written as steps. */
-export function resultOf<Result>(work: Eventual<Result> | Steps<Result>): Steps<Result> {
+export function stepsOf<Result>(work: Eventual<Result> | Steps<Result>): Steps<Result> {
   return isSteps(work) ? work : wait(work);
 }
 

@@ -9,18 +9,19 @@
 import { randomBytes } from 'node:crypto';
 import { endAll } from './end.ts';
 import { field, textAt, textsAt } from './target/fields.ts';
-import { claimsOf } from './target/jwt.ts';
+import { jwtClaims } from './target/jwt.ts';
 import { NotApplicable, Unjudged } from './target/outcome.ts';
 import {
   CannotRun,
   type Declared,
+  declaredPrice,
   isHarmless,
   madeUpParameters,
-  priceOf,
   surveyed,
 } from './target/service.ts';
 import { openWire, type Wire, wireUntil } from './target/wire.ts';
 import {
+  answerSummary,
   type Call,
   hasRun,
   invoke,
@@ -29,7 +30,6 @@ import {
   type Party,
   rememberLeft,
   rootRequest,
-  shortOf,
   tokenIn,
   tokenOf,
   type World,
@@ -121,7 +121,7 @@ async function preparedFrom(blank: World, options: RunOptions): Promise<World> {
 }
 
 function blankParty({ secret, subject }: Credential): Party {
-  const claims = claimsOf(secret);
+  const claims = jwtClaims(secret);
   const tokenId = textAt(claims, 'jti');
   // Explicit for delegated issuance.
   const named = subject ?? (tokenId === undefined ? undefined : textAt(claims, 'sub'));
@@ -135,7 +135,7 @@ async function knownParty(world: World, party: Party, what: string): Promise<Par
     party.tokenId === undefined
       ? [...new Set(capabilities.flatMap(({ scopes }) => scopes))]
       : // A delegation token says what it has.
-        textsAt(claimsOf(party.credential), 'scope');
+        textsAt(jwtClaims(party.credential), 'scope');
   const usual = await grantedScopes(world, party, wanted.slice(0, SCOPES_TRIED_MAX));
   // An approver may have no scope of a capability, and is a principal all the same.
   const found =
@@ -167,7 +167,7 @@ async function grantedScopes(world: World, party: Party, wanted: readonly string
   for (const scope of wanted) {
     const answer = await issueAs(world, party.credential, rootRequest(party, [scope]));
     const token = tokenIn(answer);
-    if (!token) refusal = shortOf(answer);
+    if (!token) refusal = answerSummary(answer);
     if (answer.status === 401) break;
     if (!token) continue;
     scopes.push(scope);
@@ -177,7 +177,7 @@ async function grantedScopes(world: World, party: Party, wanted: readonly string
 }
 
 function principalOf(jwt: string, otherwise: string): string {
-  const claims = claimsOf(jwt);
+  const claims = jwtClaims(jwt);
   return textAt(claims, 'root_principal') ?? textAt(claims, 'sub') ?? otherwise;
 }
 
@@ -231,7 +231,7 @@ function paidIn(world: World, today: string): PaidCall | undefined {
     const isFixed = textAt(raw, 'cost', 'certainty') === 'fixed';
     const needs = ['approval', 'requires_binding', 'composition', 'control_requirements'];
     const isPlain = needs.every((name) => field(raw, name) === undefined);
-    const isPaid = (priceOf(declared)?.amount ?? 0) > 0;
+    const isPaid = (declaredPrice(declared)?.amount ?? 0) > 0;
     return (
       isPaid &&
       isFixed &&
@@ -259,7 +259,7 @@ function simplest(
   today: string,
 ): PaidCall | undefined {
   const calls = declared.flatMap((each): PaidCall[] => {
-    const price = priceOf(each) ?? FREE;
+    const price = declaredPrice(each) ?? FREE;
     if (!isOpenTo(world.self, each)) return [];
     const parameters = madeUpParameters(each, today);
     return [{ capability: each.name, scopes: each.scopes, parameters, price, declared: each }];

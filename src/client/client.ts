@@ -14,23 +14,23 @@ import {
   bodyOf,
   chunksOf,
   type ExchangeOptions,
-  exchange,
   heard,
   type Line,
   NoAnswer,
   openStream,
   serviceUrl,
   type WholeAnswer,
+  wholeExchange,
   within,
 } from './exchange.ts';
 import type { AskOptions, Client, ClientOptions } from './interface.ts';
 import { freshKey, keyAfter } from './key.ts';
 import { backoffMs, type Pause, pauseFor } from './pace.ts';
 import {
-  jsonOf,
   type Refused,
   type Reply,
-  refusalOf,
+  readRefusal,
+  replyJson,
   replyOf,
   type SuccessOf,
   silence,
@@ -89,9 +89,13 @@ function documentsFrom(line: Line, options: ClientOptions): TrustOptions['fetchD
     const isGated = name === 'manifest' && options.gatedManifest === true;
     const asked = isGated ? line : { ...line, credential: undefined };
     try {
-      const answer = await exchange(asked, request, { timeoutMs });
+      const answer = await wholeExchange(asked, request, { timeoutMs });
       if (answer.status === 200) return { ok: true, answer, replayed: false };
-      const refused = refusalOf(jsonOf(answer.body, answer.status), answer.status, answer.headers);
+      const refused = readRefusal(
+        replyJson(answer.body, answer.status),
+        answer.status,
+        answer.headers,
+      );
       return isGated ? refused : gateNamed(refused);
     } catch (error) {
       return silenceAfter(error, name, false);
@@ -230,7 +234,7 @@ async function sendOnce<Name extends OperationName>(
   const request = httpRequestOf(operations[name], input);
   const { idempotency_key } = input as { idempotency_key?: string };
   try {
-    const reply = replyOf(name, await exchange(line, request, bounds));
+    const reply = replyOf(name, await wholeExchange(line, request, bounds));
     return reply.ok ? reply : { ...reply, idempotencyKey: idempotency_key };
   } catch (error) {
     // A caller may have tried an invocation before with the same key, and asks whether that one ran.

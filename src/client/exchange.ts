@@ -57,7 +57,7 @@ export function serviceUrl(address: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
 
-export async function exchange(
+export async function wholeExchange(
   line: Line,
   request: HttpRequest,
   options: ExchangeOptions,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { failure } from '../domain/failure.ts';
-import { refusalOf } from './reply.ts';
+import { readRefusal } from './reply.ts';
 
 const BUSY = { success: false, failure: failure('service_unavailable', 'Cannot take more') };
 const YEAR_MS = 31_536_000_000;
@@ -24,17 +24,17 @@ const WHEN: [said: string, ms: number | undefined][] = [
   ['soon', undefined],
 ];
 for (const [said, ms] of WHEN) {
-  test(`refusalOf() reads the Retry-After "${said.slice(0, 40)}" as ${ms} ms`, () => {
+  test(`readRefusal() reads the Retry-After "${said.slice(0, 40)}" as ${ms} ms`, () => {
     const headers = new Headers({ 'retry-after': said, date: DATE });
 
-    assert.equal(refusalOf(BUSY, 503, headers).retryAfterMs, ms);
+    assert.equal(readRefusal(BUSY, 503, headers).retryAfterMs, ms);
   });
 }
 
-test('refusalOf() goes by its own clock where the service tells no time', () => {
+test('readRefusal() goes by its own clock where the service tells no time', () => {
   const headers = new Headers({ 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() });
 
-  const { retryAfterMs = 0 } = refusalOf(BUSY, 503, headers);
+  const { retryAfterMs = 0 } = readRefusal(BUSY, 503, headers);
 
   assert.ok(retryAfterMs > 0 && retryAfterMs <= 3_600_000);
 });

@@ -99,14 +99,14 @@ export function replyOf<Name extends OperationName>(
   name: Name,
   { status, headers, body }: WholeAnswer,
 ): Reply<SuccessOf<Name>> {
-  const value = jsonOf(body, status);
-  if (status < 200 || status > 299) return refusalOf(value, status, headers);
+  const value = replyJson(body, status);
+  if (status < 200 || status > 299) return readRefusal(value, status, headers);
   if (!operations[name].response.safeParse(value).success) {
     throw new NoAnswer(`status ${status} with a body that is not an answer of ${name}`);
   }
   // A stored failure replays under its own status, but the body alone decides.
   if (name === 'invoke' && !(value as InvokeAnswer).success) {
-    return refusalOf(value, status, headers);
+    return readRefusal(value, status, headers);
   }
   return { ok: true, answer: value as SuccessOf<Name>, replayed: isReplayed(headers) };
 }
@@ -121,7 +121,7 @@ export function silence(name: OperationName, reason: string, hasEffect: boolean)
   };
 }
 
-export function refusalOf(value: unknown, status: number, headers: Headers): Refused {
+export function readRefusal(value: unknown, status: number, headers: Headers): Refused {
   if (!FailureAnswer.safeParse(value).success) {
     throw new NoAnswer(`status ${status} with a body that is not a failure`);
   }
@@ -131,7 +131,7 @@ export function refusalOf(value: unknown, status: number, headers: Headers): Ref
 }
 
 /** Strict: refuses JSON that two parsers could read differently. */
-export function jsonOf(body: Uint8Array, status: number): unknown {
+export function replyJson(body: Uint8Array, status: number): unknown {
   const reading = readJson(body, ANSWER_LIMITS);
   if ('value' in reading) return reading.value;
   throw new NoAnswer(`status ${status} with a body that is not JSON`);

@@ -363,8 +363,15 @@ describe('where a setting comes from', () => {
 
   test('loadConfig() knows a variable for every setting that is no list', async () => {
     const lists = [
-      ...['oidc', 'disclosure', 'entitlements', 'actor_policies', 'identities', 'webhooks'],
-      ...['retention', 'witnesses', 'sign_in'],
+      'oidc',
+      'disclosure',
+      'entitlements',
+      'actor_policies',
+      'identities',
+      'webhooks',
+      'retention',
+      'witnesses',
+      'sign_in',
     ];
     const { ENVIRONMENT } = await import('./config.ts');
 

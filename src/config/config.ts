@@ -313,7 +313,10 @@ function filledIn(settings: Settings, folder: string): Config {
   const keys = resolve(folder, settings.keys ?? join(data, 'keys'));
   return {
     ...settings,
-    ...{ data, store, keys, mark: log.markAddress({ ...settings, store }, folder, stateFolder()) },
+    data,
+    store,
+    keys,
+    mark: log.markAddress({ ...settings, store }, folder, stateFolder()),
     public_url: settings.public_url?.replace(/\/+$/, ''),
     stop_delay_seconds: http.stopDelayOf(settings),
     disclosure: { ...DISCLOSURE_DEFAULTS, ...settings.disclosure },

@@ -43,7 +43,7 @@ export function strayVariables(
 }
 
 /** What to do about ignored variables. */
-export function adviceOn(ignored: readonly string[]): string {
+export function variableAdvice(ignored: readonly string[]): string {
   return ignored.some((name) => isOfKubernetes(name, 'tcp://'))
     ? 'Kubernetes adds them for a Service whose name begins with "writ": set enableServiceLinks: false in the pod'
     : 'docs/configuration.md lists the settings';

@@ -94,7 +94,10 @@ test('withTargetSecrets() takes addresses and headers from the environment, and 
       webhooks: [
         { name: 'slack', format: 'slack', url_env: 'HOOK' },
         {
-          ...{ name: 'mail', format: 'email', email: MAIL, url: 'https://mail.example.com/send' },
+          name: 'mail',
+          format: 'email',
+          email: MAIL,
+          url: 'https://mail.example.com/send',
           header_env: { authorization: 'MAIL_KEY' },
         },
       ],

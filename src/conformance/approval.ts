@@ -8,11 +8,11 @@ import assert from 'node:assert/strict';
 import { Grant, QuorumAnswer } from '../protocol/approval.ts';
 import {
   APPROVER_KEY,
-  answerOf,
   askedJet,
+  expectAnswer,
+  expectRefusal,
   HUMAN,
   JET,
-  refusalOf,
   refused,
   rootToken,
   type Scenarios,
@@ -25,14 +25,14 @@ const REFUND = { booking_id: 'BK-1000', amount: 250, reason: 'cancelled' };
 export const APPROVAL_SCENARIOS: Scenarios = {
   'a call waits for its approver, continues with the grant, and runs once': async (surface) => {
     const { token, id, jet } = await askedJet(surface);
-    const seen = await answerOf(
+    const seen = await expectAnswer(
       surface,
       'approval_requests.get',
       { approval_request_id: id },
       APPROVER_KEY,
     );
     const grant = Grant.parse(
-      await answerOf(
+      await expectAnswer(
         surface,
         'approval_grants.issue',
         { approval_request_id: id, grant_type: 'one_time' },
@@ -57,11 +57,11 @@ export const APPROVAL_SCENARIOS: Scenarios = {
     const again = { parameters: jet, continue_approved: true };
     const pending = await refused(surface, token, 'charter_jet', again);
     const decision = { approval_request_id: id, grant_type: 'one_time' } as const;
-    await answerOf(surface, 'approval_grants.issue', decision, APPROVER_KEY);
+    await expectAnswer(surface, 'approval_grants.issue', decision, APPROVER_KEY);
     const chartered = await success(surface, token, 'charter_jet', again);
     const { approval_request_id: next = '' } = await refused(surface, token, 'charter_jet', again);
     const denial = { approval_request_id: next, reason: 'one is enough' };
-    await answerOf(surface, 'approval_requests.deny', denial, APPROVER_KEY);
+    await expectAnswer(surface, 'approval_requests.deny', denial, APPROVER_KEY);
     const denied = await refused(surface, token, 'charter_jet', again);
 
     assert.deepEqual([pending.type, pending.approval_request_id], ['approval_required', id]);
@@ -92,8 +92,13 @@ export const APPROVAL_SCENARIOS: Scenarios = {
       parameters,
     });
     const decision = { approval_request_id: id, grant_type: 'one_time' } as const;
-    const first = await answerOf(surface, 'approval_grants.issue', decision, APPROVER_KEY);
-    const second = await answerOf(surface, 'approval_grants.issue', decision, SECOND_APPROVER_KEY);
+    const first = await expectAnswer(surface, 'approval_grants.issue', decision, APPROVER_KEY);
+    const second = await expectAnswer(
+      surface,
+      'approval_grants.issue',
+      decision,
+      SECOND_APPROVER_KEY,
+    );
     const { grant_id, approved_by } = Grant.parse(second);
     const { result } = await success(surface, token, 'charter_fleet', {
       parameters,
@@ -108,13 +113,13 @@ export const APPROVAL_SCENARIOS: Scenarios = {
   'a requester waits for the decision without asking again': async (surface) => {
     const { token, id } = await askedJet(surface);
     const request = { approval_request_id: id };
-    const waiting = answerOf(
+    const waiting = expectAnswer(
       surface,
       'approval_requests.get',
       { ...request, prefer: 'wait=20' },
       token,
     );
-    await answerOf(
+    await expectAnswer(
       surface,
       'approval_grants.issue',
       { ...request, grant_type: 'one_time' },
@@ -129,7 +134,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
   'an approver lists what waits, and says no with a reason': async (surface) => {
     const { token, id } = await askedJet(surface);
     const pending = { status: 'pending' } as const;
-    const { approval_requests: listed } = await answerOf(
+    const { approval_requests: listed } = await expectAnswer(
       surface,
       'approval_requests.list',
       pending,
@@ -137,8 +142,8 @@ export const APPROVAL_SCENARIOS: Scenarios = {
     );
     const request = { approval_request_id: id };
     const reason = 'take the train';
-    await answerOf(surface, 'approval_requests.deny', { ...request, reason }, APPROVER_KEY);
-    const seen = await answerOf(surface, 'approval_requests.get', request, token);
+    await expectAnswer(surface, 'approval_requests.deny', { ...request, reason }, APPROVER_KEY);
+    const seen = await expectAnswer(surface, 'approval_requests.get', request, token);
 
     assert.ok(listed.some(({ approval_request_id }) => approval_request_id === id));
     assert.deepEqual([seen.status, seen.reason], ['denied', reason]);
@@ -149,8 +154,8 @@ export const APPROVAL_SCENARIOS: Scenarios = {
   ) => {
     const { token, id, jet } = await askedJet(surface);
     const request = { approval_request_id: id };
-    const seen = await answerOf(surface, 'approval_requests.decision', request, APPROVER_KEY);
-    const refusal = await refusalOf(surface, 'approval_requests.decision', request, token);
+    const seen = await expectAnswer(surface, 'approval_requests.decision', request, APPROVER_KEY);
+    const refusal = await expectRefusal(surface, 'approval_requests.decision', request, token);
 
     assert.deepEqual(seen.request.parameters, jet);
     assert.equal(seen.capability?.name, 'charter_jet');
@@ -169,7 +174,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
       grant_type: 'session_bound',
       session_id: 'session-1',
     } as const;
-    const grant = await answerOf(surface, 'approval_grants.issue', decision, APPROVER_KEY);
+    const grant = await expectAnswer(surface, 'approval_grants.issue', decision, APPROVER_KEY);
     const approval_grant = Grant.parse(grant).grant_id;
     const other = await inSession('session-2');
 

@@ -8,12 +8,12 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import {
   AGENT_KEY,
-  answerOf,
+  expectAnswer,
+  expectRefusal,
   HUMAN,
   HUMAN_KEY,
   OPERATOR_KEY,
   ROUTE,
-  refusalOf,
   refused,
   rootToken,
   type Scenarios,
@@ -27,9 +27,9 @@ const budget = (max_amount: number) => ({ currency: 'USD', max_amount });
 
 export const AUTHORITY_SCENARIOS: Scenarios = {
   'anyone may learn what the service offers and with which keys it signs': async (surface) => {
-    const { svc_discovery: desk } = await answerOf(surface, 'discovery', {});
-    const { capabilities } = await answerOf(surface, 'manifest', {});
-    const { keys } = await answerOf(surface, 'jwks', {});
+    const { svc_discovery: desk } = await expectAnswer(surface, 'discovery', {});
+    const { capabilities } = await expectAnswer(surface, 'manifest', {});
+    const { keys } = await expectAnswer(surface, 'jwks', {});
 
     assert.equal(desk.service_id, 'travel-desk');
     assert.deepEqual(Object.keys(capabilities).sort(), Object.keys(desk.capabilities).sort());
@@ -43,9 +43,9 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
   },
 
   'the capabilities tell how they hang together, and which versions fit': async (surface) => {
-    const graph = await answerOf(surface, 'graph', {});
-    const near = await answerOf(surface, 'graph.get', { capability: 'book_flight' });
-    const { compatible, capabilities } = await answerOf(surface, 'handshake', {
+    const graph = await expectAnswer(surface, 'graph', {});
+    const near = await expectAnswer(surface, 'graph.get', { capability: 'book_flight' });
+    const { compatible, capabilities } = await expectAnswer(surface, 'handshake', {
       protocol_versions: ['0.24'],
       capabilities: { book_flight: '>=1.0.0', fly_to_moon: '*' },
     });
@@ -62,13 +62,18 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     const purpose_parameters = { task_id: 'offsite' };
     const scope = ['travel.search', 'travel.book'];
     const parent = await rootToken(surface, scope, { budget: budget(500), purpose_parameters });
-    const child = await answerOf(
+    const child = await expectAnswer(
       surface,
       'tokens.issue',
       { subject: 'agent:helper', parent_token: parent.token_id, scope: ['travel.search'] },
       parent.token,
     );
-    const view = await answerOf(surface, 'tokens.get', { token_id: child.token_id }, child.token);
+    const view = await expectAnswer(
+      surface,
+      'tokens.get',
+      { token_id: child.token_id },
+      child.token,
+    );
 
     assert.deepEqual(child.scope, ['travel.search']);
     assert.equal(child.task_id, 'offsite');
@@ -82,7 +87,7 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
   'a delegated token never gets more than its parent has': async (surface) => {
     const parent = await rootToken(surface, ['travel.search'], { budget: budget(100) });
     const ask = (fields: object) =>
-      refusalOf(
+      expectRefusal(
         surface,
         'tokens.issue',
         { subject: 'agent:x', parent_token: parent.token_id, scope: ['travel.search'], ...fields },
@@ -97,7 +102,7 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
 
   'permissions say what a token may do, what it lacks, and what then happens': async (surface) => {
     const { token } = await rootToken(surface, ['travel.search', 'travel.charter', 'travel.admin']);
-    const { available, restricted, denied } = await answerOf(surface, 'permissions', {}, token);
+    const { available, restricted, denied } = await expectAnswer(surface, 'permissions', {}, token);
 
     assert.deepEqual(
       available.map(({ capability }) => capability),
@@ -116,14 +121,14 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
   },
 
   'an identity may put only its own scopes into a token': async (surface) => {
-    const { token } = await answerOf(
+    const { token } = await expectAnswer(
       surface,
       'tokens.issue',
       { scope: ['travel.read'] },
       AGENT_KEY,
     );
     const report = await success(surface, token, 'export_report', { parameters: { months: 0 } });
-    const { type } = await refusalOf(
+    const { type } = await expectRefusal(
       surface,
       'tokens.issue',
       { scope: ['travel.book'] },
@@ -137,8 +142,8 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
   'a revocation ends everything below the token at once': async (surface) => {
     const parent = await rootToken(surface, ['travel.search']);
     const request = { subject: 'agent:x', parent_token: parent.token_id, scope: ['travel.search'] };
-    const child = await answerOf(surface, 'tokens.issue', request, parent.token);
-    const { ended } = await answerOf(
+    const child = await expectAnswer(surface, 'tokens.issue', request, parent.token);
+    const { ended } = await expectAnswer(
       surface,
       'tokens.revoke',
       { token_id: parent.token_id },
@@ -146,7 +151,10 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     );
 
     assert.equal(ended, 2);
-    assert.equal((await refusalOf(surface, 'permissions', {}, child.token)).type, 'invalid_token');
+    assert.equal(
+      (await expectRefusal(surface, 'permissions', {}, child.token)).type,
+      'invalid_token',
+    );
   },
 
   'an agent sees the agents below it, its root principal all, and no other principal': async (
@@ -155,12 +163,12 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     const planner = await rootToken(surface, ['travel.search'], { budget: budget(50) });
     const request = { subject: 'agent:finder', scope: ['travel.search'] };
     const asked = { ...request, parent_token: planner.token_id };
-    const finder = await answerOf(surface, 'tokens.issue', asked, planner.token);
+    const finder = await expectAnswer(surface, 'tokens.issue', asked, planner.token);
     await success(surface, finder.token, 'search_flights', { parameters: ROUTE });
 
-    const own = await answerOf(surface, 'agents.list', {}, planner.token);
-    const all = await answerOf(wholeOf(surface), 'agents.list', { limit: 100 }, HUMAN_KEY);
-    const other = await refusalOf(surface, 'agents.list', { root_principal: HUMAN }, AGENT_KEY);
+    const own = await expectAnswer(surface, 'agents.list', {}, planner.token);
+    const all = await expectAnswer(wholeOf(surface), 'agents.list', { limit: 100 }, HUMAN_KEY);
+    const other = await expectRefusal(surface, 'agents.list', { root_principal: HUMAN }, AGENT_KEY);
 
     assert.deepEqual(
       own.agents.map(({ token_id, children }) => [token_id, children.map((each) => each.subject)]),
@@ -176,15 +184,15 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     const key_sha256 = createHash('sha256').update(key).digest('hex');
     const asked = { principal: OPERATOR, key_sha256, scopes: ['operator:read'] };
 
-    const added = await answerOf(surface, 'identities.add', asked, OPERATOR_KEY);
-    const again = await refusalOf(surface, 'identities.add', asked, OPERATOR_KEY);
+    const added = await expectAnswer(surface, 'identities.add', asked, OPERATOR_KEY);
+    const again = await expectRefusal(surface, 'identities.add', asked, OPERATOR_KEY);
     const wider = { ...asked, scopes: ['travel.search'] };
-    const refused = await refusalOf(surface, 'identities.add', wider, OPERATOR_KEY);
-    const listed = await answerOf(surface, 'identities.list', {}, OPERATOR_KEY);
-    const own = await answerOf(surface, 'tokens.issue', { scope: ['operator:read'] }, key);
+    const refused = await expectRefusal(surface, 'identities.add', wider, OPERATOR_KEY);
+    const listed = await expectAnswer(surface, 'identities.list', {}, OPERATOR_KEY);
+    const own = await expectAnswer(surface, 'tokens.issue', { scope: ['operator:read'] }, key);
     const { identity_id } = added;
-    const removed = await answerOf(surface, 'identities.remove', { identity_id }, OPERATOR_KEY);
-    const after = await refusalOf(surface, 'tokens.issue', { scope: ['operator:read'] }, key);
+    const removed = await expectAnswer(surface, 'identities.remove', { identity_id }, OPERATOR_KEY);
+    const after = await expectRefusal(surface, 'tokens.issue', { scope: ['operator:read'] }, key);
 
     assert.deepEqual([again.type, refused.type], ['invalid_parameters', 'not_entitled']);
     assert.ok(listed.identities.some((each) => each.identity_id === identity_id));
@@ -197,13 +205,13 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     const { token } = await rootToken(surface, ['travel.extras']);
     const taxi = { what: 'capability', target: 'request_taxi', reason: 'strike' } as const;
     const ride = { parameters: { pickup: 'Pier 39' } };
-    await answerOf(surface, 'operator.freeze', taxi, OPERATOR_KEY);
+    await expectAnswer(surface, 'operator.freeze', taxi, OPERATOR_KEY);
     try {
-      const { frozen } = await answerOf(surface, 'operator.frozen', {}, OPERATOR_KEY);
+      const { frozen } = await expectAnswer(surface, 'operator.frozen', {}, OPERATOR_KEY);
       assert.ok(frozen.some(({ target }) => target === 'request_taxi'));
       assert.equal((await refused(surface, token, 'request_taxi', ride)).type, 'frozen');
     } finally {
-      await answerOf(surface, 'operator.unfreeze', taxi, OPERATOR_KEY);
+      await expectAnswer(surface, 'operator.unfreeze', taxi, OPERATOR_KEY);
     }
     assert.ok((await success(surface, token, 'request_taxi', ride)).result.ride_id);
   },

@@ -42,7 +42,7 @@ export function wholeOf(surface: Surface): Surface {
 }
 
 /** Expects an answer. */
-export async function answerOf<Name extends OperationName>(
+export async function expectAnswer<Name extends OperationName>(
   surface: Surface,
   name: Name,
   request: InputOf<Name>,
@@ -54,7 +54,7 @@ export async function answerOf<Name extends OperationName>(
 }
 
 /** Expects a refusal. */
-export async function refusalOf<Name extends OperationName>(
+export async function expectRefusal<Name extends OperationName>(
   surface: Surface,
   name: Name,
   request: InputOf<Name>,
@@ -71,7 +71,7 @@ export function rootToken(
   scope: string[],
   fields: Partial<InputOf<'tokens.issue'>> = {},
 ): Promise<IssueAnswer> {
-  return answerOf(surface, 'tokens.issue', { subject: AGENT, scope, ...fields }, HUMAN_KEY);
+  return expectAnswer(surface, 'tokens.issue', { subject: AGENT, scope, ...fields }, HUMAN_KEY);
 }
 
 export type InvokeFields = Partial<InputOf<'invoke'>>;

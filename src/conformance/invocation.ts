@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { InvokeAnswer } from '../protocol/invocation.ts';
 import {
-  answerOf,
+  expectAnswer,
   invoke,
   OPERATOR_KEY,
   quote,
@@ -28,7 +28,7 @@ export const INVOCATION_SCENARIOS: Scenarios = {
     const booked = await success(surface, token, 'book_flight', {
       parameters: { quote: await quote(surface, token), passenger: 'Ann Lee' },
     });
-    const view = await answerOf(surface, 'tokens.get', { token_id }, token);
+    const view = await expectAnswer(surface, 'tokens.get', { token_id }, token);
 
     assert.deepEqual(booked.cost_actual, { currency: 'USD', amount: 240 });
     assert.equal(booked.budget_context?.budget_remaining, 60);
@@ -55,8 +55,8 @@ export const INVOCATION_SCENARIOS: Scenarios = {
   'a dry run says what would happen, and nothing happens': async (surface) => {
     const { token, token_id } = await rootToken(surface, ['travel.extras'], { budget });
     const request = { capability: 'buy_lounge_pass', parameters: {} };
-    const dry = await answerOf(surface, 'test', request, token);
-    const { budget_spent } = await answerOf(surface, 'tokens.get', { token_id }, token);
+    const dry = await expectAnswer(surface, 'test', request, token);
+    const { budget_spent } = await expectAnswer(surface, 'tokens.get', { token_id }, token);
 
     assert.equal(dry.would_be_admitted, true);
     assert.deepEqual(dry.resolved_parameters, { airport: 'SFO' });
@@ -70,7 +70,7 @@ export const INVOCATION_SCENARIOS: Scenarios = {
     const first = await success(surface, token, 'buy_lounge_pass', fields);
     const again = await success(surface, token, 'buy_lounge_pass', fields);
     const stored = await invoke(wholeOf(surface), token, 'buy_lounge_pass', fields);
-    const { budget_spent } = await answerOf(surface, 'tokens.get', { token_id }, token);
+    const { budget_spent } = await expectAnswer(surface, 'tokens.get', { token_id }, token);
 
     assert.deepEqual([again, stored.body], [first, { ...first }]);
     assert.equal(stored.headers['idempotent-replayed'], 'true');
@@ -123,15 +123,15 @@ export const INVOCATION_SCENARIOS: Scenarios = {
     const { token, token_id } = await rootToken(surface, ['travel.hold'], { budget });
     const parameters = { flight_number: 'KX999' };
     const { detail } = await refused(surface, token, 'hold_seat', { parameters });
-    const view = await answerOf(surface, 'tokens.get', { token_id }, token);
+    const view = await expectAnswer(surface, 'tokens.get', { token_id }, token);
 
     assert.match(detail, /no flight "KX999"/);
     assert.deepEqual([view.budget_spent, view.budget_reserved], [0, 0]);
   },
 
   'an operator sees no call of unknown outcome and no notification': async (surface) => {
-    const unknown = await answerOf(surface, 'operator.indeterminate', {}, OPERATOR_KEY);
-    const notices = await answerOf(surface, 'operator.deliveries', {}, OPERATOR_KEY);
+    const unknown = await expectAnswer(surface, 'operator.indeterminate', {}, OPERATOR_KEY);
+    const notices = await expectAnswer(surface, 'operator.deliveries', {}, OPERATOR_KEY);
 
     assert.deepEqual([unknown.indeterminate, notices.deliveries], [[], []]);
   },

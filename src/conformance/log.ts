@@ -13,7 +13,7 @@ import { readKeys } from '../verify/keys.ts';
 import { verifySignedReceipt } from '../verify/receipt.ts';
 import {
   AGENT_KEY,
-  answerOf,
+  expectAnswer,
   HUMAN_KEY,
   invoke,
   OPERATOR_KEY,
@@ -31,10 +31,15 @@ export const LOG_SCENARIOS: Scenarios = {
     const task_id = `trail-${Date.now()}-${Math.trunc(performance.now() * 1_000)}`;
     await success(surface, token, 'buy_lounge_pass', { task_id });
     await refused(surface, token, 'find_traveler', { task_id });
-    const { entries } = await answerOf(surface, 'audit.query', { task_id }, HUMAN_KEY);
-    const page = await answerOf(surface, 'audit.query', { task_id, limit: 1 }, HUMAN_KEY);
+    const { entries } = await expectAnswer(surface, 'audit.query', { task_id }, HUMAN_KEY);
+    const page = await expectAnswer(surface, 'audit.query', { task_id, limit: 1 }, HUMAN_KEY);
     const cursor = page.next_cursor;
-    const rest = await answerOf(surface, 'audit.query', { task_id, limit: 1, cursor }, HUMAN_KEY);
+    const rest = await expectAnswer(
+      surface,
+      'audit.query',
+      { task_id, limit: 1, cursor },
+      HUMAN_KEY,
+    );
 
     assert.deepEqual(
       entries.map(({ capability, event_class, state, failure_type }) => [
@@ -54,7 +59,7 @@ export const LOG_SCENARIOS: Scenarios = {
   'no caller sees the trail of another': async (surface) => {
     const { token } = await rootToken(surface, ['travel.extras']);
     const { invocation_id } = await success(surface, token, 'buy_lounge_pass');
-    const { entries } = await answerOf(surface, 'audit.query', { invocation_id }, AGENT_KEY);
+    const { entries } = await expectAnswer(surface, 'audit.query', { invocation_id }, AGENT_KEY);
 
     assert.deepEqual(entries, []);
   },
@@ -62,15 +67,15 @@ export const LOG_SCENARIOS: Scenarios = {
   'a sealed checkpoint proves the entry that an answer named': async (surface) => {
     const { token } = await rootToken(surface, ['travel.extras']);
     const { audit, invocation_id } = await success(surface, token, 'buy_lounge_pass');
-    const { checkpoint } = await answerOf(surface, 'operator.checkpoints', {}, OPERATOR_KEY);
+    const { checkpoint } = await expectAnswer(surface, 'operator.checkpoints', {}, OPERATOR_KEY);
     const leaf_hash = audit?.leaf_hash ?? '';
-    const detail = await answerOf(surface, 'checkpoints.get', {
+    const detail = await expectAnswer(surface, 'checkpoints.get', {
       checkpoint_id: checkpoint.checkpoint_id,
       include_proof: true,
       leaf_hash,
     });
     const trail = { invocation_id, include: 'leaf' } as const;
-    const { entries } = await answerOf(surface, 'audit.query', trail, HUMAN_KEY);
+    const { entries } = await expectAnswer(surface, 'audit.query', trail, HUMAN_KEY);
 
     const proof = detail.inclusion_proof;
     assert.ok(proof);
@@ -88,8 +93,8 @@ export const LOG_SCENARIOS: Scenarios = {
 
   'a receipt is signed where the caller asks for it, also of a refusal': async (surface) => {
     const { token } = await rootToken(surface, ['travel.extras']);
-    const { svc_discovery } = await answerOf(surface, 'discovery', {});
-    const keys = readKeys({ jwks: await answerOf(surface, 'jwks', {}), pinned: 'all' });
+    const { svc_discovery } = await expectAnswer(surface, 'discovery', {});
+    const keys = readKeys({ jwks: await expectAnswer(surface, 'jwks', {}), pinned: 'all' });
     assert.ok('keys' in keys);
     const ground = { keys, now: new Date(), serviceId: svc_discovery.service_id };
     const verdictOf = async (receipt: unknown) =>
@@ -108,13 +113,13 @@ export const LOG_SCENARIOS: Scenarios = {
 
   'a later checkpoint extends an earlier one': async (surface) => {
     const { token } = await rootToken(surface, ['travel.extras']);
-    const seal = () => answerOf(surface, 'operator.checkpoints', {}, OPERATOR_KEY);
+    const seal = () => expectAnswer(surface, 'operator.checkpoints', {}, OPERATOR_KEY);
     await success(surface, token, 'buy_lounge_pass');
     const { checkpoint: earlier } = await seal();
     await success(surface, token, 'buy_lounge_pass');
     const { checkpoint: later } = await seal();
-    const { checkpoints } = await answerOf(surface, 'checkpoints.list', { limit: 2 });
-    const { consistency_proof: proof } = await answerOf(surface, 'checkpoints.get', {
+    const { checkpoints } = await expectAnswer(surface, 'checkpoints.list', { limit: 2 });
+    const { consistency_proof: proof } = await expectAnswer(surface, 'checkpoints.get', {
       checkpoint_id: later.checkpoint_id,
       consistency_from: earlier.checkpoint_id,
     });

@@ -13,13 +13,13 @@ import type { Failure, FailureType } from '../protocol/failure.ts';
 import {
   AGENT_KEY,
   APPROVER_KEY,
-  answerOf,
   askedJet,
+  expectAnswer,
+  expectRefusal,
   HUMAN_KEY,
   type InvokeFields,
   JET,
   OPERATOR_KEY,
-  refusalOf,
   refused,
   rootToken,
   type Scenarios,
@@ -82,17 +82,17 @@ const STORIES: Readonly<Record<Exclude<FailureType, keyof typeof UNTOLD_REFUSALS
     call('travel.extras', 'buy_lounge_pass', { stream: true })(wholeOf(surface)),
   binding_missing: call('travel.book', 'book_flight', { parameters: { passenger: 'Ann Lee' } }),
   authentication_required: (surface) =>
-    refusalOf(surface, 'tokens.issue', { scope: ['travel.search'] }, 'no-such-key'),
-  invalid_token: (surface) => refusalOf(surface, 'permissions', {}, 'not.a.token'),
+    expectRefusal(surface, 'tokens.issue', { scope: ['travel.search'] }, 'no-such-key'),
+  invalid_token: (surface) => expectRefusal(surface, 'permissions', {}, 'not.a.token'),
   token_expired: expiredToken,
   scope_insufficient: call('travel.search', 'find_traveler'),
   scope_escalation: (surface) => widened(surface, { scope: ['travel.admin'] }),
   not_entitled: (surface) =>
-    refusalOf(surface, 'tokens.issue', { scope: ['travel.book'] }, AGENT_KEY),
+    expectRefusal(surface, 'tokens.issue', { scope: ['travel.book'] }, AGENT_KEY),
   approver_not_authorized: async (surface) => {
     const { token, id } = await askedJet(surface);
     const decision = { approval_request_id: id, grant_type: 'one_time' } as const;
-    return refusalOf(surface, 'approval_grants.issue', decision, token);
+    return expectRefusal(surface, 'approval_grants.issue', decision, token);
   },
   purpose_mismatch: call('travel.extras', 'buy_lounge_pass', {
     token: { purpose_parameters: { task_id: 'one' } },
@@ -126,20 +126,25 @@ const STORIES: Readonly<Record<Exclude<FailureType, keyof typeof UNTOLD_REFUSALS
   grant_policy_violation: async (surface) => {
     const { id } = await askedJet(surface);
     const decision = { approval_request_id: id, grant_type: 'one_time', max_uses: 2 } as const;
-    return refusalOf(surface, 'approval_grants.issue', decision, APPROVER_KEY);
+    return expectRefusal(surface, 'approval_grants.issue', decision, APPROVER_KEY);
   },
   input_denied: call('travel.read', 'get_booking', { parameters: { booking_id: 'BK-0' } }),
   frozen: frozenSeat,
   unknown_capability: call('travel.search', 'fly_to_moon'),
   not_found: (surface) =>
-    refusalOf(surface, 'approval_requests.get', { approval_request_id: 'apr_none' }, APPROVER_KEY),
+    expectRefusal(
+      surface,
+      'approval_requests.get',
+      { approval_request_id: 'apr_none' },
+      APPROVER_KEY,
+    ),
   concurrent_branch_busy: atOnce({ concurrent_branches: 'exclusive' }, {}),
   idempotency_in_progress: atOnce({}, { idempotency_key: 'at-once' }),
   approval_request_decided: async (surface) => {
     const { id } = await askedJet(surface);
     const denial = { approval_request_id: id, reason: 'no' };
-    await answerOf(surface, 'approval_requests.deny', denial, APPROVER_KEY);
-    return refusalOf(surface, 'approval_requests.deny', denial, APPROVER_KEY);
+    await expectAnswer(surface, 'approval_requests.deny', denial, APPROVER_KEY);
+    return expectRefusal(surface, 'approval_requests.deny', denial, APPROVER_KEY);
   },
   clarification_required: call('travel.read', 'find_traveler', {
     parameters: { traveler: 'alex' },
@@ -148,7 +153,7 @@ const STORIES: Readonly<Record<Exclude<FailureType, keyof typeof UNTOLD_REFUSALS
     const { token } = await rootToken(surface, ['travel.extras']);
     const idempotency_key = 'one-key';
     const pass = { capability: 'buy_lounge_pass', parameters: {}, idempotency_key };
-    await answerOf(surface, 'invoke', pass, token);
+    await expectAnswer(surface, 'invoke', pass, token);
     const other = { parameters: { airport: 'JFK' }, idempotency_key };
     return refused(surface, token, 'buy_lounge_pass', other);
   },
@@ -175,7 +180,7 @@ function assertGuides({ type, detail, retry, resolution }: Failure, expected: Fa
 async function widened(surface: Surface, fields: object, above: object = {}): Promise<Failure> {
   const parent = await rootToken(surface, ['travel.search'], above);
   const child = { subject: 'agent:x', parent_token: parent.token_id, scope: ['travel.search'] };
-  return refusalOf(surface, 'tokens.issue', { ...child, ...fields }, parent.token);
+  return expectRefusal(surface, 'tokens.issue', { ...child, ...fields }, parent.token);
 }
 
 /** In hours: a second, which is the shortest that a token can say. */
@@ -184,7 +189,7 @@ const SHORT_TTL = 1 / 3_600;
 /** Repeats until the token is refused; the runner's timeout ends a service that never refuses. */
 async function expiredToken(surface: Surface): Promise<Failure> {
   const request = { scope: ['travel.search'], ttl_hours: SHORT_TTL };
-  const { token } = await answerOf(surface, 'tokens.issue', request, HUMAN_KEY);
+  const { token } = await expectAnswer(surface, 'tokens.issue', request, HUMAN_KEY);
   for (;;) {
     const { body } = await surface.ask('permissions', {}, token);
     if (body.failure) return body.failure as Failure;
@@ -195,10 +200,10 @@ async function expiredToken(surface: Surface): Promise<Failure> {
 async function frozenSeat(surface: Surface): Promise<Failure> {
   const { token } = await rootToken(surface, ['travel.hold']);
   const seat = { what: 'capability', target: 'release_seat', reason: 'a story' } as const;
-  await answerOf(surface, 'operator.freeze', seat, OPERATOR_KEY);
+  await expectAnswer(surface, 'operator.freeze', seat, OPERATOR_KEY);
   try {
     return await refused(surface, token, 'release_seat', { parameters: { hold_id: 'HD-0' } });
   } finally {
-    await answerOf(surface, 'operator.unfreeze', seat, OPERATOR_KEY);
+    await expectAnswer(surface, 'operator.unfreeze', seat, OPERATOR_KEY);
   }
 }

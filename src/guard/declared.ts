@@ -13,7 +13,12 @@ import { readForeignObject } from '../domain/wire/foreign.ts';
 import { copyOf, isObject } from '../domain/wire/json.ts';
 import type { DeclaredInput } from '../protocol/capability.ts';
 import { FieldName, type JsonObject } from '../protocol/primitives.ts';
-import { followed, inputOf, type Property, propertiesOf } from '../service/author/json-schema.ts';
+import {
+  followSchema,
+  inputOf,
+  type Property,
+  propertiesOf,
+} from '../service/author/json-schema.ts';
 import { SCHEMA_LIMITS } from '../service/author/schema-reading.ts';
 import { formIssues, type SchemaIssue, schemaIssues, withDefs } from './schema-check.ts';
 import { rootForm } from './schema-form.ts';
@@ -103,7 +108,7 @@ function objectSchema(
   const reading = readForeignObject(given, SCHEMA_LIMITS);
   if ('fault' in reading) return reading;
   const document = shownSchema(withDefs(reading.value)) as JsonObject;
-  const { $schema: _, $id: __, ...root } = followed(document, document);
+  const { $schema: _, $id: __, ...root } = followSchema(document, document);
   if (root.type !== undefined && root.type !== 'object') return { fault: 'expected an object' };
   if (typeof root.$ref === 'string') return { fault: 'it only refers to another schema' };
   return { value: { ...root, type: 'object' } };

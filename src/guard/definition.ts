@@ -242,7 +242,11 @@ function handlerOf({ upstream, isCurrent, policy: all }: GuardOptions, reviewed:
     const accessToken = all.upstream.account && (await context.account(ACCOUNT));
     const { invocation_id: invocationId, signal } = context;
     const result = await upstream.call({
-      ...{ tool, parameters, invocationId, isRead, signal },
+      tool,
+      parameters,
+      invocationId,
+      isRead,
+      signal,
       ...(accessToken !== undefined && { accessToken }),
     });
     const [issue] = output.issues(result);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'vitest';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { schemaIssues, withDefs } from './schema-check.ts';
-import { partsOf, rootForm } from './schema-form.ts';
+import { formParts, rootForm } from './schema-form.ts';
 import { workFault } from './schema-work.ts';
 
 type Row = [name: string, schema: JsonObject, good: unknown, bad: unknown, issue: string];
@@ -169,7 +169,7 @@ test('schemaIssues() compares one schema with one part of a value once, in howev
 
 test('rootForm() keeps of a list of types the names of JSON, however long the list is', () => {
   const long = [...Array(5_000).keys()].map((i) => `t${i}`);
-  const types = (type: string[]) => partsOf(rootForm({ type })).types;
+  const types = (type: string[]) => formParts(rootForm({ type })).types;
 
   assert.deepEqual(types([...long, 'number', 'number', 'string']), ['string', 'number']);
   assert.deepEqual(types(long), ['t0']);

@@ -16,8 +16,8 @@ import type { JsonObject } from '../protocol/primitives.ts';
 import {
   type Form,
   type FormParts,
+  formParts,
   isCombined,
-  partsOf,
   type RuleName,
   rootForm,
 } from './schema-form.ts';
@@ -157,7 +157,7 @@ function issuesOf(check: Check, form: Form, part: Part): readonly SchemaIssue[] 
 function ruled(check: Check, form: Form, part: Part): readonly SchemaIssue[] {
   if (check.depth >= DEPTH_MAX) throw TOO_MUCH;
   check.depth += 1;
-  const parts = partsOf(form);
+  const parts = formParts(form);
   if (parts.isUnsure) check.unsure += 1;
   const given: Given = { check, schema: form.schema as JsonObject, parts, part };
   let issues = NONE;
@@ -203,7 +203,7 @@ function inside(holder: Part, key: string | number, form: Form): Part {
 /** `maybe`: nothing is wrong, but a keyword was left to the upstream. */
 function admission({ check, part }: Given, form: Form): 'yes' | 'maybe' | 'no' {
   if (isPlainly(check, form, part.value)) return 'yes';
-  if (partsOf(form).isPlain) return 'no';
+  if (formParts(form).isPlain) return 'no';
   const { unsure, issuesMax } = check;
   check.issuesMax = 1;
   const issues = issuesOf(check, form, part);
@@ -228,7 +228,7 @@ const typed: Rule = ({ parts: { types }, part }) => {
 
 /** Whether the form asks only for a type, which the value has. */
 function isPlainly(check: Check, form: Form, value: unknown): boolean {
-  const { isPlain, types } = partsOf(form);
+  const { isPlain, types } = formParts(form);
   if (!isPlain || form.schema === false) return false;
   step(check, 1 / PLAIN_PER_STEP);
   return types.length === 0 || types.some((each) => isOfType(each, value));

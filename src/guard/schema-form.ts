@@ -106,20 +106,20 @@ function formOf(document: Forms, schema: unknown): Form {
   return form;
 }
 
-export function partsOf(form: Form): FormParts {
+export function formParts(form: Form): FormParts {
   form.parts ??= readParts(form.document, typeof form.schema === 'boolean' ? {} : form.schema);
   return form.parts;
 }
 
 /** The schemas that apply to the same value. */
 export function besides(form: Form): readonly Form[] {
-  const { target, all, any = [], one = [], not } = partsOf(form);
+  const { target, all, any = [], one = [], not } = formParts(form);
   const direct = target === undefined || target === 'missing' ? [] : [target];
   return [...direct, ...all, ...any, ...one, ...(not ? [not] : [])];
 }
 
 export function isCombined(form: Form): boolean {
-  return partsOf(form).isCombined;
+  return formParts(form).isCombined;
 }
 
 function readParts(document: Forms, schema: JsonObject): FormParts {

@@ -8,7 +8,7 @@
  */
 
 import { KEYS_PER_STEP, REQUIRED_PER_STEP, STEPS_MAX } from './schema-check.ts';
-import { besides, type Form, partsOf } from './schema-form.ts';
+import { besides, type Form, formParts } from './schema-form.ts';
 
 /** Every value with so many parts can be checked: keys, elements and what holds them. */
 const PARTS_SURE = 20;
@@ -60,13 +60,13 @@ function isSpread(form: Form, into: Set<Form>, open: readonly Form[]): boolean {
 
 function weightOf(forms: ReadonlySet<Form>): number {
   let weight = 0;
-  for (const form of forms) weight += 1 + partsOf(form).required.length / REQUIRED_PER_STEP;
+  for (const form of forms) weight += 1 + formParts(form).required.length / REQUIRED_PER_STEP;
   return weight;
 }
 
 /** For each key, for each index, for the other keys and for the other elements: the schemas that apply there. */
 function following(forms: readonly Form[]): Form[][] {
-  const parts = forms.map(partsOf);
+  const parts = forms.map(formParts);
   const keys = new Set(parts.flatMap(({ properties }) => [...properties.keys()]));
   const length = Math.max(0, ...parts.map(({ first }) => first.length));
   return [

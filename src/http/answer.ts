@@ -16,7 +16,7 @@ import {
   type Exchange,
   type HttpAnswer,
   type HttpAsk,
-  headerOf,
+  headerText,
   type WriteBody,
 } from './exchange.ts';
 import { plainPath } from './router.ts';
@@ -35,7 +35,7 @@ export interface AnswerParts {
 
 export type SignInFacts = Pick<SignIn, 'metadataUrl' | 'scopes'>;
 
-export function answerOf(
+export function httpAnswer(
   parts: AnswerParts,
   exchange: Exchange,
   answer: Answer | Document,
@@ -45,7 +45,7 @@ export function answerOf(
   const { headers } = exchange;
   if (answer.headers) Object.assign(headers, answer.headers);
   if (stream) return streamAnswer(parts, exchange, stream);
-  if (failure) return refusalOf(parts, exchange, failure, text ?? JSON.stringify(answer.body));
+  if (failure) return httpRefusal(parts, exchange, failure, text ?? JSON.stringify(answer.body));
   headers['cache-control'] ??= 'no-store';
   headers['content-type'] = JSON_TYPE;
   return {
@@ -69,7 +69,7 @@ function streamAnswer(
 }
 
 /** Every answer outside 2xx, also those that no operation gave. */
-export function refusalOf(
+export function httpRefusal(
   { platform, signIn }: Pick<AnswerParts, 'platform' | 'signIn'>,
   { ask, headers }: Pick<Exchange, 'ask' | 'headers'>,
   failure: Failure,
@@ -105,7 +105,7 @@ export function failureBody(platform: Platform, target: string, failure: Failure
 function documentAnswer({ ask, headers }: Exchange, document: Document): HttpAnswer {
   const { payload, headers: packedHeaders } = packedOf(document);
   Object.assign(headers, packedHeaders);
-  if (!hasTag(headerOf(ask, 'if-none-match'), document.etag)) {
+  if (!hasTag(headerText(ask, 'if-none-match'), document.etag)) {
     return { status: 200, headers, body: payload };
   }
   delete headers['content-type'];
@@ -161,7 +161,7 @@ function challengeOf(
     const scopes = isLackingScope ? (found.resolution.requires ?? []) : signIn.scopes();
     parts.push(
       ...scopePart(scopes),
-      `resource_metadata="${signIn.metadataUrl({ path, host: headerOf(ask, 'host') })}"`,
+      `resource_metadata="${signIn.metadataUrl({ path, host: headerText(ask, 'host') })}"`,
     );
   }
   return ['Bearer', parts.join(', ')].join(' ').trimEnd();

@@ -16,9 +16,9 @@ import { type Operation, type OperationName, operations } from '../protocol/oper
 import type { Document } from '../service/operations/documents.ts';
 import { isDocument, type Method, perform, performing } from '../service/operations/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
-import { begunWith, type Eventual, isPromised, resultOf, run, type Steps } from '../steps.ts';
+import { begunWith, type Eventual, isPromised, run, type Steps, stepsOf } from '../steps.ts';
 import { prefersHtml } from './accept.ts';
-import { answerOf, JSON_TYPE, refusalOf } from './answer.ts';
+import { httpAnswer, httpRefusal, JSON_TYPE } from './answer.ts';
 import { tooLong } from './bounds/bodies.ts';
 import type { Load } from './bounds/shed.ts';
 import { METRICS_TYPE } from './bounds/tally.ts';
@@ -29,14 +29,14 @@ import {
   type Exchange,
   type HttpAnswer,
   type HttpAsk,
-  headerOf,
+  headerText,
   type Route,
   type WriteBody,
 } from './exchange.ts';
 import type { Metrics } from './metrics.ts';
 import { type Cors, createCors, originIn } from './origin.ts';
 import { createFrontPage, createMissingPage, createReference } from './reference.ts';
-import { askOf, codingOf, judgedBearer, pathOf, strangerTo, traceOf } from './request.ts';
+import { askOf, codingOf, judgedBearer, requestPath, strangerJudge, traceOf } from './request.ts';
 import { createRouter, hasLongValue, type Match, type Router, routedPath } from './router.ts';
 import { askSurface, type Surface, startLater } from './surface.ts';
 
@@ -134,11 +134,11 @@ function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
       const admit = async () => (route.stranger ? route.stranger(exchange) : tooLong());
       const body = ask.method === 'POST' ? ask.body(admit) : NOTHING;
       exchange.body = isPromised(body) ? ((yield body) as Uint8Array) : body;
-      given = unreadBody(exchange, route) ?? (yield* resultOf(route.answer(exchange)));
+      given = unreadBody(exchange, route) ?? (yield* stepsOf(route.answer(exchange)));
     }
-    made = 'type' in given ? refusalOf(core.runtime, exchange, given) : given;
+    made = 'type' in given ? httpRefusal(core.runtime, exchange, given) : given;
   } catch (error) {
-    made = refusalOf(core.runtime, exchange, failureOf(core, error));
+    made = httpRefusal(core.runtime, exchange, failureOf(core, error));
   }
   ({ status } = made);
   if (typeof made.body === 'function') return untilWritten(core, exchange, made);
@@ -240,7 +240,7 @@ function unrouted(
   }
   const { method } = ask;
   // A mounted service sees paths without its prefix, and an app may have removed it before.
-  const path = `${pathOf(ask.target)}${basePath === '' ? '' : ` under "${basePath}"`}`;
+  const path = `${requestPath(ask.target)}${basePath === '' ? '' : ` under "${basePath}"`}`;
   const methods = routes.methodsOf(routed);
   if (methods.length === 0) {
     return missingPage(exchange, routed) ?? failure('not_found', `Cannot find ${method} ${path}`);
@@ -273,7 +273,7 @@ function unreadBody(exchange: Exchange, route: Route): Failure | undefined {
   const { ask, place } = exchange;
   if (ask.method === 'POST') {
     const { name, pattern } = route.takesForm ? FORM_MEDIA : JSON_MEDIA;
-    const sent = headerOf(ask, 'content-type') ?? '';
+    const sent = headerText(ask, 'content-type') ?? '';
     // A request without fields may have an empty body of any media type.
     if (exchange.body.length > 0 && sent !== name && !pattern.test(sent)) {
       const detail = `Cannot read the body: expected ${name}`;
@@ -298,12 +298,12 @@ function addOperations(core: Core): void {
     const operation: Operation = operations[name];
     routes.add(operation.method, operation.path, {
       name,
-      stranger: strangerTo(runtime, name, visits),
+      stranger: strangerJudge(runtime, name, visits),
       *answer(exchange) {
         const ask = askOf(operation, exchange, visits);
         const answer = yield* begunWith(performing(name, method, ask, runtime), turns.begin);
         yield turns.end();
-        return answerOf(runtime, exchange, answer);
+        return httpAnswer(runtime, exchange, answer);
       },
     });
   }
@@ -315,7 +315,7 @@ function addSurface(core: Core, surface: Surface): void {
   routes.add('POST', surface.path, {
     name: surface.name,
     // A surface takes delegation tokens.
-    stranger: strangerTo(runtime, 'permissions', visits),
+    stranger: strangerJudge(runtime, 'permissions', visits),
     async answer(exchange) {
       const given = await askSurface(surface, exchange, { visits, cors });
       if ('type' in given) return given;
@@ -371,7 +371,7 @@ function plainAnswer(status: number, headers: Record<string, string>, body: obje
 function addDocument(core: Core, name: string, path: string, document: () => Document): void {
   core.routes.add('GET', path, {
     name,
-    answer: (exchange) => answerOf(core.runtime, exchange, document()),
+    answer: (exchange) => httpAnswer(core.runtime, exchange, document()),
   });
 }
 
@@ -390,9 +390,9 @@ function addFront({ runtime, routes, visits }: Core): void {
       const { ask, headers } = exchange;
       const asking = askOf(operations.discovery, exchange, visits);
       const answer = await perform('discovery', discovery, asking, runtime);
-      const isPage = prefersHtml(headerOf(ask, 'accept')) && isDocument(answer);
+      const isPage = prefersHtml(headerText(ask, 'accept')) && isDocument(answer);
       headers.vary = headers.vary === undefined ? 'Accept' : `Accept, ${headers.vary}`;
-      return answerOf(runtime, exchange, isPage ? pageOf(answer) : answer);
+      return httpAnswer(runtime, exchange, isPage ? pageOf(answer) : answer);
     },
   });
 }

@@ -101,7 +101,10 @@ export function closedOf({ onClosed }: Pick<HttpAsk, 'onClosed'>): AbortSignal {
 }
 
 /** A header that is used only when it was sent once. */
-export function headerOf({ headers }: Pick<HttpAsk, 'headers'>, name: string): string | undefined {
+export function headerText(
+  { headers }: Pick<HttpAsk, 'headers'>,
+  name: string,
+): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
 }

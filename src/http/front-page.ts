@@ -8,7 +8,7 @@
  * @module
  */
 
-import { text } from '../openapi/html.ts';
+import { escapeHtml } from '../openapi/html.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import type { Discovery } from '../protocol/trust.ts';
 
@@ -62,12 +62,12 @@ export function frontPage(
   return framed(
     service_id,
     protocol,
-    `<h1>${text(service_id)}</h1>
+    `<h1>${escapeHtml(service_id)}</h1>
 <p>This service offers ${offered} to automated agents.${gated.length > 0 ? ' Callers with a credential can list them.' : ''}
 It checks the authority of the caller before each call acts.</p>
 <section>
 <h2>For people</h2>
-${hasSignIn ? '' : `<p>${NO_SIGN_IN} ${text(SIGN_IN_ADVICE)}</p>`}
+${hasSignIn ? '' : `<p>${NO_SIGN_IN} ${escapeHtml(SIGN_IN_ADVICE)}</p>`}
 <dl>${hasSignIn ? linked('/sign-in', 'Sign in, see the agents that act for you, and end them') : ''}
 ${hasSignIn ? linked('/console/', 'Decide requests, watch and end agents, verify the log') : ''}
 ${linked('/docs', 'Every operation of the API, with examples')}</dl>
@@ -95,10 +95,10 @@ export function noSignInPage(serviceId: string): string {
     serviceId,
     '',
     `<h1>There is no console here</h1>
-<p>${NO_SIGN_IN} Automated agents and programs call <b>${text(serviceId)}</b> with a credential.</p>
+<p>${NO_SIGN_IN} Automated agents and programs call <b>${escapeHtml(serviceId)}</b> with a credential.</p>
 <section>
 <h2>For the operator</h2>
-<p>${text(SIGN_IN_ADVICE)}</p>
+<p>${escapeHtml(SIGN_IN_ADVICE)}</p>
 </section>`,
   );
 }
@@ -109,11 +109,11 @@ function framed(title: string, about: string, main: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${text(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${FRONT_STYLE}</style>
 </head>
 <body>
-<header><b>Writ</b> ${text(about)}</header>
+<header><b>Writ</b> ${escapeHtml(about)}</header>
 <main>
 ${main}
 </main>
@@ -139,13 +139,13 @@ function documentsOf(
 
 function linkTo(basePath: string, path: string, summary: string): string {
   const link = `${basePath === '' ? '.' : basePath}${path}`;
-  return `<dt><a href="${text(link)}">${text(basePath + path)}</a></dt><dd>${text(summary)}</dd>`;
+  return `<dt><a href="${escapeHtml(link)}">${escapeHtml(basePath + path)}</a></dt><dd>${escapeHtml(summary)}</dd>`;
 }
 
 /** Other protocols take requests that a browser does not send, so they are named and not linked. */
 function surfacesOf(surfaces: Readonly<Record<string, string>>): string {
   const rows = Object.entries(surfaces).map(
-    ([name, path]) => `<dt>${text(name)}</dt><dd><code>${text(path)}</code></dd>`,
+    ([name, path]) => `<dt>${escapeHtml(name)}</dt><dd><code>${escapeHtml(path)}</code></dd>`,
   );
   if (rows.length === 0) return '';
   return `<section>\n<h2>Other protocols</h2>\n<dl>${rows.join('\n')}</dl>\n</section>`;

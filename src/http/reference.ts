@@ -18,7 +18,7 @@ import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/operations/documents.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
-import { type Exchange, type HttpAnswer, headerOf } from './exchange.ts';
+import { type Exchange, type HttpAnswer, headerText } from './exchange.ts';
 import { FRONT_STYLE, frontPage, noSignInPage, SIGN_IN_ADVICE } from './front-page.ts';
 
 export interface Reference {
@@ -107,7 +107,7 @@ export function createMissingPage({
   return ({ ask, headers }, path) => {
     const isOpened = ask.method === 'GET' || ask.method === 'HEAD';
     if (!isOpened || !PAGES_FOR_PEOPLE.test(path)) return undefined;
-    if (!prefersHtml(headerOf(ask, 'accept'))) return undefined;
+    if (!prefersHtml(headerText(ask, 'accept'))) return undefined;
     return { status: 404, headers: Object.assign(headers, fixed, { vary: 'Accept' }), body };
   };
 }

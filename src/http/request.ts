@@ -36,7 +36,7 @@ export function askOf(operation: Operation, exchange: Exchange, visits: Visits |
  * Judges the sender of a long body by its credential, before the body is read. A caller that presents none, and that
  * the app around the service may know, is asked for a shorter one: only the operation asks the app.
  */
-export function strangerTo(
+export function strangerJudge(
   { strangerTo: judge, gated }: Pick<Runtime, 'strangerTo' | 'gated'>,
   name: OperationName,
   visits: Visits | undefined,
@@ -80,7 +80,7 @@ function bearerOf(ask: Pick<HttpAsk, 'lines'>): string | undefined {
 }
 
 function fieldsOf(operation: Operation, { ask, params, body }: Exchange): object {
-  refuseUnkeepable(operation.rest === 'query' ? ask.target : pathOf(ask.target));
+  refuseUnkeepable(operation.rest === 'query' ? ask.target : requestPath(ask.target));
   const fields = operation.rest === 'query' ? queryOf(ask.target) : bodyFields(body);
   if (operation.rest === 'query') refuseBody(body);
   for (const field in operation.headers) {
@@ -93,7 +93,7 @@ function fieldsOf(operation: Operation, { ask, params, body }: Exchange): object
 }
 
 /** An address without its query. */
-export function pathOf(address: string): string {
+export function requestPath(address: string): string {
   return upTo('?', address);
 }
 

@@ -148,7 +148,12 @@ async function listen(
   const graceMs = config.stop_grace_seconds * 1_000;
   const drain = drainOf(app.server, platform, graceMs);
   const reloading = createReloading({
-    ...{ app, definition, runtime, surfaces, graceMs, log },
+    app,
+    definition,
+    runtime,
+    surfaces,
+    graceMs,
+    log,
     open: openRuntime,
   });
   try {

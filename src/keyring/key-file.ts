@@ -88,7 +88,7 @@ export function writeKeyFile(folder: string, name: string, content: object): boo
     return writeNewFile(folder, name, `${JSON.stringify(content, undefined, 2)}\n`);
   } catch (cause) {
     const path = join(folder, name);
-    throw new Error(`Cannot write key file "${path}": ${codeOf(cause)}`, { cause });
+    throw new Error(`Cannot write key file "${path}": ${errorCode(cause)}`, { cause });
   }
 }
 
@@ -107,7 +107,7 @@ export function writeNewFile(folder: string, name: string, text: string): boolea
   }
 }
 
-export function codeOf(error: unknown): string {
+export function errorCode(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error';
 }
 
@@ -130,7 +130,7 @@ export function readPrivately(path: string): { bytes: Uint8Array } | { fault: st
     return { bytes: new Uint8Array(readFileSync(descriptor)) };
   } catch (error) {
     const mend = `make it a file of this user, then run: chmod 600 "${path}"`;
-    return { fault: `it cannot be read (${codeOf(error)}); ${mend}` };
+    return { fault: `it cannot be read (${errorCode(error)}); ${mend}` };
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
@@ -190,7 +190,7 @@ function linked(from: string, to: string): boolean {
     linkSync(from, to);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
+    if (errorCode(error) === 'EEXIST') return false;
     throw error;
   }
 }

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { makeFolder } from '../folder.ts';
 import { generateJwk, thumbprintOf } from './es256.ts';
 import {
-  codeOf,
+  errorCode,
   GENERATION_MAX,
   type KeyFile,
   type KeyFileContent,
@@ -141,7 +141,7 @@ export function longestLifetime(
     return { keptMs: allowedMs };
   } catch (error) {
     // A read-only folder is allowed for keys; only this value is then not stored.
-    const fault = `Cannot remember the longest token lifetime in "${path}": ${codeOf(error)}`;
+    const fault = `Cannot remember the longest token lifetime in "${path}": ${errorCode(error)}`;
     return { keptMs: allowedMs, fault };
   }
 }
@@ -164,7 +164,7 @@ function namesIn(folder: string): { names: string[] } | { fault: string } {
   try {
     return { names: readdirSync(folder).sort() };
   } catch (error) {
-    return { fault: `Cannot read key folder "${folder}": ${codeOf(error)}` };
+    return { fault: `Cannot read key folder "${folder}": ${errorCode(error)}` };
   }
 }
 

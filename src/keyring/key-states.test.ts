@@ -37,17 +37,27 @@ test('folderKeys() says of each key what it is, from before its turn until after
   rotateRowKey(folder, { now: at(0), leadMs: 1_000 });
 
   assert.deepEqual(statesAt(0), [
-    ...['token-0001.json current', 'token-0002.json next', 'log-0001.json current'],
-    ...['log-0002.json next', 'row-0001.json current', 'row-0002.json next'],
+    'token-0001.json current',
+    'token-0002.json next',
+    'log-0001.json current',
+    'log-0002.json next',
+    'row-0001.json current',
+    'row-0002.json next',
   ]);
   assert.deepEqual(statesAt(1_000), [
-    ...['token-0001.json old', 'token-0002.json current', 'log-0001.json old'],
-    ...['log-0002.json current', 'row-0001.json old', 'row-0002.json current'],
+    'token-0001.json old',
+    'token-0002.json current',
+    'log-0001.json old',
+    'log-0002.json current',
+    'row-0001.json old',
+    'row-0002.json current',
   ]);
   const end = 1_000 + HOUR + 60_000;
   assert.deepEqual(statesAt(end - 1).slice(0, 1), ['token-0001.json old']);
   assert.deepEqual(statesAt(end).slice(0, 3), [
-    ...['token-0001.json retired', 'token-0002.json current', 'log-0001.json old'],
+    'token-0001.json retired',
+    'token-0002.json current',
+    'log-0001.json old',
   ]);
   const [first] = folderKeys(folder, at(0));
   assert.deepEqual([first?.since, first?.until], [at(0), at(end)]);

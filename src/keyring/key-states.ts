@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf, readPrivately } from './key-file.ts';
+import { errorCode, readPrivately } from './key-file.ts';
 import { longestLifetime, readKeyFolder } from './key-folder.ts';
 import { rowKeyFiles } from './row-keys.ts';
 import { currentKey, isPublished, timelineOf, timeOf } from './timeline.ts';
@@ -139,7 +139,7 @@ function replaceFile(path: string, text: string): void {
     renameSync(temporary, path);
   } catch (cause) {
     rmSync(temporary, { force: true });
-    throw new Error(`Cannot write key file "${path}": ${codeOf(cause)}`, { cause });
+    throw new Error(`Cannot write key file "${path}": ${errorCode(cause)}`, { cause });
   }
   const folder = openSync(join(path, '..'), 'r');
   try {

@@ -15,7 +15,7 @@ import type { NoteSignature } from '../domain/log/note.ts';
 import type { NoteKey } from '../domain/log/note-key.ts';
 import {
   type ArtefactTyp,
-  headerOf,
+  jwsHeader,
   PAYLOAD_BYTES_MAX,
   readCompact,
   readDetached,
@@ -325,7 +325,7 @@ const HEADERS = new WeakMap<PublishedKey, Map<ArtefactTyp, string>>();
 function knownHeader(key: PublishedKey, typ: ArtefactTyp): string {
   const known = HEADERS.get(key) ?? new Map<ArtefactTyp, string>();
   HEADERS.set(key, known);
-  const header = known.get(typ) ?? headerOf(key.kid, typ);
+  const header = known.get(typ) ?? jwsHeader(key.kid, typ);
   known.set(typ, header);
   return header;
 }

@@ -27,7 +27,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { Timestamp } from '../protocol/primitives.ts';
-import { codeOf, GENERATION_MAX, readPrivately, writeKeyFile } from './key-file.ts';
+import { errorCode, GENERATION_MAX, readPrivately, writeKeyFile } from './key-file.ts';
 import type { Rotation } from './key-folder.ts';
 import { openText, sealText } from './sealed-text.ts';
 import { type KeyState, timeOf } from './timeline.ts';
@@ -284,7 +284,7 @@ function readFolder(folder: string): FolderKeys {
       faults.push(`Cannot use a row key: every one in "${folder}" is compromised; ${mend}`);
     }
   } catch (error) {
-    faults.push(`Cannot read key folder "${folder}": ${codeOf(error)}`);
+    faults.push(`Cannot read key folder "${folder}": ${errorCode(error)}`);
   }
   keys.sort((one, other) => one.signFrom - other.signFrom);
   return { keys, compromised: stolen, files, faults };

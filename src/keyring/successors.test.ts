@@ -3,9 +3,9 @@ import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { atEnd, temporaryFolder } from '../../test/support/ends.ts';
-import { readSuccessor, successorPayload, thumbprintOf } from '../domain/log/successor.ts';
+import { pointThumbprint, readSuccessor, successorPayload } from '../domain/log/successor.ts';
 import { toBase64url } from '../domain/wire/base64.ts';
-import { headerOf, TYPS } from '../domain/wire/jws.ts';
+import { jwsHeader, TYPS } from '../domain/wire/jws.ts';
 import { followKeys } from '../verify/successors.ts';
 import { generateJwk, readPrivateJwk, type SigningKey } from './es256.ts';
 import { rotateKey } from './key-folder.ts';
@@ -126,7 +126,7 @@ test('a key that was marked as compromised by mistake leaves no key that names t
 test('verifiedSuccessor() takes no statement by two coordinates that are no point of the curve', () => {
   const off = { x: toBase64url(new Uint8Array(32).fill(1)), y: toBase64url(new Uint8Array(32)) };
   const payload = toBase64url(successorPayload('token', off, made().key.jwk));
-  const text = `${headerOf(thumbprintOf(off), TYPS.successor)}.${payload}.${'A'.repeat(86)}`;
+  const text = `${jwsHeader(pointThumbprint(off), TYPS.successor)}.${payload}.${'A'.repeat(86)}`;
 
   assert.ok(readSuccessor(text));
   assert.equal(verifiedSuccessor(text), undefined);

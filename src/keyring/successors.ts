@@ -23,11 +23,11 @@ import {
   successorPayload,
 } from '../domain/log/successor.ts';
 import { toBase64url } from '../domain/wire/base64.ts';
-import { headerOf, signedBytes, TYPS } from '../domain/wire/jws.ts';
+import { jwsHeader, signedBytes, TYPS } from '../domain/wire/jws.ts';
 import type { PublicKey } from '../protocol/trust.ts';
 import { isSignature, type SigningKey, signBytes } from './es256.ts';
 import type { KeyFiles } from './key-file.ts';
-import { codeOf, type KeyFile, keyFileOf, writeNewFile } from './key-file.ts';
+import { errorCode, type KeyFile, keyFileOf, writeNewFile } from './key-file.ts';
 
 /** A verified statement, with its text. */
 export interface Successor extends SuccessorText {
@@ -40,7 +40,7 @@ export type Successors = ReadonlyMap<string, Successor>;
 /** Signs the statement of the old key about the new one. */
 export function successorText(use: SuccessorUse, key: SigningKey, successor: PublicKey): string {
   const payload = toBase64url(successorPayload(use, key.jwk, successor));
-  const header = headerOf(key.kid, TYPS.successor);
+  const header = jwsHeader(key.kid, TYPS.successor);
   return `${header}.${payload}.${toBase64url(signBytes(key, signedBytes(header, payload)))}`;
 }
 
@@ -181,6 +181,6 @@ function writeStatement(
     if (writeNewFile(folder, name, `${text}\n`)) return { text };
     return { text: readFileSync(join(folder, name), 'utf8').trim() };
   } catch (error) {
-    return { fault: `Cannot write "${join(folder, name)}": ${codeOf(error)}` };
+    return { fault: `Cannot write "${join(folder, name)}": ${errorCode(error)}` };
   }
 }

@@ -12,7 +12,7 @@
 
 import { createRecent, type Recent } from '../domain/values/recent.ts';
 import type { ArtefactTyp } from '../domain/wire/jws.ts';
-import { type KeyUse, payloadOf } from './wire.ts';
+import { type KeyUse, signedPayload } from './wire.ts';
 
 /** Characters of all texts together, 16 Mi: more than the tokens in use on one replica. */
 const VERIFIED_CHARACTERS_MAX = 16 * 1024 * 1024;
@@ -32,7 +32,7 @@ export class VerifiedText {
   }
 
   get payload(): Uint8Array {
-    return payloadOf(this.#text);
+    return signedPayload(this.#text);
   }
 }
 

@@ -25,7 +25,7 @@ export const ARTEFACTS = {
 >;
 
 /** The payload of a text that `readCompact` has accepted before. */
-export function payloadOf(text: string): Uint8Array {
+export function signedPayload(text: string): Uint8Array {
   const encoded = text.slice(text.indexOf('.') + 1, text.lastIndexOf('.'));
   return new Uint8Array(Buffer.from(encoded, 'base64url'));
 }

@@ -17,7 +17,7 @@ import type { FailureAnswer } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { eachAvailable } from './available.ts';
 import type { Gateway } from './gateway.ts';
-import { inRank, queryOf, scoreOf } from './ranking.ts';
+import { inRank, scoreOf, searchQuery } from './ranking.ts';
 import { type ToolResult, toolResultOf } from './result.ts';
 import {
   answerSchema,
@@ -133,7 +133,7 @@ export async function searchCapabilities(
 ): Promise<ToolResult> {
   const wrong = unusableSearch(sent);
   if (wrong) return toolResultOf(wrong);
-  const query = queryOf(sent.query as string);
+  const query = searchQuery(sent.query as string);
   const found: Found[] = [];
   const prevented = await eachAvailable(gateway, platform, (name, declared) => {
     const score = scoreOf(query, name, declared);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { CapabilityDeclaration } from '../protocol/capability.ts';
-import { inRank, queryOf, scoreOf } from './ranking.ts';
+import { inRank, scoreOf, searchQuery } from './ranking.ts';
 
 function declared(description: string, inputs: readonly string[] = []): CapabilityDeclaration {
   return CapabilityDeclaration.parse({
@@ -22,7 +22,7 @@ const FILES: Readonly<Record<string, CapabilityDeclaration>> = {
 };
 
 function ranked(text: string): string[] {
-  const query = queryOf(text);
+  const query = searchQuery(text);
   return Object.entries(FILES)
     .map(([name, each]) => ({ name, score: scoreOf(query, name, each) }))
     .filter(({ score }) => score > 0)
@@ -52,7 +52,7 @@ for (const [query, found] of QUERIES) {
 }
 
 test('scoreOf() puts the capability first whose name is the query', () => {
-  const query = queryOf('pay');
+  const query = searchQuery('pay');
   const busy = declared('Pay, pay and pay', ['pay', 'pay_more', 'paying']);
 
   const own = scoreOf(query, 'pay', declared('Moves money'));
@@ -60,11 +60,11 @@ test('scoreOf() puts the capability first whose name is the query', () => {
   assert.ok(own > scoreOf(query, 'pay_now', busy));
 });
 
-test('queryOf() counts a word once, and sixteen words', () => {
+test('searchQuery() counts a word once, and sixteen words', () => {
   const many = Array.from({ length: 40 }, (_, each) => `word${each}`).join(' ');
 
-  assert.deepEqual(queryOf('pay PAY pays').words, ['pay']);
-  assert.equal(queryOf(many).words.length, 16);
+  assert.deepEqual(searchQuery('pay PAY pays').words, ['pay']);
+  assert.equal(searchQuery(many).words.length, 16);
 });
 
 test('scoreOf() reads a bounded part of a description and of the inputs', () => {
@@ -73,6 +73,6 @@ test('scoreOf() reads a bounded part of a description and of the inputs', () => 
     Array.from({ length: 65 }, (_, each) => (each === 64 ? 'zeppelin' : `input${each}`)),
   );
 
-  assert.equal(scoreOf(queryOf('zeppelin'), 'fly', long), 0);
-  assert.ok(scoreOf(queryOf('zeppelin'), 'fly', declared(`${'x '.repeat(1_990)}zeppelin`)) > 0);
+  assert.equal(scoreOf(searchQuery('zeppelin'), 'fly', long), 0);
+  assert.ok(scoreOf(searchQuery('zeppelin'), 'fly', declared(`${'x '.repeat(1_990)}zeppelin`)) > 0);
 });

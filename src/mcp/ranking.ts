@@ -41,7 +41,7 @@ export interface Query {
   readonly words: readonly string[];
 }
 
-export function queryOf(text: string): Query {
+export function searchQuery(text: string): Query {
   const words = wordsOf(text);
   const telling = words.filter((word) => !EMPTY_WORDS.has(word));
   const kept = [...new Set(telling.length > 0 ? telling : words)].slice(0, QUERY_WORDS_MAX);

@@ -32,7 +32,7 @@ export function toolResultOf(
   if (!answer.success) {
     const isOfMeta = answer.failure.type === 'invalid_parameters' && faultyMeta.length > 0;
     if (isOfMeta) return blamingMeta(answer, faultyMeta);
-    return resultOf({ ...answer }, adviceOn(answer.failure), true);
+    return resultOf({ ...answer }, failureAdvice(answer.failure), true);
   }
   const result = withFields(answer.result, fields);
   return resultOf({ ...answer, result }, JSON.stringify(result), false);
@@ -46,7 +46,7 @@ function blamingMeta(answer: FailureAnswer, faulty: readonly string[]): ToolResu
   const detail = `Cannot use ${names.join(', ')} of "_meta": ${answer.failure.detail}`;
   const failure = { ...answer.failure, detail };
   const advice = `correct ${names.join(', ')} in "_meta", or leave it out; the arguments can stay as they are`;
-  return resultOf({ ...answer, failure }, adviceOn(failure, advice), true);
+  return resultOf({ ...answer, failure }, failureAdvice(failure, advice), true);
 }
 
 function resultOf(structuredContent: JsonObject, text: string, isError: boolean): ToolResult {
@@ -64,7 +64,7 @@ function withFields(result: JsonObject, fields: readonly string[]): JsonObject {
 }
 
 /** What went wrong, and the next step, one line each. */
-export function adviceOn(failure: Failure, nextStep?: string): string {
+export function failureAdvice(failure: Failure, nextStep?: string): string {
   const {
     type,
     detail,

@@ -144,7 +144,9 @@ function callOf(call: SentCall, { fields, unknown }: SortedMeta): InputOf<'invok
     ...parameters
   }: JsonObject = isObject(sent) ? sent : {};
   const given = {
-    ...{ approval_grant, idempotency_key, ...fields },
+    approval_grant,
+    idempotency_key,
+    ...fields,
     capability,
     parameters: isObject(sent) ? { ...parameters, ...unknown } : sent,
     continue_approved: true,

@@ -4,7 +4,7 @@ import { ONE_TIME } from '../../test/support/scripts.ts';
 import { failure, GUIDANCE } from '../domain/failure.ts';
 import { CapabilityDeclaration, type DeclaredCapability } from '../protocol/capability.ts';
 import { FailureType } from '../protocol/failure.ts';
-import { adviceOn } from './result.ts';
+import { failureAdvice } from './result.ts';
 import { toolOf } from './tool.ts';
 
 function tool(changed: Partial<DeclaredCapability> = {}) {
@@ -116,10 +116,10 @@ test('toolOf() says where a binding comes from and how long it lasts', () => {
 });
 
 for (const type of FailureType.options) {
-  test(`adviceOn() says what to do about ${type}`, () => {
-    const [said, advice] = adviceOn(failure(type, `Cannot do it: ${GUIDANCE[type].when}`)).split(
-      '\n',
-    );
+  test(`failureAdvice() says what to do about ${type}`, () => {
+    const [said, advice] = failureAdvice(
+      failure(type, `Cannot do it: ${GUIDANCE[type].when}`),
+    ).split('\n');
 
     assert.equal(said, `${type}: Cannot do it: ${GUIDANCE[type].when}`);
     assert.match(advice ?? '', /^What to do: \w.*\.$/);
@@ -136,13 +136,13 @@ for (const [type, advised] of [
     /sent `svc_approval_grant`, call the tool again with the same arguments and without it/,
   ],
 ] as const) {
-  test(`adviceOn() says of ${type} what is true of the other tools and of the next call`, () => {
-    assert.match(adviceOn(failure(type, 'Cannot do it')), advised);
+  test(`failureAdvice() says of ${type} what is true of the other tools and of the next call`, () => {
+    assert.match(failureAdvice(failure(type, 'Cannot do it')), advised);
   });
 }
 
-test('adviceOn() names what it takes, who grants it, when, and what to choose from', () => {
-  const text = adviceOn(
+test('failureAdvice() names what it takes, who grants it, when, and what to choose from', () => {
+  const text = failureAdvice(
     failure('clarification_required', 'Cannot continue', {
       requires: ['a.read'],
       grantable_by: 'human:ann',
@@ -164,10 +164,10 @@ for (const [said, told] of [
   ['24h', 'When: in 24h.'],
   ['immediate', 'When: immediate.'],
 ] as const) {
-  test(`adviceOn() tells "${said}" as what it is`, () => {
+  test(`failureAdvice() tells "${said}" as what it is`, () => {
     const found = failure('frozen', 'Cannot run now', { estimated_availability: said });
 
-    assert.ok(adviceOn(found).split('\n').includes(told), adviceOn(found));
+    assert.ok(failureAdvice(found).split('\n').includes(told), failureAdvice(found));
   });
 }
 

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 
 /** Any text as the content of an element or of a quoted attribute. */
-export function text(raw: string): string {
+export function escapeHtml(raw: string): string {
   return raw
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -14,7 +14,7 @@ import type { CapabilityDeclaration } from '../protocol/capability.ts';
 import { FailureAnswer } from '../protocol/failure.ts';
 import { InvokeFailure, InvokeSuccess } from '../protocol/invocation.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
-import { type JsonObject, partOf } from '../protocol/primitives.ts';
+import { type JsonObject, partialSchema } from '../protocol/primitives.ts';
 import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
 import { PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { EXAMPLES, type Examples, type RecordedExample } from './examples.generated.ts';
@@ -70,7 +70,11 @@ const JSON_TYPE = 'application/json';
 const GROUPS: Readonly<Record<string, readonly [description: string, ...words: string[]]>> = {
   trust: [
     'What anyone may fetch, and verify',
-    ...['discovery', 'jwks', 'manifest', 'graph', 'handshake'],
+    'discovery',
+    'jwks',
+    'manifest',
+    'graph',
+    'handshake',
   ],
   authority: ['Tokens: issued, narrowed, looked at, ended', 'tokens', 'agents', 'permissions'],
   invocation: ['Using a capability, or asking what would happen', 'invoke', 'test'],
@@ -201,9 +205,9 @@ function operationOf(
 /** A root token lives at most so long. A child asks for any lifetime, and ends with its parent. */
 function lifetimeRule({ ttlHoursMax = TTL_HOURS_MAX_DEFAULT }: ServiceFacts): Schema {
   return {
-    if: partOf({ parent_token: { type: 'null' } }),
+    if: partialSchema({ parent_token: { type: 'null' } }),
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
-    then: partOf({ ttl_hours: { maximum: ttlHoursMax } }),
+    then: partialSchema({ ttl_hours: { maximum: ttlHoursMax } }),
   };
 }
 

@@ -11,6 +11,7 @@ import { GrantPolicy, GrantType } from './failure.ts';
 import { PasskeyProof } from './passkey.ts';
 import {
   ApprovalRequestId,
+  boundedText,
   CallerId,
   CapabilityName,
   Cursor,
@@ -30,7 +31,6 @@ import {
   Scope,
   SemanticVersion,
   Timestamp,
-  text,
 } from './primitives.ts';
 
 /** A page of requests contains parameters and previews, so it has fewer items than a page of entries. */
@@ -113,7 +113,7 @@ export type ApprovalRequest = z.infer<typeof ApprovalRequest>;
 
 /** The policy bounds these values at run time; the schema only requires positive numbers. */
 export const GrantRequest = z.strictObject({
-  approval_request_id: text(ID_LENGTH_MAX),
+  approval_request_id: boundedText(ID_LENGTH_MAX),
   grant_type: GrantType,
   session_id: optional(CallerId),
   expires_in_seconds: optional(z.number().positive()),
@@ -173,13 +173,13 @@ export type ApprovalListAnswer = z.infer<typeof ApprovalListAnswer>;
 
 /** `prefer` is the header of RFC 7240; anything but `wait=<seconds>` in it is ignored. */
 export const ApprovalReadRequest = z.strictObject({
-  approval_request_id: text(ID_LENGTH_MAX),
-  prefer: optional(text(PREFER_LENGTH_MAX, 0)),
+  approval_request_id: boundedText(ID_LENGTH_MAX),
+  prefer: optional(boundedText(PREFER_LENGTH_MAX, 0)),
 });
 export type ApprovalReadRequest = z.output<typeof ApprovalReadRequest>;
 
 export const DenyRequest = z.strictObject({
-  approval_request_id: text(ID_LENGTH_MAX),
+  approval_request_id: boundedText(ID_LENGTH_MAX),
   reason: Reason,
   passkey: optional(PasskeyProof),
 });

@@ -9,6 +9,7 @@ import { AnyFailureType } from './failure.ts';
 import { StreamSummary } from './invocation.ts';
 import {
   ApprovalRequestId,
+  boundedText,
   CallerId,
   CheckpointId,
   ClientReference,
@@ -30,7 +31,6 @@ import {
   pageSize,
   Timestamp,
   TokenId,
-  text,
 } from './primitives.ts';
 
 /** A page has at most 1 MiB, so it may have fewer items than its limit; `next_cursor` shows whether more follow. */
@@ -109,12 +109,12 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 
 /** Strict: a misspelt filter would return more than requested. */
 export const AuditQuery = z.strictObject({
-  capability: optional(text(ID_LENGTH_MAX, 0)),
+  capability: optional(boundedText(ID_LENGTH_MAX, 0)),
   since: optional(Moment),
-  invocation_id: optional(text(ID_LENGTH_MAX, 0)),
+  invocation_id: optional(boundedText(ID_LENGTH_MAX, 0)),
   client_reference_id: optional(ClientReference),
   task_id: optional(CallerId),
-  parent_invocation_id: optional(text(ID_LENGTH_MAX, 0)),
+  parent_invocation_id: optional(boundedText(ID_LENGTH_MAX, 0)),
   entry_type: optional(z.enum([...EntryType.options, 'all'])),
   include: optional(z.literal('leaf')),
   limit: pageSize(AUDIT_PAGE_MAX, AUDIT_PAGE_DEFAULT),
@@ -185,11 +185,11 @@ const LeafIndex = z.union([
 ]);
 
 export const CheckpointReadRequest = z.object({
-  checkpoint_id: text(ID_LENGTH_MAX),
+  checkpoint_id: boundedText(ID_LENGTH_MAX),
   include_proof: optional(Flag).transform((asked) => asked ?? false),
   leaf_index: optional(LeafIndex),
   leaf_hash: optional(HexHash),
   invocation_id: optional(InvocationId),
-  consistency_from: optional(text(ID_LENGTH_MAX)),
+  consistency_from: optional(boundedText(ID_LENGTH_MAX)),
 });
 export type CheckpointReadRequest = z.output<typeof CheckpointReadRequest>;

@@ -11,6 +11,7 @@ import { ApprovalRequest, ApprovalStatus, GrantTerms } from './approval.ts';
 import { CapabilityDeclaration } from './capability.ts';
 import {
   ApprovalRequestId,
+  boundedText,
   CapabilityName,
   ID_LENGTH_MAX,
   JsonObject,
@@ -18,10 +19,9 @@ import {
   Principal,
   Timestamp,
   TokenId,
-  text,
 } from './primitives.ts';
 
-export const DecisionRequest = z.strictObject({ approval_request_id: text(ID_LENGTH_MAX) });
+export const DecisionRequest = z.strictObject({ approval_request_id: boundedText(ID_LENGTH_MAX) });
 
 /** One principal in the chain of an agent. */
 const Hand = z.object({

@@ -16,7 +16,7 @@
 import * as z from 'zod';
 import { Checkpoint, CheckpointDetail, InclusionProof } from './audit.ts';
 import { LOG_ID_LENGTH_MAX } from './invocation.ts';
-import { Digest, HexHash, JsonObject, ServiceId, text } from './primitives.ts';
+import { boundedText, Digest, HexHash, JsonObject, ServiceId } from './primitives.ts';
 import { Jwks, PublicKey } from './trust.ts';
 
 export const LOG_FORMAT = 'writ-log/1';
@@ -80,7 +80,7 @@ export type TrailLine = z.infer<typeof TrailLine>;
 export const StreamHeader = z.strictObject({
   format: z.literal(STREAM_FORMAT),
   service_id: ServiceId,
-  log_id: text(LOG_ID_LENGTH_MAX),
+  log_id: boundedText(LOG_ID_LENGTH_MAX),
   /** Counts from 1, over all logs of the store. */
   chunk: z.int().positive(),
   /** The place of the log's first entry. */

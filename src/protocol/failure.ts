@@ -12,7 +12,7 @@ import {
   FieldName,
   InvocationId,
   Principal,
-  partOf,
+  partialSchema,
 } from './primitives.ts';
 
 export const FailureType = z.enum([
@@ -212,14 +212,14 @@ export const Failure = z
   .meta({
     allOf: [
       {
-        if: partOf({ resolution: partOf({ recovery_class: { const: 'terminal' } }) }),
+        if: partialSchema({ resolution: partialSchema({ recovery_class: { const: 'terminal' } }) }),
         // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
-        then: partOf({ retry: { const: false } }),
+        then: partialSchema({ retry: { const: false } }),
       },
       {
-        if: partOf({ type: { const: 'approval_required' } }),
+        if: partialSchema({ type: { const: 'approval_required' } }),
         // biome-ignore lint/suspicious/noThenProperty: likewise.
-        then: partOf(
+        then: partialSchema(
           { approval_request_id: {}, requested_parameters_digest: {}, grant_policy: {} },
           ['approval_request_id', 'requested_parameters_digest', 'grant_policy'],
         ),

@@ -9,6 +9,7 @@
 
 import * as z from 'zod';
 import {
+  boundedText,
   CallerClass,
   Cursor,
   Flag,
@@ -20,7 +21,6 @@ import {
   pageSize,
   Scope,
   Timestamp,
-  text,
 } from './primitives.ts';
 
 export const IdentityId = z.string().regex(/^idn_[0-9a-f]{32}$/, 'expected an identity id');
@@ -35,7 +35,7 @@ export const IDENTITY_NAMES_MAX = 16;
 const IDENTITY_PAGE_MAX = 1_000;
 
 /** A principal, or a pattern with one star; `domain/authority/entitlement.ts` decides. */
-const SubjectPattern = text(2 * ID_LENGTH_MAX);
+const SubjectPattern = boundedText(2 * ID_LENGTH_MAX);
 
 export const IdentityAddRequest = z.strictObject({
   principal: Principal,

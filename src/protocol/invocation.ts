@@ -9,6 +9,7 @@ import { CostCertainty, ResponseMode } from './capability.ts';
 import { Failure, GrantPolicy } from './failure.ts';
 import {
   Amount,
+  boundedText,
   CallerId,
   CapabilityName,
   ClientReference,
@@ -24,7 +25,6 @@ import {
   optional,
   PREFER_LENGTH_MAX,
   Timestamp,
-  text,
 } from './primitives.ts';
 
 /** In characters: an approver reads it at a glance. */
@@ -33,20 +33,20 @@ const NOTE_LENGTH_MAX = 500;
 /** What a dry run takes: the call itself, without the fields that only matter when it runs. */
 export const TestRequest = z.object({
   // Any text: an impossible name gets the same answer as an unknown one.
-  capability: text(ID_LENGTH_MAX, 0),
+  capability: boundedText(ID_LENGTH_MAX, 0),
   parameters: JsonObject,
   client_reference_id: optional(ClientReference),
   task_id: optional(CallerId),
   parent_invocation_id: optional(InvocationId),
   upstream_service: optional(CallerId),
-  approval_grant: optional(text(ID_LENGTH_MAX)),
+  approval_grant: optional(boundedText(ID_LENGTH_MAX)),
   /** Without `approval_grant`: continue with a grant for exactly this call, if there is one. */
   continue_approved: optional(z.boolean()),
   /** The caller's own words for the approvers, if the call needs approval. The service does not check them. */
-  note: optional(text(NOTE_LENGTH_MAX)),
+  note: optional(boundedText(NOTE_LENGTH_MAX)),
   stream: optional(z.boolean()).transform((stream) => stream ?? false),
   /** The header of RFC 7240; `receipt=signed` asks for a signed receipt, and the rest is ignored. */
-  prefer: optional(text(PREFER_LENGTH_MAX, 0)),
+  prefer: optional(boundedText(PREFER_LENGTH_MAX, 0)),
 });
 export type TestRequest = z.output<typeof TestRequest>;
 
@@ -79,7 +79,7 @@ const PATH_MAX = 53;
  * `path` reaches. It promises that every later checkpoint of the log dated at or after `included_by` covers the entry.
  */
 export const SignedReceipt = z.object({
-  log_id: text(LOG_ID_LENGTH_MAX),
+  log_id: boundedText(LOG_ID_LENGTH_MAX),
   /** The number of the newest checkpoint when the receipt was signed: later ones have higher numbers. */
   last_checkpoint: z.int().nonnegative(),
   signed_at: Timestamp,

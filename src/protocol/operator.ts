@@ -10,6 +10,7 @@ import * as z from 'zod';
 import { Checkpoint } from './audit.ts';
 import {
   ApprovalRequestId,
+  boundedText,
   CapabilityName,
   cursorOf,
   ID_LENGTH_MAX,
@@ -20,11 +21,10 @@ import {
   PRINCIPAL,
   Principal,
   pageSize,
-  partOf,
+  partialSchema,
   Reason,
   Timestamp,
   TokenId,
-  text,
 } from './primitives.ts';
 
 export const FreezeTarget = z.enum(['root_principal', 'capability', 'service']);
@@ -32,7 +32,7 @@ export type FreezeTarget = z.infer<typeof FreezeTarget>;
 
 const Target = {
   what: FreezeTarget,
-  target: optional(text(2 * ID_LENGTH_MAX)),
+  target: optional(boundedText(2 * ID_LENGTH_MAX)),
   /** With a capability: only the calls of this root principal. */
   root_principal: optional(Principal),
 };
@@ -60,20 +60,20 @@ const NARROWING_RULE = { message: 'expected only with a capability', path: ['roo
 const TARGET_SCHEMA = {
   allOf: [
     {
-      if: partOf({ what: { const: 'service' } }),
+      if: partialSchema({ what: { const: 'service' } }),
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, in an object that nothing awaits.
-      then: partOf({ target: { type: 'null' } }),
-      else: partOf({ target: { type: 'string' } }, ['target']),
+      then: partialSchema({ target: { type: 'null' } }),
+      else: partialSchema({ target: { type: 'string' } }, ['target']),
     },
     {
-      if: partOf({ what: { const: 'root_principal' } }),
+      if: partialSchema({ what: { const: 'root_principal' } }),
       // biome-ignore lint/suspicious/noThenProperty: likewise.
-      then: partOf({ target: { pattern: PRINCIPAL.source } }),
+      then: partialSchema({ target: { pattern: PRINCIPAL.source } }),
     },
     {
-      if: partOf({ what: { not: { const: 'capability' } } }),
+      if: partialSchema({ what: { not: { const: 'capability' } } }),
       // biome-ignore lint/suspicious/noThenProperty: likewise.
-      then: partOf({ root_principal: { type: 'null' } }),
+      then: partialSchema({ root_principal: { type: 'null' } }),
     },
   ],
 };

@@ -99,7 +99,7 @@ export const CallerClass = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'expected 
  * A text of a caller. Its length counts code points, as in JSON Schema. What a schema cannot express
  * is in its metadata, from which the API description is made.
  */
-export function text(most: number, least = 1) {
+export function boundedText(most: number, least = 1) {
   return z
     .string()
     .min(least)
@@ -110,10 +110,10 @@ export function text(most: number, least = 1) {
 }
 
 /** A correlation id of the caller: stored and echoed, never interpreted. */
-export const CallerId = text(ID_LENGTH_MAX);
+export const CallerId = boundedText(ID_LENGTH_MAX);
 
 /** As `CallerId`. The specification sets no least length, so it may be empty. */
-export const ClientReference = text(ID_LENGTH_MAX, 0);
+export const ClientReference = boundedText(ID_LENGTH_MAX, 0);
 
 /** Names a capability in paths, scopes (`approver:<capability>`) and tool lists. */
 export const CapabilityName = z
@@ -200,7 +200,7 @@ export type Budget = z.infer<typeof Budget>;
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
-export const Reason = text(REASON_LENGTH_MAX)
+export const Reason = boundedText(REASON_LENGTH_MAX)
   .regex(/\S/, 'expected a reason')
   .transform((reason) => reason.trim());
 
@@ -246,7 +246,7 @@ export function nextOf(cursor: typeof Cursor) {
  * A JSON Schema about some fields of an object, as a condition or a consequence. It allows other fields
  * explicitly, because some tools treat a list of properties as complete.
  */
-export function partOf<Properties extends object>(
+export function partialSchema<Properties extends object>(
   properties: Properties,
   required: readonly string[] = [],
 ) {

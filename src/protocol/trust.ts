@@ -7,6 +7,7 @@
 import * as z from 'zod';
 import { CapabilityDeclaration, SideEffectType } from './capability.ts';
 import {
+  boundedText,
   CallerClass,
   CapabilityName,
   Duration,
@@ -16,7 +17,6 @@ import {
   SemanticVersion,
   ServiceId,
   Timestamp,
-  text,
 } from './primitives.ts';
 
 export const PROTOCOL_VERSION = '0.24';
@@ -154,15 +154,15 @@ export type GraphEdge = z.infer<typeof GraphEdge>;
 export const Graph = z.object({ nodes: z.array(GraphNode), edges: z.array(GraphEdge) });
 export type Graph = z.infer<typeof Graph>;
 
-export const GraphRequest = z.object({ capability: text(ID_LENGTH_MAX, 0) });
+export const GraphRequest = z.object({ capability: boundedText(ID_LENGTH_MAX, 0) });
 
 /** Bounds the request by the largest number of capabilities of a service. */
 const HANDSHAKE_CAPABILITIES_MAX = 1_000;
 
-const VersionRange = text(256);
+const VersionRange = boundedText(256);
 
 export const HandshakeRequest = z.object({
-  protocol_versions: optional(z.array(text(64, 0)).max(64)),
+  protocol_versions: optional(z.array(boundedText(64, 0)).max(64)),
   capabilities: optional(
     z
       .record(CapabilityName, VersionRange)

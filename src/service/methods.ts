@@ -17,7 +17,7 @@ import { revokeToken, viewToken } from './authority/tokens.ts';
 import { dryRun } from './invoke/dry-run.ts';
 import type { InvokeParts } from './invoke/handler.ts';
 import { invoke } from './invoke/invoke.ts';
-import { indeterminate, reconcile } from './invoke/recover.ts';
+import { listIndeterminate, reconcile } from './invoke/recover.ts';
 import { queryAudit } from './log/audit.ts';
 import type { Ask, Method, Methods } from './operations/operations.ts';
 import type { ServiceParts } from './operations/parts.ts';
@@ -38,7 +38,7 @@ export function authorityMethods(parts: InvokeParts): Methods {
     'operator.freeze': answering(freeze),
     'operator.unfreeze': answering(unfreeze),
     'operator.frozen': (ask) => frozen(parts, ask),
-    'operator.indeterminate': (ask) => indeterminate(parts, ask),
+    'operator.indeterminate': (ask) => listIndeterminate(parts, ask),
     'operator.reconcile': answering(reconcile),
     'operator.deliveries': (ask) => listDeliveries(parts, ask),
     'identities.list': (ask) => listIdentities(parts, ask),

@@ -10,8 +10,6 @@
 
 import { refuse } from '../domain/failure.ts';
 import type { Pacer } from '../domain/invocation/rate.ts';
-import { originOf } from '../domain/log/checkpoint.ts';
-import { vkeyText } from '../domain/log/note-key.ts';
 import { relyingPartyOf } from '../domain/passkey/relying-party.ts';
 import type { Logger } from '../log.ts';
 import { newUuid, type Platform } from '../platform.ts';
@@ -39,13 +37,12 @@ import type { InvokeParts } from './invoke/handler.ts';
 import { closeAbandoned } from './invoke/recover.ts';
 import { type RecoveryOptions, startRecovery } from './invoke/recovery.ts';
 import { createSettler, LEASE_MS } from './invoke/settle.ts';
+import { startAnchoredSealer } from './log/anchored.ts';
 import { checkpointMethods } from './log/checkpoints.ts';
-import { currentOrigin, signerOf } from './log/compare-log.ts';
 import { createFigures, type Figures } from './log/figures.ts';
 import { createReceiptSigner } from './log/receipts.ts';
 import { type RetentionOptions, startRetention } from './log/retention.ts';
-import { type Sealer, type SealingState, startSealer } from './log/sealer.ts';
-import { createWitnesses, witnessGuard } from './log/witness.ts';
+import type { Sealer, SealingState } from './log/sealer.ts';
 import { approvalMethods, authorityMethods } from './methods.ts';
 import { type Alarms, createAlarms } from './operations/alarms.ts';
 import { createDocuments } from './operations/documents.ts';
@@ -60,7 +57,7 @@ import type { Repeated } from './pace/repeated.ts';
 import { createSlicer, type Slicer } from './pace/slices.ts';
 import { createWaits } from './pace/waits.ts';
 import { createWorkInProgress } from './pace/work.ts';
-import { openRowLogs, type RowLogs } from './rows/row-check.ts';
+import { openRowLogs } from './rows/row-check.ts';
 import { serviceStore } from './rows/service-store.ts';
 import { openIdentityProviders, pageUrls } from './sign-in/open.ts';
 import { isHuman } from './sign-in/sessions.ts';
@@ -172,6 +169,7 @@ export interface Runtime {
  * Resolves when the service can take calls. Rejects when the store does not take the first
  * heartbeat.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one line for each part, in the order in which they start.
 export async function createRuntime({
   baseUrl,
   basePath = '',
@@ -197,20 +195,28 @@ export async function createRuntime({
   const onRevoked = () => ends?.nudge();
   const store = serviceStore(given.store, { ...sealing, tracer, withheld, onRevoked });
   const kept = await livingIdentities({ store });
-  sealer = await anchored({ ...given, instanceId, logs }, mark);
+  sealer = await startAnchoredSealer({ ...given, instanceId, onCompared: logs.look }, mark);
   const watchers = new Set<Watcher>();
   const site = { config, providers, baseUrl, ...placeOf(basePath, kept) };
   const pageUrl = pageUrls(site);
   const withoutAccounts: InvokeParts = {
     ...given,
-    ...{ store, alarms: sealing.alarms, tracer, leaseMs, instanceId, ...notifyAll(watchers) },
+    store,
+    alarms: sealing.alarms,
+    tracer,
+    leaseMs,
+    instanceId,
+    ...notifyAll(watchers),
     identities: createIdentities(config, { ...definition, platform, stored: store, external }),
     readToken: createTokenReader(keyring, definition.id),
     settler: createSettler(store, platform, log),
     rates: createRateLimiter(store, platform, pacer ?? createPrincipalPacer(config)),
     lane: createLane(platform, slicer ?? createSlicer(platform)),
-    ...{ work: createWorkInProgress(platform), waits: createWaits(platform) },
-    ...{ withheld, compose: runComposition, relyingParty: () => relyingPartyOf(baseUrl()) },
+    work: createWorkInProgress(platform),
+    waits: createWaits(platform),
+    withheld,
+    compose: runComposition,
+    relyingParty: () => relyingPartyOf(baseUrl()),
     decisionUrl: (id) => pageUrl(`/console/approvals/${encodeURIComponent(id)}`),
     webhooks: startWebhooks({ ...given, store, ...notifyAll(watchers) }, upkeep),
     receipts: sealer && createReceiptSigner({ ...given, store, logs }),
@@ -222,7 +228,12 @@ export async function createRuntime({
   const methods: Methods = {};
   const surfaces = new Map<string, string>();
   const documents = createDocuments({
-    ...{ definition, keyring, baseUrl, basePath, surfaces, disclosure: config.disclosure },
+    definition,
+    keyring,
+    baseUrl,
+    basePath,
+    surfaces,
+    disclosure: config.disclosure,
     isGated: gate !== undefined,
     offered: () => Object.keys(methods) as OperationName[],
     slices: parts.lane.slices(),
@@ -241,15 +252,23 @@ export async function createRuntime({
   if (sealer) Object.assign(methods, checkpointMethods(parts, sealer));
   const health = healthOf(parts, sealer);
   return {
-    ...{ methods, config, log, platform, baseUrl, basePath, ...definition.catalog },
+    methods,
+    config,
+    log,
+    platform,
+    baseUrl,
+    basePath,
+    ...definition.catalog,
     ...forPeople({ ...parts, ...health, ...site }, accounts),
     ...health,
-    ...{ id: definition.id, gated: gate ? GATED : [] },
+    id: definition.id,
+    gated: gate ? GATED : [],
     isConfigured: parts.identities.isConfigured,
     strangerTo: (name, ask) => strangerTo(parts, name, ask),
     unreadableMetrics: (ask) => unreadableMetrics(parts, ask),
     announce: (protocol, path) => void surfaces.set(protocol, path),
-    ...{ watch: (watcher) => void watchers.add(watcher), watchAlarms: parts.alarms.watch },
+    watch: (watcher) => void watchers.add(watcher),
+    watchAlarms: parts.alarms.watch,
     record: (act) => recordOwnAct(parts, act),
     release: () => parts.waits.stop(),
     async close(graceMs = config.stop_grace_seconds * 1_000) {
@@ -334,48 +353,6 @@ function recovering(parts: ServiceParts, timing: RuntimeOptions['recovery']) {
       log.warn({ closed: closed.length, failed: failed.length }, 'closed abandoned calls'),
     onError: (error) => log.error({ err: error }, 'recovery failed'),
   });
-}
-
-/**
- * Starts the sealer of a service whose trust level is `anchored`. Compares the log before anything is written: the store
- * may hold another log than the signed one.
- */
-async function anchored(
-  parts: Pick<
-    ServiceParts,
-    'definition' | 'config' | 'store' | 'keyring' | 'log' | 'platform' | 'callOut' | 'instanceId'
-  > & {
-    readonly logs: RowLogs;
-  },
-  mark: MarkStore | undefined,
-): Promise<Sealer | undefined> {
-  const { level, anchoring } = parts.definition.trust;
-  if (level !== 'anchored' || !anchoring) return undefined;
-  const { store, keyring, log, platform, callOut, instanceId } = parts;
-  const serviceId = parts.definition.id;
-  const witnesses = createWitnesses({ store, callOut, log, witnesses: parts.config.witnesses });
-  const { logId } = await currentOrigin(store);
-  const keys = keyring
-    .noteKeys(originOf(serviceId, logId))
-    .filter(({ type }) => type === 'ed25519');
-  log.info({ log_id: logId, keys: keys.map(vkeyText) }, 'log keys');
-  const [first] = parts.config.witnesses;
-  const guard = parts.config.mark === 'witness' && first ? witnessGuard(parts, first) : undefined;
-  const signer = signerOf(keyring, parts.config.store);
-  const sealing = {
-    ...{ serviceId, store, keyring, mark, guard, log, platform },
-    instanceId,
-    signer,
-  };
-  const onCompared = parts.logs.look;
-  const sealer = await startSealer({
-    ...sealing,
-    ...anchoring,
-    onCompared,
-    onSealed: witnesses.show,
-  });
-  const stop = () => sealer.stop().then(witnesses.stop);
-  return { ...sealer, stop };
 }
 
 /** Every known caller passes the gate. Capabilities have their own checks. */

@@ -76,8 +76,11 @@ export function serveConversation(runtime: Runtime, { input, output }: Pipe): Co
   // Each running request may listen.
   setMaxListeners(0, left.signal);
   const session: Session = {
-    ...{ runtime, writer, running: new Map() },
-    ...{ over: over.signal, left: left.signal },
+    runtime,
+    writer,
+    running: new Map(),
+    over: over.signal,
+    left: left.signal,
   };
   let timeUp = () => {};
   const late = new Promise<void>((resolve) => {

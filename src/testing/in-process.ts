@@ -24,7 +24,11 @@ export function inProcessService(runtime: Runtime): InProcess {
   const load = watchLoad(platform, { loopDelayMaxMs: Number.POSITIVE_INFINITY });
   const metrics = createMetrics(load, () => runtime);
   const core = createCore(runtime, {
-    ...{ load, metrics, visits: createVisits(runtime), surfaces: [], added: [] },
+    load,
+    metrics,
+    visits: createVisits(runtime),
+    surfaces: [],
+    added: [],
     hasOpenMetrics: true,
   });
   const bodies = createBodies(CONNECTION_BOUNDS);

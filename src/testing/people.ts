@@ -45,7 +45,8 @@ export function peopleOf<Types extends CapabilityMap>(
         client: own,
         approve: (request, terms = {}) =>
           own.ask('approval_grants.issue', {
-            ...{ grant_type: 'one_time', ...terms },
+            grant_type: 'one_time',
+            ...terms,
             approval_request_id: requestId(request),
           }),
         deny: (request, reason = 'denied by a test') =>

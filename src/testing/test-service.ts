@@ -88,7 +88,11 @@ export async function testService<Definition extends ServiceDefinition>(
   const keyring = memoryKeys(platform, config);
   const log: LogLine[] = [];
   const runtime = await createRuntime({
-    ...{ definition, config, store, keyring, platform },
+    definition,
+    config,
+    store,
+    keyring,
+    platform,
     log: createLog('warn', { write: (line) => void log.push(JSON.parse(line)) }, platform),
     baseUrl: () => URL_OF_TESTS,
   }).catch(async (error) => {
@@ -183,7 +187,9 @@ interface Parts {
 function opened({ runtime, store, keyring, clock }: Parts) {
   const near = inProcessService(runtime);
   const client = createClient({
-    ...{ url: URL_OF_TESTS, fetch: near.fetch, now: clock.now },
+    url: URL_OF_TESTS,
+    fetch: near.fetch,
+    now: clock.now,
     // A test sees the first answer.
     retries: 0,
   });

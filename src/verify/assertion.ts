@@ -7,7 +7,7 @@
 import { type ExpectedPasskey, readAssertion } from '../domain/passkey/assertion.ts';
 import { rawSignature, verifyingKey } from '../domain/passkey/key.ts';
 import type { PasskeyAssertion, PasskeyKey } from '../protocol/passkey.ts';
-import { holds, isKey } from './signature.ts';
+import { isKey, isSignatureValid } from './signature.ts';
 
 /** `unsupported` where the platform does not know the algorithm of the key. */
 export type AssertionFault = { readonly fault: string; readonly isUnsupported?: true };
@@ -24,7 +24,7 @@ export async function assertionFault(
   const signature = verifying && rawSignature(verifying, read.signature);
   if (!verifying || !signature)
     return { fault: 'the signature has another form than its key makes' };
-  const isHeld = await holds({ ...verifying, message: read.message, signature });
+  const isHeld = await isSignatureValid({ ...verifying, message: read.message, signature });
   if (isHeld === undefined) {
     return {
       fault: `this platform cannot verify by a key of kind ${key.kty}`,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { payloadOf, readRootText } from '../domain/log/checkpoint.ts';
+import { readRootText, signedCheckpointPayload } from '../domain/log/checkpoint.ts';
 import type { Hash } from '../domain/log/merkle.ts';
 import { firstPlaceOf } from '../domain/log/origin.ts';
 import { readDetached, TYPS } from '../domain/wire/jws.ts';
@@ -14,7 +14,7 @@ import {
   type Check,
   failed,
   notChecked,
-  ok,
+  passedCheck,
   type Report,
   reportOf,
   unlessFound,
@@ -67,7 +67,7 @@ export async function verifyCheckpoint(
     return reportOf([failed('form', 'it is not a checkpoint as services write it')]);
   }
   const checkpoint = parsed.data;
-  const payload = payloadOf(anchors.serviceId, checkpoint);
+  const payload = signedCheckpointPayload(anchors.serviceId, checkpoint);
   const read = readDetached(checkpoint.signature, TYPS.checkpoint, payload);
   const { checks, isSigned } = await signatureChecks(read, TYPS.checkpoint, anchors.keys);
   const head = headOf(checkpoint);
@@ -92,7 +92,7 @@ export function headOf({ sequence, entry_count, merkle_root }: Checkpoint): Sign
 function contentChecks({ sequence, entry_count, created_at, timestamp }: Checkpoint): Check[] {
   const content = `number ${sequence}, ${entry_count} entries, ${created_at}`;
   const fault = timestamp === created_at ? undefined : '"timestamp" and "created_at" differ';
-  return [ok('content', content), unlessFound('time', fault)];
+  return [passedCheck('content', content), unlessFound('time', fault)];
 }
 
 /** Leaves out the proofs: the callers that need one check it. */

@@ -11,7 +11,15 @@ import { fromHex } from '../domain/wire/hash.ts';
 import { isObject } from '../domain/wire/json.ts';
 import { Checkpoint, ConsistencyProof } from '../protocol/audit.ts';
 import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
-import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import {
+  about,
+  type Check,
+  failed,
+  notChecked,
+  passedCheck,
+  type Report,
+  reportOf,
+} from './report.ts';
 import type { CheckpointAnchors, SignedHead } from './signed.ts';
 
 /**
@@ -89,7 +97,7 @@ function orderCheck(earlier: unknown, later: unknown): Check {
     (before.entry_count <= after.entry_count || !isOfOneLog);
   const what = `${before.sequence} then ${after.sequence}`;
   return isOrdered
-    ? ok('order', what)
+    ? passedCheck('order', what)
     : failed('order', `number or size decreases or repeats (${what})`);
 }
 
@@ -116,7 +124,7 @@ function consistencyCheck(
   const sizes = { from: first.size, to: second.size };
   const grew = isConsistent({ ...sizes, fromRoot: first.root, toRoot: second.root, proof });
   if (!grew) return failed(what, `${second.size} entries do not begin with the ${first.size}`);
-  return ok(what, `${second.size} entries begin with the ${first.size}`);
+  return passedCheck(what, `${second.size} entries begin with the ${first.size}`);
 }
 
 function proofOfNothing(first: SignedHead, second: SignedHead): ConsistencyProof {

@@ -8,7 +8,7 @@
 import { digestOf } from '../domain/wire/canonical.ts';
 import type { AuditEntry } from '../protocol/audit.ts';
 import { PasskeyAdded, PasskeyRemoved } from '../protocol/passkey.ts';
-import { type Check, failed, notChecked, ok } from './report.ts';
+import { type Check, failed, notChecked, passedCheck } from './report.ts';
 
 /** Passkeys that one verification remembers: some 30 MB. */
 const ENROLMENTS_MAX = 100_000;
@@ -125,6 +125,6 @@ function ownerCheck(enrolment: Enrolment, decision: AuditEntry, key: SigningKey)
     enrolment.isRemoved && 'it had been removed',
   ].find((found) => found !== false);
   return fault === undefined
-    ? ok('passkey of the approver', principal ?? '')
+    ? passedCheck('passkey of the approver', principal ?? '')
     : failed('passkey of the approver', fault);
 }

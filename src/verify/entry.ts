@@ -11,7 +11,15 @@ import { isObject } from '../domain/wire/json.ts';
 import { type AuditEntry, InclusionProof } from '../protocol/audit.ts';
 import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { contentCheck, readEntry } from './leaf.ts';
-import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import {
+  about,
+  type Check,
+  failed,
+  notChecked,
+  passedCheck,
+  type Report,
+  reportOf,
+} from './report.ts';
 import type { CheckpointAnchors, SignedHead } from './signed.ts';
 
 /**
@@ -111,7 +119,7 @@ export function inclusionCheck(value: unknown, { head, hash, place }: Sought): C
     equalBytes(leaf, hash) &&
     verifyInclusion({ index: leaf_index, size: head.size, leaf, proof, root: head.root });
   const what = `place ${leaf_index} of ${head.size}`;
-  return isIn ? ok('inclusion', what) : failed('inclusion', `it is not at ${what}`);
+  return isIn ? passedCheck('inclusion', what) : failed('inclusion', `it is not at ${what}`);
 }
 
 /** The proof as a service sends it, with the checkpoint it is about. */

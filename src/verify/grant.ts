@@ -7,7 +7,7 @@
 import { isObject } from '../domain/wire/json.ts';
 import { readDetached, TYPS } from '../domain/wire/jws.ts';
 import { Grant } from '../protocol/approval.ts';
-import { type Check, failed, ok, type Report, reportOf } from './report.ts';
+import { type Check, failed, passedCheck, type Report, reportOf } from './report.ts';
 import { canonicalBytes, expiryCheck, signatureChecks, type TrustAnchors } from './signed.ts';
 
 /**
@@ -65,5 +65,8 @@ export async function verifyGrant(value: unknown, anchors: TrustAnchors): Promis
 
 function contentOf({ grant_id, capability, approved_by, max_uses }: Grant): Check {
   const uses = max_uses === 1 ? 'once' : `${max_uses} times`;
-  return ok('content', `"${grant_id}": "${capability}" ${uses}, by ${approved_by.join(', ')}`);
+  return passedCheck(
+    'content',
+    `"${grant_id}": "${capability}" ${uses}, by ${approved_by.join(', ')}`,
+  );
 }

@@ -8,7 +8,7 @@
  */
 
 import { type NoteKey, p256Spki } from '../domain/log/note-key.ts';
-import { type SuccessorUse, thumbprintOf } from '../domain/log/successor.ts';
+import { pointThumbprint, type SuccessorUse } from '../domain/log/successor.ts';
 import { toBase64url } from '../domain/wire/base64.ts';
 import { Jwks } from '../protocol/trust.ts';
 
@@ -101,7 +101,7 @@ export function readKeys(source: KeySource): Keys | { fault: string } {
   for (const { kid, x, y } of parsed.data.keys) {
     const spki = p256Spki({ x, y });
     if (spki === undefined) return { fault: `key "${kid}" has no two coordinates of 32 bytes` };
-    if (thumbprintOf({ x, y }) !== kid)
+    if (pointThumbprint({ x, y }) !== kid)
       return { fault: `key "${kid}" is not the one that this names` };
     const isPinned = pinned === 'all' || pinned.includes(kid);
     if (!keys.some((known) => known.kid === kid)) keys.push({ kid, spki, isPinned });
@@ -114,7 +114,7 @@ function kidOf(spki: Uint8Array): string {
     spki.slice(-2 * COORDINATE_BYTES, -COORDINATE_BYTES),
     spki.slice(-COORDINATE_BYTES),
   ];
-  return thumbprintOf({ x: toBase64url(x), y: toBase64url(y) });
+  return pointThumbprint({ x: toBase64url(x), y: toBase64url(y) });
 }
 
 const COORDINATE_BYTES = 32;

@@ -15,7 +15,7 @@ import { canonicalJson } from '../domain/wire/canonical.ts';
 import { equalBytes, fromHex } from '../domain/wire/hash.ts';
 import { isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { AuditEntry } from '../protocol/audit.ts';
-import { type Check, notChecked, ok } from './report.ts';
+import { type Check, notChecked, passedCheck } from './report.ts';
 
 /** Retention erases contents and keeps hashes; a query without leaves has no contents either. */
 type Erased = 'personal' | 'contents';
@@ -42,9 +42,9 @@ export function readEntry(value: unknown): LeafReading {
 
 /** The check of an entry's contents, as far as they are present. */
 export function contentCheck(what: string, erased: Erased | undefined, isAllowed = false): Check {
-  if (erased === undefined) return ok(what);
+  if (erased === undefined) return passedCheck(what);
   const detail = MISSING[erased];
-  return isAllowed ? ok(what, detail) : notChecked(what, detail);
+  return isAllowed ? passedCheck(what, detail) : notChecked(what, detail);
 }
 
 const MISSING = {

@@ -8,7 +8,7 @@ import { sha256, toHex } from '../domain/wire/hash.ts';
 import { isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { readDetached, TYPS } from '../domain/wire/jws.ts';
 import { Manifest } from '../protocol/trust.ts';
-import { type Check, failed, ok, type Report, reportOf, unlessFound } from './report.ts';
+import { type Check, failed, passedCheck, type Report, reportOf, unlessFound } from './report.ts';
 import {
   canonicalBytes,
   expiryCheck,
@@ -79,7 +79,7 @@ function contentChecks(manifest: Manifest, value: unknown, anchors: TrustAnchors
   const { sha256: claimed, expires_at } = manifest.manifest_metadata;
   const digest = digestOf(value);
   return [
-    ok('body', `${Object.keys(manifest.capabilities).length} capabilities`),
+    passedCheck('body', `${Object.keys(manifest.capabilities).length} capabilities`),
     unlessFound(
       'digest',
       digest === claimed ? undefined : `"sha256" says ${claimed}, it is ${digest}`,

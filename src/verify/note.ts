@@ -4,7 +4,7 @@
  * @module
  */
 
-import { originOf, rootText } from '../domain/log/checkpoint.ts';
+import { logOrigin, rootText } from '../domain/log/checkpoint.ts';
 import {
   type NoteClaim,
   type NoteHead,
@@ -14,8 +14,8 @@ import {
 } from '../domain/log/note.ts';
 import { isKeyName, type NoteKey, noteKey, rawEcdsa, vkeyText } from '../domain/log/note-key.ts';
 import type { Keys, VerifyingKey } from './keys.ts';
-import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
-import { holds } from './signature.ts';
+import { type Check, failed, notChecked, passedCheck, unlessFound } from './report.ts';
+import { isSignatureValid } from './signature.ts';
 import type { CheckpointAnchors, SignedHead } from './signed.ts';
 import { pinCheck } from './signed.ts';
 
@@ -60,7 +60,7 @@ function publishedKeys(origin: string, { keys, noteKeys }: Keys): PublishedNoteK
 }
 
 function headFault(noted: NoteHead, head: SignedHead, serviceId: string): string | undefined {
-  if (!noted.origin.startsWith(originOf(serviceId, ''))) {
+  if (!noted.origin.startsWith(logOrigin(serviceId, ''))) {
     return `it is of "${noted.origin}", no log of "${serviceId}"`;
   }
   const isSame = noted.size === head.size && rootText(noted.root) === rootText(head.root);
@@ -73,13 +73,16 @@ async function signatureCheck(claim: NoteClaim): Promise<Check> {
   const isHeld = await isHeldNote(claim);
   if (isHeld === undefined) return notChecked(what, 'this platform does not know its algorithm');
   if (!isHeld) return failed(what, `not by ${vkeyText(key)}`);
-  return ok(what, time === undefined ? key.type : `seen at ${timeText(time)}`);
+  return passedCheck(what, time === undefined ? key.type : `seen at ${timeText(time)}`);
 }
 
 async function isHeldNote({ key, message, signature }: NoteClaim): Promise<boolean | undefined> {
-  if (key.type !== 'ecdsa') return holds({ type: 'ed25519', key: key.key, message, signature });
+  if (key.type !== 'ecdsa')
+    return isSignatureValid({ type: 'ed25519', key: key.key, message, signature });
   const raw = rawEcdsa(signature);
-  return raw !== undefined && holds({ type: 'ecdsa', key: key.key, message, signature: raw });
+  return (
+    raw !== undefined && isSignatureValid({ type: 'ecdsa', key: key.key, message, signature: raw })
+  );
 }
 
 /** Shows seconds since 1970 as a number if a date cannot hold them. */

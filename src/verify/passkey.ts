@@ -8,7 +8,7 @@
  * @module
  */
 
-import { originOf } from '../domain/passkey/client-data.ts';
+import { clientOrigin } from '../domain/passkey/client-data.ts';
 import { decisionChallenge, decisionDigest } from '../domain/passkey/decision.ts';
 import { fromBase64url } from '../domain/wire/base64.ts';
 import { digestOf } from '../domain/wire/canonical.ts';
@@ -19,7 +19,7 @@ import { DecisionPasskey } from '../protocol/passkey.ts';
 import { assertionFault } from './assertion.ts';
 import { createEnrolments, type Enrolments } from './enrolments.ts';
 import { contentCheck, type LeafReading, readEntry } from './leaf.ts';
-import { type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import { type Check, failed, notChecked, passedCheck, type Report, reportOf } from './report.ts';
 
 /**
  * The checks of a decision that a passkey confirmed.
@@ -103,7 +103,7 @@ export async function passkeyChecks(
   const wrong = await assertionFault(assertion, public_key, { ...page, challenge });
   if (wrong?.isUnsupported) return { checks: [notChecked('passkey', wrong.fault)] };
   if (wrong) return { checks: [failed('passkey', wrong.fault)] };
-  const signed = ok('passkey', `${decision.decision} "${decision.approval_request_id}"`);
+  const signed = passedCheck('passkey', `${decision.decision} "${decision.approval_request_id}"`);
   const owner: Check = enrolments.check(entry, {
     credential_id: assertion.credential_id,
     key_digest: digestOf(public_key),
@@ -144,7 +144,7 @@ function isText(value: unknown): value is string | null {
 /** A service takes only pages of its own host, so the host of the page is the one that the key belongs to. */
 function pageOf(clientData: string) {
   const bytes = fromBase64url(clientData);
-  const origin = bytes && originOf(bytes);
+  const origin = bytes && clientOrigin(bytes);
   if (origin === undefined || !URL.canParse(origin)) return undefined;
   return { origins: [origin], rpId: new URL(origin).hostname };
 }

@@ -17,7 +17,7 @@ import {
   TOKEN_KID,
   trailLines,
 } from '../../test/verify/artefacts.ts';
-import { originOf } from '../domain/log/checkpoint.ts';
+import { logOrigin } from '../domain/log/checkpoint.ts';
 import { verifyExport } from './export/export.ts';
 import type { ExportAnchors } from './export/lines.ts';
 import { type KeySource, readKeys } from './keys.ts';
@@ -197,7 +197,7 @@ test('verifyExport() proves no drop from another log, a log without a name, or a
   const renamed = {
     ...newest,
     tree_head: signedNote({
-      origin: originOf(SERVICE, 'begun-anew'),
+      origin: logOrigin(SERVICE, 'begun-anew'),
       size: 5,
       root: rootAt(log, 5),
     }),

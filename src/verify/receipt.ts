@@ -17,7 +17,15 @@ import { readDetached, TYPS } from '../domain/wire/jws.ts';
 import { Receipt, type SignedReceipt } from '../protocol/invocation.ts';
 import { CHECKPOINT_LIMITS, verifyCheckpoint } from './checkpoint.ts';
 import { inclusionCheck, proofIn } from './entry.ts';
-import { about, type Check, failed, notChecked, ok, type Report, reportOf } from './report.ts';
+import {
+  about,
+  type Check,
+  failed,
+  notChecked,
+  passedCheck,
+  type Report,
+  reportOf,
+} from './report.ts';
 import { type CheckpointAnchors, signatureChecks } from './signed.ts';
 
 /**
@@ -167,7 +175,7 @@ export async function receiptChecks(
   const { last_checkpoint, signed_at, included_by } = signed;
   const from = `every checkpoint after ${last_checkpoint} dated from ${included_by} on`;
   const promise = `signed at ${signed_at}: ${from} has its entry`;
-  return { checks: [...checks, ok('promise', promise)], signed };
+  return { checks: [...checks, passedCheck('promise', promise)], signed };
 }
 
 /** The leaf hash in a receipt. */

@@ -74,7 +74,7 @@ export function verdictOf(checks: readonly Check[]): Verdict {
   return isWhole ? 'verified' : 'incomplete';
 }
 
-export function ok(what: string, detail?: string): Check {
+export function passedCheck(what: string, detail?: string): Check {
   return { what, outcome: 'ok', detail };
 }
 
@@ -88,7 +88,7 @@ export function notChecked(what: string, detail: string): Check {
 
 /** Ok when no fault was found. */
 export function unlessFound(what: string, fault: string | undefined): Check {
-  return fault === undefined ? ok(what) : failed(what, fault);
+  return fault === undefined ? passedCheck(what) : failed(what, fault);
 }
 
 /** Prefixes the names of a group of checks, to distinguish them from others. */

@@ -19,7 +19,7 @@ export interface SignatureClaim {
 }
 
 /** `undefined` where the platform does not know the algorithm: older browsers lack Ed25519. */
-export async function holds(claim: SignatureClaim): Promise<boolean | undefined> {
+export async function isSignatureValid(claim: SignatureClaim): Promise<boolean | undefined> {
   const { use } = ALGORITHMS[claim.type];
   const { subtle } = globalThis.crypto;
   try {

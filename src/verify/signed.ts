@@ -8,8 +8,8 @@ import type { Hash } from '../domain/log/merkle.ts';
 import { canonicalJson } from '../domain/wire/canonical.ts';
 import { type SignedText, TYPS } from '../domain/wire/jws.ts';
 import type { Keys, VerifyingKey } from './keys.ts';
-import { type Check, failed, notChecked, ok, unlessFound } from './report.ts';
-import { holds } from './signature.ts';
+import { type Check, failed, notChecked, passedCheck, unlessFound } from './report.ts';
+import { isSignatureValid } from './signature.ts';
 
 /**
  * What a verification starts from: keys, service, time.
@@ -41,14 +41,15 @@ export async function signatureChecks(
     const fault = `it is not exactly a JWS of ES256 and type "${typ}"`;
     return { checks: [failed('form', fault)], isSigned: false };
   }
-  const form = ok('form', typ);
+  const form = passedCheck('form', typ);
   const key = keys.find(({ kid }) => kid === read.kid);
   if (key === undefined) {
     const why = `none of ${keys.length} keys at hand is "${read.kid}"`;
     return { checks: [form, notChecked('signature', why)], isSigned: false };
   }
   const { signed: message, signature } = read;
-  const isHeld = (await holds({ type: 'ecdsa', key: key.spki, message, signature })) === true;
+  const isHeld =
+    (await isSignatureValid({ type: 'ecdsa', key: key.spki, message, signature })) === true;
   const check = unlessFound('signature', isHeld ? undefined : `not by key "${key.kid}"`);
   const misused = otherUse(key, typ);
   const isSigned = isHeld && misused === undefined;
@@ -68,8 +69,9 @@ function otherUse({ kid, use }: VerifyingKey, typ: string): Check | undefined {
 /** Whether the key is pinned. */
 export function pinCheck({ kid, isPinned, follows }: VerifyingKey): Check {
   const detail = `"${kid}"`;
-  if (follows !== undefined) return ok('key', `${detail}, a successor of the pinned "${follows}"`);
-  if (isPinned) return ok('key', detail);
+  if (follows !== undefined)
+    return passedCheck('key', `${detail}, a successor of the pinned "${follows}"`);
+  if (isPinned) return passedCheck('key', detail);
   const why = 'it came from the service and proves what the service says of itself; pin it';
   return notChecked('key', `${detail}: ${why}`);
 }

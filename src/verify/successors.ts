@@ -21,7 +21,7 @@ import {
 } from '../domain/log/successor.ts';
 import { Jwks } from '../protocol/trust.ts';
 import { type KeySource, type Keys, readKeys } from './keys.ts';
-import { holds } from './signature.ts';
+import { isSignatureValid } from './signature.ts';
 
 /**
  * As `readKeys`, with the successors of pinned keys pinned too.
@@ -73,7 +73,9 @@ async function statementsIn(texts: readonly string[]): Promise<Statements> {
 }
 
 async function isSigned({ spki, signed, signature }: SuccessorText): Promise<boolean> {
-  return (await holds({ type: 'ecdsa', key: spki, message: signed, signature })) === true;
+  return (
+    (await isSignatureValid({ type: 'ecdsa', key: spki, message: signed, signature })) === true
+  );
 }
 
 interface Reached {

@@ -6,7 +6,7 @@
 
 import { readClaims, readCompact, TYPS } from '../domain/wire/jws.ts';
 import { DelegationClaims } from '../protocol/token.ts';
-import { type Check, failed, ok, type Report, reportOf, unlessFound } from './report.ts';
+import { type Check, failed, passedCheck, type Report, reportOf, unlessFound } from './report.ts';
 import {
   expiryCheck,
   serviceCheck,
@@ -69,7 +69,7 @@ export async function verifyToken(text: string, anchors: TrustAnchors): Promise<
 function claimChecks(claims: DelegationClaims, anchors: TrustAnchors): Check[] {
   const isOneTime = claims.exp * 1_000 === Date.parse(claims.expires);
   return [
-    ok('claims', `"${claims.jti}" of "${claims.sub}" for "${claims.root_principal}"`),
+    passedCheck('claims', `"${claims.jti}" of "${claims.sub}" for "${claims.root_principal}"`),
     unlessFound('audience', claims.iss === claims.aud ? undefined : 'issuer and audience differ'),
     ...serviceCheck(claims.iss, anchors),
     unlessFound('expiry', isOneTime ? undefined : '"exp" and "expires" differ'),

@@ -5,7 +5,7 @@ import { test } from 'vitest';
 import { vectors } from '../../test/support/vectors.ts';
 import { fromHex } from '../domain/wire/hash.ts';
 import { inclusionCheck } from './entry.ts';
-import { holds } from './signature.ts';
+import { isSignatureValid } from './signature.ts';
 
 interface Signatures {
   testGroups: {
@@ -30,18 +30,18 @@ const wycheproof = vectors('wycheproof');
 const merkle = vectors('merkle');
 
 if (wycheproof === undefined) {
-  test.skip('holds() meets no public vector: ../shared/vectors/wycheproof is absent');
+  test.skip('isSignatureValid() meets no public vector: ../shared/vectors/wycheproof is absent');
 } else {
   const file = join(wycheproof, 'ecdsa_secp256r1_sha256_p1363_test.json');
   const { testGroups }: Signatures = JSON.parse(readFileSync(file, 'utf8'));
 
-  test(`holds() answers ${SIGNATURE_COUNT} public vectors of ECDSA as they say`, async () => {
+  test(`isSignatureValid() answers ${SIGNATURE_COUNT} public vectors of ECDSA as they say`, async () => {
     let count = 0;
     for (const { publicKeyDer, tests } of testGroups) {
       for (const { tcId, msg, sig, result } of tests) {
         const claim = { key: bytes(publicKeyDer), message: bytes(msg), signature: bytes(sig) };
         assert.equal(
-          await holds({ type: 'ecdsa', ...claim }),
+          await isSignatureValid({ type: 'ecdsa', ...claim }),
           result === 'valid',
           `vector ${tcId}`,
         );

@@ -356,7 +356,8 @@ test('a row of a log that an operator ended counts as absent, though its MAC mat
   const alarms = { raise: (alarm: string) => void raised.push(alarm), watch: () => undefined };
   const under = (current: string, older: string[]) =>
     serviceStore(store, {
-      ...{ rows, alarms },
+      rows,
+      alarms,
       logs: { current: () => current, older: () => older, look: async () => undefined },
     });
   const place = { principal: 'human:ann@example.com', account: 'tracker' };

@@ -113,7 +113,9 @@ onEachStore((desk) => {
     const call = { note: 'session' };
     const asked = await desk().asked(own, 'sign', call);
     await desk().granted(asked, BOB, {
-      ...{ grant_type: 'session_bound', session_id: 's-1', max_uses: 2 },
+      grant_type: 'session_bound',
+      session_id: 's-1',
+      max_uses: 2,
     });
 
     requestOf(await again(desk(), other, 'sign', call));
@@ -129,7 +131,9 @@ onEachStore((desk) => {
     const call = { note: 'no session' };
     const asked = await desk().asked(token, 'sign', call);
     await desk().granted(asked, BOB, {
-      ...{ grant_type: 'session_bound', session_id: 's-1', max_uses: 1 },
+      grant_type: 'session_bound',
+      session_id: 's-1',
+      max_uses: 1,
     });
 
     for (let time = 0; time < 3; time += 1) {

@@ -77,12 +77,18 @@ async function openDesk(store: string, webhooks: object[]): Promise<Desk> {
 }
 
 const slack = (receiver: Receiver, more = {}) => ({
-  ...{ name: 'slack', format: 'slack', allow_inside: true },
+  name: 'slack',
+  format: 'slack',
+  allow_inside: true,
   url: receiver.url.replace('/hook', `/services/${CANARY}`),
   ...more,
 });
 const email = (receiver: Receiver, more = {}) => ({
-  ...{ name: 'mail', format: 'email', url: receiver.url, allow_inside: true, email: EMAIL },
+  name: 'mail',
+  format: 'email',
+  url: receiver.url,
+  allow_inside: true,
+  email: EMAIL,
   ...more,
 });
 
@@ -123,7 +129,8 @@ for (const place of STORES) {
         /^Capability: issue_refund\nAsks: agent:planner ← alice\nEffect: Cannot be undone\nCost: at most 10\.00 USD\namount: 250\nname: Ann\nApproved: 0 of 1\nExpires: .* UTC\nService: card-desk\nRequest: apr_/,
       );
       assert.deepEqual(link, {
-        ...{ type: 'mrkdwn', verbatim: true },
+        type: 'mrkdwn',
+        verbatim: true,
         text: `<http://localhost/console/approvals/${id}|Open the request to decide>`,
       });
       for (const { body: raw, headers } of receiver.received) {
@@ -163,7 +170,9 @@ for (const place of STORES) {
         html: 'HtmlBody',
       };
       const postmark = email(receiver, {
-        ...{ name: 'other', events: ['denied'], secret: SECRET },
+        name: 'other',
+        events: ['denied'],
+        secret: SECRET,
         email: { ...EMAIL, fields, to_as: 'text' },
       });
       const desk = await openDesk(url, [email(receiver, { events: ['requested'] }), postmark]);
@@ -262,7 +271,9 @@ for (const place of STORES) {
         url: `https://127.0.0.1/${CANARY}`,
       };
       const desk = await openDesk(url, [
-        ...[slack(receiver), slack(gone, { name: 'gone' }), { ...outside, allow_inside: false }],
+        slack(receiver),
+        slack(gone, { name: 'gone' }),
+        { ...outside, allow_inside: false },
       ]);
       await desk.asked(await desk.token(), 'issue_refund', { iban: 'DE-CANARY-IBAN' });
       await eventually(async () => {
@@ -309,7 +320,8 @@ test('an address and a header of the environment reach the receiver, and no log 
   const target = { ...slack(receiver), url: undefined, url_env: 'HOOK' } as const;
   const running = closedAtEnd(
     await serve(world().definition, {
-      ...{ folder: temporaryFolder(), signals: false },
+      folder: temporaryFolder(),
+      signals: false,
       log: createLog('debug', { write: (line) => void lines.push(line) }),
       environment: { PORT: '0', WRIT_STORE: 'memory:', HOOK: address, HOOK_KEY: 'Bearer canary' },
       settings: {

@@ -6,10 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { PARTS, partOf } from '../../src/domain/decision/facts.ts';
+import { PARTS, partFacts } from '../../src/domain/decision/facts.ts';
 import { firstTerms } from '../../src/domain/decision/terms.ts';
 import { textOf } from '../../src/domain/decision/text.ts';
-import { questionOf } from '../../src/domain/decision/words.ts';
+import { questionWords } from '../../src/domain/decision/words.ts';
 import type { Decision } from '../../src/protocol/decision.ts';
 import { atConsole } from '../console/person.ts';
 import { eventually } from '../support/world.ts';
@@ -58,13 +58,13 @@ describe('writ approvals show', () => {
     const now = Date.parse(decision.now);
     const shown = { of: decision, terms: firstTerms(decision.request), where: 'by this command' };
     const words = PARTS.flatMap((name) => {
-      const { title, aside = [], lead = [], facts, after = [] } = partOf(name, shown);
+      const { title, aside = [], lead = [], facts, after = [] } = partFacts(name, shown);
       const heading = name === 'summary' ? [] : [title, aside];
       const rows = facts.flatMap((fact) => [fact.label, fact.words]);
       return [...heading, lead, ...rows, after];
     });
     let place = 0;
-    for (const each of [questionOf(decision), ...words]) {
+    for (const each of [questionWords(decision), ...words]) {
       const text = squeezed(withoutAges(textOf(each, now)));
       const found = printed.indexOf(text, place);
       assert.ok(found >= 0, `not in its place: ${textOf(each, now)}\n${out}`);
@@ -256,7 +256,9 @@ describe('writ approvals approve', () => {
     });
 
     const { status, err } = await approvals(['approve', id], {
-      ...{ url: changing, key: BOB, answers: ['approve'] },
+      url: changing,
+      key: BOB,
+      answers: ['approve'],
     });
 
     assert.equal(status, 1);
@@ -328,7 +330,9 @@ describe('writ approvals watch', () => {
     });
     let out = '';
     const ended = approvals(['watch', '--interval', '1', ...json], {
-      ...{ url: watchedUrl, key: BOB, untilStopped: () => stopped },
+      url: watchedUrl,
+      key: BOB,
+      untilStopped: () => stopped,
       out: (text: string) => {
         out += text;
       },

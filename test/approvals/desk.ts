@@ -37,7 +37,8 @@ const person = (key: string, principal: string, scopes: string[]) =>
 export const SETTINGS = {
   disclosure: { silent: 'redacted' },
   // Some tests leave many requests open; `open.test.ts` has the bounds.
-  ...{ max_open_approvals: 10_000, max_open_approvals_per_chain: 5_000 },
+  max_open_approvals: 10_000,
+  max_open_approvals_per_chain: 5_000,
   identities: [
     person(ALICE, 'human:alice', ['a.*', 'approver:*']),
     person(ALICE_AGAIN, 'human:alice', ['approver:*']),

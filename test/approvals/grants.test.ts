@@ -49,7 +49,8 @@ onEachStore((desk) => {
     assert.equal(said.parameters_digest, request?.parameters_digest);
     assert.equal(said.preview_digest, request?.preview_digest);
     assert.deepEqual(said.requester, {
-      ...{ subject: 'agent:a', root_principal: 'human:alice' },
+      subject: 'agent:a',
+      root_principal: 'human:alice',
       chain: chainOf('human:alice', ['agent:a']),
     });
     assert.deepEqual(said.approved_by, ['human:bob']);

@@ -23,7 +23,8 @@ async function fill(
   for (let i = 0; i < count; i++) {
     const now = store.now();
     const request = approval({
-      ...{ parameters: { ...parameters }, created_at: new Date(now.getTime() - count + i) },
+      parameters: { ...parameters },
+      created_at: new Date(now.getTime() - count + i),
       expires_at: new Date(now.getTime() + 3_600_000),
     });
     const mac = rows.macOf(rowText('approval', request));

@@ -33,7 +33,9 @@ test('folds long values itself, so that none begins a line like a fact of ours',
       const id = await asked('sign', { note });
       const isTerminal = { out: true, err: true, columns };
       const { status, out } = await approvals(['show', id], {
-        ...{ ...bob, isTerminal, env: { WRIT_CLIENT_CREDENTIAL: BOB, NO_COLOR: '1' } },
+        ...bob,
+        isTerminal,
+        env: { WRIT_CLIENT_CREDENTIAL: BOB, NO_COLOR: '1' },
       });
       assert.equal(status, 0);
       const lines = out.split('\n').filter((line) => !line.startsWith('Page'));
@@ -80,7 +82,9 @@ test('shows the request where the person reads, also when standard output is a f
   const isTerminal = { out: false, err: true };
 
   const { status, out, err } = await approvals(['approve', id], {
-    ...{ ...bob, isTerminal, answers: ['approve'] },
+    ...bob,
+    isTerminal,
+    answers: ['approve'],
   });
 
   assert.equal(status, 0);

@@ -85,7 +85,7 @@ onEachStore((desk) => {
     assert.equal(status, 200);
     assert.deepEqual(
       [grant.grant_type, grant.session_id, grant.max_uses],
-      [...['session_bound', 's', 3]],
+      ['session_bound', 's', 3],
     );
     assert.equal(Date.parse(grant.expires_at) - Date.parse(grant.issued_at), 600_000);
     assert.equal(grant.terms_digest, first.body.terms_digest);

@@ -74,10 +74,18 @@ test('writ attack breaks nothing at a service without our extensions, and says w
   assert.deepEqual(
     idle.map((line: Line) => line.case),
     [
-      ...['tokens.revoked', 'tokens.revoked-parent', 'tokens.foreign-revocation'],
-      ...['approvals.foreign-requests', 'log.foreign-token', 'log.checkpoint-order'],
-      ...['log.checkpoint-signature', 'log.one-history', 'log.growth', 'log.checkpoint-ids'],
-      ...['log.proof-sizes', 'log.foreign-proof'],
+      'tokens.revoked',
+      'tokens.revoked-parent',
+      'tokens.foreign-revocation',
+      'approvals.foreign-requests',
+      'log.foreign-token',
+      'log.checkpoint-order',
+      'log.checkpoint-signature',
+      'log.one-history',
+      'log.growth',
+      'log.checkpoint-ids',
+      'log.proof-sizes',
+      'log.foreign-proof',
     ],
   );
   assert.deepEqual(brokenIn(lines), []);

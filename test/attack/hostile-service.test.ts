@@ -36,8 +36,10 @@ const before = (changes: Pick<Weakness, 'request' | 'answer'>) =>
   openWeakProxy(desk.url, { name: 'hostile', breaks: [], ...changes });
 
 const SEARCH = [
-  ...['--capability', 'search_flights'],
-  ...['--parameters', '{"origin":"SEA","destination":"SFO","date":"2026-12-01"}'],
+  '--capability',
+  'search_flights',
+  '--parameters',
+  '{"origin":"SEA","destination":"SFO","date":"2026-12-01"}',
 ];
 
 const verdictsOf = (lines: readonly Line[]) =>
@@ -45,9 +47,16 @@ const verdictsOf = (lines: readonly Line[]) =>
 
 test('writ attack judges nothing by refusals of a service that refuses good tokens as well', async () => {
   const cases = [
-    ...['tokens.unsigned', 'tokens.changed-claims', 'tokens.expired', 'tokens.revoked'],
-    ...['tokens.revoked-parent', 'surface.disguised-paths', 'surface.credential-elsewhere'],
-    ...['surface.other-schemes', 'surface.two-credentials', 'surface.bad-token-flood'],
+    'tokens.unsigned',
+    'tokens.changed-claims',
+    'tokens.expired',
+    'tokens.revoked',
+    'tokens.revoked-parent',
+    'surface.disguised-paths',
+    'surface.credential-elsewhere',
+    'surface.other-schemes',
+    'surface.two-credentials',
+    'surface.bad-token-flood',
   ];
   const url = await before({
     request: (passed) => (passed.path === '/svc/permissions' ? answerWith(404, {}) : passed),
@@ -71,9 +80,16 @@ for (const [what, busy] of [
   test(`writ attack takes "${what}" neither for a refusal nor for a fault`, async () => {
     let calls = 0;
     const cases = [
-      ...['tokens.foreign-revocation', 'tokens.task-escape', 'tokens.longer-life', 'tokens.depth'],
-      ...['log.entry-of-a-call', 'log.foreign-entries', 'log.filter-tricks', 'log.foreign-token'],
-      ...['log.one-history', 'surface.inherited-parameters'],
+      'tokens.foreign-revocation',
+      'tokens.task-escape',
+      'tokens.longer-life',
+      'tokens.depth',
+      'log.entry-of-a-call',
+      'log.foreign-entries',
+      'log.filter-tricks',
+      'log.foreign-token',
+      'log.one-history',
+      'surface.inherited-parameters',
     ];
     const url = await before({
       request: (passed) => {

@@ -15,8 +15,10 @@ import { WEAKNESSES } from './weaknesses.ts';
 
 /** A quick read, so that no run has to find one. */
 const SEARCH = [
-  ...['--capability', 'search_flights'],
-  ...['--parameters', '{"origin":"SEA","destination":"SFO","date":"2026-12-01"}'],
+  '--capability',
+  'search_flights',
+  '--parameters',
+  '{"origin":"SEA","destination":"SFO","date":"2026-12-01"}',
 ];
 
 const desk = await openDesk();

@@ -131,7 +131,9 @@ onBothStores(
       // The deepest purpose that a token can carry.
       const purpose_parameters = JSON.parse(`${'{"a":'.repeat(7)}1${'}'.repeat(7)}`);
       const first = await rig().issue(ALICE, {
-        ...{ scope: SCOPE, subject: 'agent:first', purpose_parameters },
+        scope: SCOPE,
+        subject: 'agent:first',
+        purpose_parameters,
       });
       let token: IssueAnswer = first;
       for (let depth = 1; depth <= 20; depth++) {

@@ -38,8 +38,10 @@ async function freezeMany(
   const now = store.now().getTime();
   const freezes = Array.from({ length: count }, (_, i) =>
     freezeOf({
-      ...{ what: 'root_principal', target: `human:é-${i}@example.com` },
-      ...{ frozen_at: new Date(now - i), until: isEnded(i) ? new Date(now - 1) : undefined },
+      what: 'root_principal',
+      target: `human:é-${i}@example.com`,
+      frozen_at: new Date(now - i),
+      until: isEnded(i) ? new Date(now - 1) : undefined,
     } as const),
   );
   for (let from = 0; from < count; from += 50) {
@@ -58,12 +60,14 @@ test('issuing, approving and a composed call read only the freezes that apply to
   const before = read.all();
 
   const { token } = await desk.issue(ALICE, {
-    ...{ scope: ['travel.search', 'travel.hold'], budget: { currency: 'USD', max_amount: 50 } },
+    scope: ['travel.search', 'travel.hold'],
+    budget: { currency: 'USD', max_amount: 50 },
   });
   const trip = { origin: 'SEA', destination: 'SFO', date: '2026-03-10' };
   const composed = await desk.invoke(token, 'plan_trip', trip);
   const grants = await desk.ask('POST', '/svc/approval_grants', {
-    ...{ bearer: AGENT, body: { approval_request_id: `apr_${'0'.repeat(32)}` } },
+    bearer: AGENT,
+    body: { approval_request_id: `apr_${'0'.repeat(32)}` },
   });
 
   assert.equal(composed.status, 200, composed.text);
@@ -80,7 +84,8 @@ test('issuing a token reads the freeze of its root principal, and that of the se
   const before = read.all();
 
   const refused = await desk.ask('POST', '/svc/tokens', {
-    ...{ bearer: ALICE, body: { subject: 'agent:x', scope: ['travel.search'] } },
+    bearer: ALICE,
+    body: { subject: 'agent:x', scope: ['travel.search'] },
   });
 
   assert.equal(refused.body.failure.type, 'frozen');

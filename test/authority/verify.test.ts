@@ -67,8 +67,12 @@ const OPERATIONS: Readonly<
 
 /** The operations that leave an entry whenever they are refused. */
 const ACTS = [
-  ...['invoke', 'tokens.issue', 'tokens.revoke', 'operator.freeze'],
-  ...['identities.add', 'identities.remove'],
+  'invoke',
+  'tokens.issue',
+  'tokens.revoke',
+  'operator.freeze',
+  'identities.add',
+  'identities.remove',
 ];
 
 const BUDGETED = {

@@ -34,7 +34,8 @@ function done(ran: Ran): Ran {
 function shellWords(line: string): string[] {
   const script = `set -- ${line}\nprintf '%s\\n' "$@"`;
   const { status, stdout, stderr } = spawnSync('sh', ['-euc', script], {
-    ...{ cwd: folder, encoding: 'utf8' },
+    cwd: folder,
+    encoding: 'utf8',
   });
   assert.equal(status, 0, stderr);
   return stdout.trimEnd().split('\n');

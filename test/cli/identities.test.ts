@@ -84,7 +84,14 @@ for (const [name, open] of Object.entries(PLACES)) {
         });
         assert.equal(after.status, 401);
         const refused = await at(
-          ...['identities', 'add', 'agent:b', '--scope', 'x.y', '--out', out('b.key'), '--json'],
+          'identities',
+          'add',
+          'agent:b',
+          '--scope',
+          'x.y',
+          '--out',
+          out('b.key'),
+          '--json',
         );
         assert.equal(refused.status, 1);
         assert.equal(JSON.parse(refused.out).failure.type, 'not_entitled');

@@ -16,7 +16,9 @@ const folder = temporaryFolder();
 function invoked(length: number) {
   const args = ['invoke', 'x', '--service', 'http://127.0.0.1:9', '--parameters', '-'];
   return spawnSync(process.execPath, [BIN, ...args], {
-    ...{ cwd: folder, encoding: 'utf8', input: JSON.stringify({ text: 'x'.repeat(length) }) },
+    cwd: folder,
+    encoding: 'utf8',
+    input: JSON.stringify({ text: 'x'.repeat(length) }),
     env: { WRIT_CLIENT_CREDENTIAL: 'key', XDG_STATE_HOME: folder, HOME: folder },
   });
 }

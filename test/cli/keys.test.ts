@@ -58,7 +58,9 @@ test('writ keys list compares the folder with what a service publishes', async (
   const publishedOf = (lines: { file: string; published: boolean }[]) =>
     lines.map(({ file, published }) => `${file} ${published}`);
   assert.deepEqual(publishedOf(before), [
-    ...['token-0001.json true', 'log-0001.json true', 'log-0002.json false'],
+    'token-0001.json true',
+    'log-0001.json true',
+    'log-0002.json false',
     'row-0001.json false',
   ]);
   assert.ok(publishedOf(after).includes('log-0002.json true'));

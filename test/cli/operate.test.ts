@@ -63,7 +63,9 @@ const alice = { credential: ALICE };
 
 const token = (more: object = {}) =>
   desk.service.issue(ALICE, {
-    ...{ scope: ['travel.search', 'travel.book'], subject: 'agent:planner', ...more },
+    scope: ['travel.search', 'travel.book'],
+    subject: 'agent:planner',
+    ...more,
   });
 
 function done(ran: Ran): Ran {

@@ -42,9 +42,24 @@ test('writ token issue prints the token alone, and the facts beside it', async (
 
 test('writ token issue sends every field of the request', async () => {
   const fields = [
-    ...['--capability', 'search_flights', '--purpose', 'task_id=offsite', '--purpose', 'why=a=b'],
-    ...['--budget', '500.10 USD', '--ttl', '30m', '--max-depth', '0', '--exclusive'],
-    ...['--caller-class', 'automated_agent', '--session-id', 's-1', '--json'],
+    '--capability',
+    'search_flights',
+    '--purpose',
+    'task_id=offsite',
+    '--purpose',
+    'why=a=b',
+    '--budget',
+    '500.10 USD',
+    '--ttl',
+    '30m',
+    '--max-depth',
+    '0',
+    '--exclusive',
+    '--caller-class',
+    'automated_agent',
+    '--session-id',
+    's-1',
+    '--json',
   ];
   const ran = done(await writ(['token', 'issue', ...SEARCH, ...PLANNER, ...fields], alice));
   const [answer] = jsonLines(ran);
@@ -215,7 +230,8 @@ test('writ token revoke ends a token and those below it', async () => {
 
 test('writ permissions shows what a token may do, lacks, and has left', async () => {
   const { token } = await desk.service.issue(ALICE, {
-    ...{ scope: ['travel.search', 'travel.charter'], subject: 'agent:planner' },
+    scope: ['travel.search', 'travel.charter'],
+    subject: 'agent:planner',
     budget: { currency: 'USD', max_amount: 12.5 },
   });
 

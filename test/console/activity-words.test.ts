@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { filtersOf, queryOf, searchedTo } from '../../src/console/views/activity/filters.ts';
+import { filterQuery, queryFilters, searchedTo } from '../../src/console/views/activity/filters.ts';
 import { outcomeOf, whatOf } from '../../src/console/views/activity/words.ts';
 import { type AuditEntry, EntryType } from '../../src/protocol/audit.ts';
 
@@ -63,15 +63,15 @@ test('outcomeOf() tells a dry run that lacks approval from a refused one', () =>
   assert.equal(outcomeOf(refused).words, 'Would be refused');
 });
 
-test('filtersOf() reads the filters of an address, and nothing else', () => {
+test('queryFilters() reads the filters of an address, and nothing else', () => {
   const query = new URLSearchParams('capability=%20refund%20&task_id=&limit=9999&include=leaf');
 
-  assert.deepEqual(filtersOf(query), { capability: 'refund' });
+  assert.deepEqual(queryFilters(query), { capability: 'refund' });
 });
 
-test('queryOf() asks for one page of all types, and passes on a type that it does not know', () => {
-  assert.deepEqual(queryOf({}, undefined), { entry_type: 'all', limit: 50 });
-  assert.deepEqual(queryOf({ entry_type: 'nonsense' }, '7'), {
+test('filterQuery() asks for one page of all types, and passes on a type that it does not know', () => {
+  assert.deepEqual(filterQuery({}, undefined), { entry_type: 'all', limit: 50 });
+  assert.deepEqual(filterQuery({ entry_type: 'nonsense' }, '7'), {
     entry_type: 'nonsense',
     limit: 50,
     cursor: '7',

@@ -21,7 +21,8 @@ onEachStore(
   (service) => {
     const root = (more = {}): Promise<IssueAnswer> =>
       service().issue(ALICE, {
-        ...{ scope: ['travel.search', 'travel.extras'], subject: 'agent:planner' },
+        scope: ['travel.search', 'travel.extras'],
+        subject: 'agent:planner',
         ...more,
       });
 
@@ -29,7 +30,8 @@ onEachStore(
       const alice = await atConsole(service(), ALICE);
       const [planner, other] = [await root(), await root()];
       const child = await service().delegate(planner, {
-        ...{ subject: 'agent:child', scope: ['travel.search', 'travel.extras'] },
+        subject: 'agent:child',
+        scope: ['travel.search', 'travel.extras'],
       });
       const bought = await service().invoke(child.token, 'buy_lounge_pass', {
         airport: 'SEA',
@@ -143,9 +145,7 @@ onEachStore(
         status,
         body,
         text = '',
-      } = await alice.reply('try', {
-        ...{ capability: 'search_flights', parameters: SEARCH },
-      });
+      } = await alice.reply('try', { capability: 'search_flights', parameters: SEARCH });
 
       assert.equal(status, 200, text);
       assert.equal(body.answer.would_be_admitted, true);

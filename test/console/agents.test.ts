@@ -102,7 +102,9 @@ onEachStore(
       const { access } = await delegation(service(), decision, { person: alice });
       const { sub, jti } = claimsOf(access);
       const sub_agent = await service().issue(access, {
-        ...{ parent_token: jti, subject: 'agent:helper', scope: SCOPE },
+        parent_token: jti,
+        subject: 'agent:helper',
+        scope: SCOPE,
       });
       await service().invoke(access, 'search_flights', SEARCH);
       await service().invoke(sub_agent.token, 'buy_lounge_pass');
@@ -154,7 +156,9 @@ onEachStore(
       const found = tree.children.map(({ token_id }) => token_id);
       for (let cursor = tree.next_cursor; cursor !== null; ) {
         const page = await alice.answer('agents.children', {
-          ...{ token_id: planner.token_id, limit: 7, cursor },
+          token_id: planner.token_id,
+          limit: 7,
+          cursor,
         });
         found.push(...page.children.map(({ token_id }) => token_id));
         cursor = page.next_cursor;
@@ -183,7 +187,8 @@ onEachStore(
       const own = await root({ subject: 'agent:own' });
       const forged = `l-${token_id}-tok_${'0'.repeat(32)}`;
       const moved = await alice.reply('agents.children', {
-        ...{ token_id: own.token_id, cursor: forged },
+        token_id: own.token_id,
+        cursor: forged,
       });
       assert.equal(moved.body.failure.type, 'invalid_parameters');
       assert.ok(!JSON.stringify(moved.body).includes(finder.token_id));
@@ -250,11 +255,13 @@ onEachStore(
       const budget = { currency: 'USD', max_amount: 90_000 };
       const planner = await root({ scope: ['travel.charter'], budget });
       const flyer = await service().delegate(planner, {
-        ...{ subject: 'agent:flyer', scope: ['travel.charter'] },
+        subject: 'agent:flyer',
+        scope: ['travel.charter'],
       });
       const other = await root();
       const asked = await service().invoke(flyer.token, 'charter_jet', {
-        ...{ route: 'SEA-SFO', date: '2026-12-01' },
+        route: 'SEA-SFO',
+        date: '2026-12-01',
       });
       assert.equal(asked.body.failure.type, 'approval_required', JSON.stringify(asked.body));
       const ender = await atConsole(service(), ENDER);
@@ -281,7 +288,9 @@ test('agents.children() gets through thousands of access tokens that have no chi
   );
   const { jti, sub } = claimsOf(access);
   const helper = await service.issue(access, {
-    ...{ parent_token: jti, subject: 'agent:helper', scope: SCOPE },
+    parent_token: jti,
+    subject: 'agent:helper',
+    scope: SCOPE,
   });
   const { token } = await service.store.load({ tokenId: jti });
   const root = (await service.store.load({ tokenId: token?.lineage[0] ?? '' })).token;
@@ -297,7 +306,9 @@ test('agents.children() gets through thousands of access tokens that have no chi
   let pages = 0;
   do {
     const page = await alice.answer('agents.children', {
-      ...{ token_id: root.token_id, limit: 10, ...(cursor !== undefined && { cursor }) },
+      token_id: root.token_id,
+      limit: 10,
+      ...(cursor !== undefined && { cursor }),
     });
     found.push(...page.children.map(({ token_id }) => token_id));
     cursor = page.next_cursor ?? undefined;

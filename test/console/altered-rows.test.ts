@@ -68,7 +68,8 @@ onInspectedStores(
       let cursor: string | undefined;
       do {
         const page = await alice.answer('agents', {
-          ...{ limit: 1, ...(cursor !== undefined && { cursor }) },
+          limit: 1,
+          ...(cursor !== undefined && { cursor }),
         });
         found.push(...page.agents.map(({ token_id }) => token_id));
         cursor = page.next_cursor ?? undefined;

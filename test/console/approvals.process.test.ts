@@ -46,8 +46,10 @@ describe('a decision', { timeout: SLOW }, () => {
     const { status, terms, grant_id } = await rig.read(asked);
     assert.equal(status, 'approved');
     assert.deepEqual(terms, {
-      ...{ grant_type: 'session_bound', session_id: 'session 7' },
-      ...{ expires_in_seconds: 60, max_uses: 2 },
+      grant_type: 'session_bound',
+      session_id: 'session 7',
+      expires_in_seconds: 60,
+      max_uses: 2,
     });
     assert.equal((await asked.resume(grant_id)).status, 200);
     assert.deepEqual(rig.scripts.calls('move').at(-1)?.parameters, { amount: 3 });
@@ -146,7 +148,8 @@ describe('a decision', { timeout: SLOW }, () => {
     await bob.dialog.getByRole('button', { name: /^Approve/ }).waitFor();
 
     await rig.service.ask('POST', `/svc/approval_requests/${asked.id}/deny`, {
-      ...{ bearer: CAROL, body: { reason: 'asked twice' } },
+      bearer: CAROL,
+      body: { reason: 'asked twice' },
     });
     await saying(bob, /Denied by carol.*asked twice/);
 

@@ -131,7 +131,8 @@ onEachStore(startPeople, (desk) => {
     test('shows every budget above the call, the nearest first, and what is left after it', async () => {
       const token = await budgeted(desk(), 100, { subject: 'agent:rich' });
       const child = await desk().delegate(token, {
-        ...{ subject: 'agent:poor', budget: { currency: 'USD', max_amount: 10 } },
+        subject: 'agent:poor',
+        budget: { currency: 'USD', max_amount: 10 },
       });
       const id = await desk().asked(child, 'pay');
       const bob = await atConsole(desk(), BOB);
@@ -266,7 +267,8 @@ onEachStore(startPeople, (desk) => {
       const { viewer } = await alice.answer('decision', { approval_request_id: id });
       const [inbox = []] = await allPages(alice, 100);
       const refused = await alice.reply('approval_grants.issue', {
-        ...{ approval_request_id: id, grant_type: 'one_time' },
+        approval_request_id: id,
+        grant_type: 'one_time',
       });
       const hidden = await dan.reply('decision', { approval_request_id: id });
       const unknown = await dan.reply('decision', { approval_request_id: 'apr_none' });
@@ -284,7 +286,8 @@ onEachStore(startPeople, (desk) => {
       const child = await desk().delegate(token, { subject: 'agent:under' });
       const id = await desk().asked(child, 'pay', { note: 'too late' });
       await desk().ask('POST', '/svc/tokens/revoke', {
-        ...{ bearer: ALICE, body: { token_id: token.token_id } },
+        bearer: ALICE,
+        body: { token_id: token.token_id },
       });
       const bob = await atConsole(desk(), BOB);
 

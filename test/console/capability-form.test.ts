@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { controlOf, readForm } from '../../src/console/views/capabilities/form.ts';
+import { controlOf, readInputs } from '../../src/console/views/capabilities/form.ts';
 import type { Input } from '../../src/protocol/capability.ts';
 
 const rows = [
@@ -39,8 +39,8 @@ const rows = [
   },
 ];
 for (const { name, text, value, ...declared } of rows) {
-  test(`readForm() reads ${name}`, () => {
-    const reading = readForm([input(declared)], { it: text });
+  test(`readInputs() reads ${name}`, () => {
+    const reading = readInputs([input(declared)], { it: text });
 
     assert.deepEqual(reading, { parameters: { it: value }, faults: {} });
   });
@@ -53,16 +53,16 @@ for (const { type, text } of [
   { type: 'number', text: ' ' },
   { type: 'object', text: '{a: 1}' },
 ]) {
-  test(`readForm() refuses "${text}" for type ${type}`, () => {
-    const { parameters, faults } = readForm([input({ type })], { it: text });
+  test(`readInputs() refuses "${text}" for type ${type}`, () => {
+    const { parameters, faults } = readInputs([input({ type })], { it: text });
 
     assert.deepEqual(parameters, {});
     assert.ok(faults.it);
   });
 }
 
-test('readForm() leaves out what is empty, and what is no input', () => {
-  assert.deepEqual(readForm([input({})], { it: '', other: 'x' }), { parameters: {}, faults: {} });
+test('readInputs() leaves out what is empty, and what is no input', () => {
+  assert.deepEqual(readInputs([input({})], { it: '', other: 'x' }), { parameters: {}, faults: {} });
 });
 
 test('controlOf() offers a choice where the values are listed', () => {

@@ -256,10 +256,14 @@ describe('what an agent wrote', { timeout: SLOW }, () => {
       const parameters = { note: attack, data: { [attack]: { [attack]: [attack] } } };
       const first = await rig.asked({ capability: 'refund', parameters, token });
       await rig.service.ask('POST', `/svc/approval_requests/${first.id}/deny`, {
-        ...{ bearer: BOB, body: { reason: attack } },
+        bearer: BOB,
+        body: { reason: attack },
       });
       const asked = await rig.asked({
-        ...{ capability: 'refund', parameters: { ...parameters, amount: 1 }, note: attack, token },
+        capability: 'refund',
+        parameters: { ...parameters, amount: 1 },
+        note: attack,
+        token,
       });
       const bob = await rig.approver(BOB, asked);
       await bob.approve.waitFor();
@@ -285,13 +289,16 @@ describe('what an agent wrote', { timeout: SLOW }, () => {
     const client_name = `<img src=x onerror="document.title='taken'">`;
     const body = { client_name, redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none' };
     const registered = await rig.service.ask('POST', '/register', {
-      ...{ body, headers: { host: new URL(rig.url).host } },
+      body,
+      headers: { host: new URL(rig.url).host },
     });
     assert.equal(registered.status, 201, registered.text);
     const { client_id } = registered.body;
     const chosen = { chosen: ['refund'], limit: '' };
     const { access } = await delegation(rig.service, chosen, {
-      ...{ person: personOver(rig.url), key: ANN, more: { client_id } },
+      person: personOver(rig.url),
+      key: ANN,
+      more: { client_id },
     });
     const asked = await rig.asked({ capability: 'refund', parameters: PARAMETERS, token: access });
     const bob = await rig.approver(BOB, asked);

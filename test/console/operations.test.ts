@@ -81,7 +81,8 @@ onEachStore(
       let cursor: string | undefined;
       do {
         const page = await reader.answer('operations.sessions', {
-          ...{ limit: 2, ...(cursor !== undefined && { cursor }) },
+          limit: 2,
+          ...(cursor !== undefined && { cursor }),
         });
         for (const each of page.sessions) {
           assert.ok(!found.has(each.session_id));

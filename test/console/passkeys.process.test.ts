@@ -243,9 +243,7 @@ describe('between the page and the service', { timeout: SLOW }, () => {
     const before = await device.signatures();
     const parameters = { ...sealed.parameters, amount: 25 };
     const preview = { action: 'Refund', ...parameters };
-    const digests = {
-      ...{ parameters_digest: digestOf(parameters), preview_digest: digestOf(preview) },
-    };
+    const digests = { parameters_digest: digestOf(parameters), preview_digest: digestOf(preview) };
     await alterAnswers(bob.page, 'decision', ({ request }: { request: object }) => {
       const { parameters_digest, preview_digest } = digests;
       const requested_parameters_digest = parameters_digest;

@@ -45,7 +45,10 @@ async function guarded(review?: ReviewPort): Promise<TestService> {
 async function reviewEntries(service: TestService) {
   const entries = await service.entriesBy({ entryType: 'operator' });
   return entries.map(({ actor_key, success, failure_type, detail }) => ({
-    ...{ actor_key, success, failure_type, detail },
+    actor_key,
+    success,
+    failure_type,
+    detail,
   }));
 }
 

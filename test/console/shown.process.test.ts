@@ -36,7 +36,8 @@ const TEXT = `(selector) => {
 
 test('writ approvals show prints the words of the page', { timeout: SLOW }, async () => {
   const { token } = await rig.token({
-    ...{ subject: 'agent:compared', budget: { currency: 'USD', max_amount: 100 } },
+    subject: 'agent:compared',
+    budget: { currency: 'USD', max_amount: 100 },
     purpose_parameters: { for: 'the offsite' },
   });
   const first = await rig.asked({ capability: 'refund', parameters: { amount: 1 }, token });
@@ -44,10 +45,13 @@ test('writ approvals show prints the words of the page', { timeout: SLOW }, asyn
   await rig.service.ask('POST', '/svc/approval_grants', { bearer: CAROL, body: grant });
   const second = await rig.asked({ capability: 'refund', parameters: { amount: 2 }, token });
   await rig.service.ask('POST', `/svc/approval_requests/${second.id}/deny`, {
-    ...{ bearer: CAROL, body: { reason: 'too <b>much</b>' } },
+    bearer: CAROL,
+    body: { reason: 'too <b>much</b>' },
   });
   const asked = await rig.asked({
-    ...{ capability: 'refund', token, note: 'please\u202e hurry' },
+    capability: 'refund',
+    token,
+    note: 'please\u202e hurry',
     parameters: { amount: 250, note: 'a\u200bb', data: { list: ['x'.repeat(90), true] } },
   });
   const bob = await rig.approver(BOB, asked);

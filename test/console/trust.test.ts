@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { anchorsOf } from '../../src/console/trust/anchors.ts';
+import { pageAnchors } from '../../src/console/trust/anchors.ts';
 import { entryProof } from '../../src/console/trust/entry-steps.ts';
 import { growthProof } from '../../src/console/trust/growth-steps.ts';
 import type { PageAnchors } from '../../src/console/trust/steps.ts';
@@ -31,7 +31,7 @@ function logKey({ log }: TestService): string {
 
 async function groundFor(person: ConsolePerson): Promise<PageAnchors> {
   const { body: jwks } = await person.reply('jwks');
-  const anchors = await anchorsOf({ ...(await person.answer('trust')), jwks, noted: [] });
+  const anchors = await pageAnchors({ ...(await person.answer('trust')), jwks, noted: [] });
   assert.ok('keys' in anchors);
   return anchors;
 }

@@ -51,7 +51,11 @@ export function clientOf({ publicUrl }: Pick<Stack, 'publicUrl'>): { ask: Ask; c
       };
       const sent = request(
         {
-          ...{ host: '127.0.0.1', servername: 'localhost', port, path, agent },
+          host: '127.0.0.1',
+          servername: 'localhost',
+          port,
+          path,
+          agent,
           method: body ? 'POST' : 'GET',
           timeout: 60_000,
           headers: {

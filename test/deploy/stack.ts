@@ -152,7 +152,15 @@ async function open(count: number, ends: Ends): Promise<Omit<Stack, 'stop'>> {
   ].filter((each) => each !== undefined);
   const storeUrl = postgres.url.replace(/\/postgres$/, '/writ');
   return {
-    ...{ missing, proxies, replicas, provider, publicUrl, storeUrl, folder, keys, start },
+    missing,
+    proxies,
+    replicas,
+    provider,
+    publicUrl,
+    storeUrl,
+    folder,
+    keys,
+    start,
     pooler: pooler.name,
   };
 }
@@ -300,7 +308,10 @@ function launchReplica(folder: string, port: number, environment: Record<string,
   return spawn(process.execPath, [join(REPOSITORY, 'dist/examples/travel/main.js')], {
     cwd: folder,
     env: {
-      ...{ PATH, NODE_ENV: 'production', HOST: '127.0.0.1', PORT: String(port) },
+      PATH,
+      NODE_ENV: 'production',
+      HOST: '127.0.0.1',
+      PORT: String(port),
       ...(XDG_STATE_HOME && { XDG_STATE_HOME }),
       WRIT_DATA: join(folder, 'data'),
       WRIT_TRUSTED_PROXIES: '127.0.0.1',

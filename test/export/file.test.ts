@@ -304,7 +304,12 @@ test('audit stream needs a credential that sees the whole log', async () => {
 test('audit stream ends with 5 when the service is not there at the first contact', async () => {
   const to = `file:${temporaryFolder()}`;
   const { status, err } = await writ([
-    ...['audit', 'stream', '--service', 'http://127.0.0.1:1', '--to', to],
+    'audit',
+    'stream',
+    '--service',
+    'http://127.0.0.1:1',
+    '--to',
+    to,
   ]);
 
   assert.equal(status, 5);

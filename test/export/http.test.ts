@@ -135,7 +135,8 @@ test('audit stream ends with one line when the receiver refuses', async () => {
   ];
   for (const [answer, exit, why] of refusals) {
     const { url, posts } = await receiver(() => ({
-      ...{ status: answer, headers: { location: 'http://127.0.0.1:1/' } },
+      status: answer,
+      headers: { location: 'http://127.0.0.1:1/' },
       body: 'x'.repeat(1_000_000),
     }));
     const { status, err } = await writ(asked(`${url}`));

@@ -102,7 +102,10 @@ async function isSigned({ method, path, headers, body }: Posted): Promise<boolea
       accessKeyId: STORE_KEYS.AWS_ACCESS_KEY_ID,
       secretAccessKey: STORE_KEYS.AWS_SECRET_ACCESS_KEY,
     },
-    ...{ region: STORE_KEYS.AWS_REGION, service: 's3', sha256: Sha256, uriEscapePath: false },
+    region: STORE_KEYS.AWS_REGION,
+    service: 's3',
+    sha256: Sha256,
+    uriEscapePath: false,
   });
   const time = String(headers['x-amz-date']);
   const signingDate = new Date(

@@ -67,7 +67,9 @@ test('audit stream waits while the service is busy or away, and goes on by itsel
 const refusal = JSON.stringify({
   success: false,
   failure: {
-    ...{ type: 'rate_limited', detail: 'Cannot answer now: too many requests', retry: true },
+    type: 'rate_limited',
+    detail: 'Cannot answer now: too many requests',
+    retry: true,
     resolution: { action: 'wait_and_retry', recovery_class: 'wait_then_retry' },
   },
 });

@@ -38,8 +38,15 @@ test.skipIf(whyNot)(named('append() flushes each commit, and concurrent ones sha
   const done = spawnSync(
     STRACE,
     [
-      ...['-f', '--seccomp-bpf', '-e', 'trace=fsync,fdatasync,write', '-o', trace],
-      ...[process.execPath, program.path, JSON.stringify(config)],
+      '-f',
+      '--seccomp-bpf',
+      '-e',
+      'trace=fsync,fdatasync,write',
+      '-o',
+      trace,
+      process.execPath,
+      program.path,
+      JSON.stringify(config),
     ],
     { encoding: 'utf8' },
   );

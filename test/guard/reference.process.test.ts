@@ -67,7 +67,11 @@ async function startedByAgent({ folder, env }: Place) {
   const agent = newAgent(VERSIONS[0]);
   const args = [BIN, 'guard', '--stdio'];
   const transport = new StdioClientTransport({
-    ...{ command: process.execPath, args, env, cwd: folder, stderr: 'pipe' },
+    command: process.execPath,
+    args,
+    env,
+    cwd: folder,
+    stderr: 'pipe',
   });
   let printed = '';
   transport.stderr?.on('data', (text) => {

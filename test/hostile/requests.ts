@@ -284,10 +284,29 @@ const TWISTS: readonly Twist[] = [
 ];
 
 const HEADERS = [
-  ...['idempotency-key', 'prefer', 'traceparent', 'tracestate', 'accept', 'origin', 'cookie'],
-  ...['host', 'referer', 'user-agent', 'if-none-match', 'x-forwarded-for', 'mcp-protocol-version'],
-  ...['mcp-session-id', 'last-event-id', 'sec-fetch-site', 'access-control-request-method', 'te'],
-  ...['content-type', 'content-language', 'accept-encoding', 'x-writ-csrf', 'authorization'],
+  'idempotency-key',
+  'prefer',
+  'traceparent',
+  'tracestate',
+  'accept',
+  'origin',
+  'cookie',
+  'host',
+  'referer',
+  'user-agent',
+  'if-none-match',
+  'x-forwarded-for',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'last-event-id',
+  'sec-fetch-site',
+  'access-control-request-method',
+  'te',
+  'content-type',
+  'content-language',
+  'accept-encoding',
+  'x-writ-csrf',
+  'authorization',
 ];
 
 function twisted(sent: Sent, chance: Chance): Sent {

@@ -67,7 +67,9 @@ for (const { name, open } of STORES) {
 }
 
 const CALL = {
-  ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
   params: { name: 'search_flights', arguments: { origin: 'SEA', destination: 'SFO' } },
 };
 

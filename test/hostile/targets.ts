@@ -90,7 +90,11 @@ function page(path: string, by: Target['by'], ...fields: Field[]): Target {
 
 function form(path: string, by: Target['by'], ...fields: (readonly [string, string])[]): Target {
   return {
-    ...{ name: `POST ${path}`, method: 'POST', path, by, fields: [] },
+    name: `POST ${path}`,
+    method: 'POST',
+    path,
+    by,
+    fields: [],
     body: { kind: 'form', fields },
   };
 }
@@ -163,7 +167,11 @@ const PAGES: readonly Target[] = [
 
 function json(path: string, by: Target['by'], name: string, example: object): Target {
   return {
-    ...{ name, method: 'POST', path, by, fields: [] },
+    name,
+    method: 'POST',
+    path,
+    by,
+    fields: [],
     body: { kind: 'json', example, mutants: [] },
   };
 }
@@ -198,9 +206,7 @@ const CONSOLE: Readonly<Record<string, object>> = {
   inbox: { limit: 5 },
   decision: { approval_request_id: 'apr_0' },
   'decision.challenge': { approval_request_id: 'apr_0', decision: 'deny' },
-  'passkeys.add': {
-    ...{ label: 'a', challenge: 'a', client_data: 'a', authenticator_data: 'a' },
-  },
+  'passkeys.add': { label: 'a', challenge: 'a', client_data: 'a', authenticator_data: 'a' },
   'passkeys.remove': { credential_id: 'a' },
   agents: { limit: 5, ended: true },
   'agents.children': { token_id: 'tok_0' },

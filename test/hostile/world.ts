@@ -48,7 +48,8 @@ export async function makeWorld(port: number, client: WireClient): Promise<Hosti
   const budget = { currency: 'USD', max_amount: 1_000_000 };
   const root = await issue(KEYS.alice, { scope, budget, subject: 'agent:planner' });
   const child = await issue(root.token, {
-    ...{ parent_token: root.token_id, scope: ['travel.search', 'travel.read'] },
+    parent_token: root.token_id,
+    scope: ['travel.search', 'travel.read'],
     subject: 'agent:child',
   });
   const ended = await issue(KEYS.alice, { scope: ['travel.read'], subject: 'agent:ended' });
@@ -86,8 +87,17 @@ export async function makeWorld(port: number, client: WireClient): Promise<Hosti
 const TRIP = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 
 const CAPABILITIES = [
-  ...['search_flights', 'book_flight', 'get_booking', 'buy_lounge_pass', 'hold_seat'],
-  ...['release_seat', 'request_taxi', 'charter_jet', 'charter_fleet', 'issue_refund', 'plan_trip'],
+  'search_flights',
+  'book_flight',
+  'get_booking',
+  'buy_lounge_pass',
+  'hold_seat',
+  'release_seat',
+  'request_taxi',
+  'charter_jet',
+  'charter_fleet',
+  'issue_refund',
+  'plan_trip',
   'export_report',
 ];
 

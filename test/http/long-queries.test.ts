@@ -220,7 +220,8 @@ for (const { name, open } of STORES) {
     const count = 900;
     const isRare = (i: number) => i % 7 === 3;
     await fill(store, count, (i) => ({
-      ...{ task_id: 'task', capability: isRare(i) ? 'rare' : 'common' },
+      task_id: 'task',
+      capability: isRare(i) ? 'rare' : 'common',
       detail: { text: 'é'.repeat(500) },
     }));
     const rare = Array.from({ length: count }, (_, i) => i).filter(isRare);

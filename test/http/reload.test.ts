@@ -38,7 +38,9 @@ async function start(
     definition,
     {
       settings: {
-        ...{ store: 'memory:', port: 0, rate_limits: 'off' },
+        store: 'memory:',
+        port: 0,
+        rate_limits: 'off',
         identities: [
           person(ANN, 'human:ann@example.com', ['desk.*']),
           person(OPERATOR, 'human:olga@example.com', ['operator:*']),

@@ -99,9 +99,14 @@ async function used(service: TestService): Promise<Record<string, string>> {
   const cookies = [...owner.cookies].filter(([, value]) => value.length >= 20);
   assert.ok(cookies.length > 0);
   return {
-    ...{ 'a configured key': OWNER, 'an unknown key': UNKNOWN, 'a stored key': key },
-    ...{ 'a root token': root.token, 'a child token': child.token },
-    ...{ 'an access token': given.access, 'a refresh token': given.refresh, 'a code': given.code },
+    'a configured key': OWNER,
+    'an unknown key': UNKNOWN,
+    'a stored key': key,
+    'a root token': root.token,
+    'a child token': child.token,
+    'an access token': given.access,
+    'a refresh token': given.refresh,
+    'a code': given.code,
     ...Object.fromEntries(cookies.map(([cookie, value]) => [`the cookie ${cookie}`, value])),
   };
 }

@@ -181,9 +181,15 @@ function insertOf(place: SqlPlace, made: ReturnType<typeof identity>): string {
     ? `${made.created_at.getTime()}`
     : `'${made.created_at.toISOString()}'`;
   const values = [
-    ...[`'${made.identity_id}'`, `'${made.key_sha256}'`, `'${made.principal}'`],
-    ...[list(made.scopes), list(made.subjects), `'${made.caller_class}'`],
-    ...[list(made.caller_classes), time, `'${made.created_by}'`],
+    `'${made.identity_id}'`,
+    `'${made.key_sha256}'`,
+    `'${made.principal}'`,
+    list(made.scopes),
+    list(made.subjects),
+    `'${made.caller_class}'`,
+    list(made.caller_classes),
+    time,
+    `'${made.created_by}'`,
   ];
   return `INSERT INTO identities (identity_id, key_sha256, principal, scopes, subjects, caller_class,
     caller_classes, created_at, created_by) VALUES (${values.join(', ')})`;

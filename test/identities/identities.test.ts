@@ -62,14 +62,18 @@ onSqlPlaces((open, name) => {
         entries.map(({ actor_key, state, detail }) => ({ actor_key, state, ...detail })),
         [
           {
-            ...{ actor_key: 'human:chief', state: 'completed', verb: 'identity_added' },
-            ...{ identity_id, key_sha256, principal: 'agent:worker', scopes: ['travel.search'] },
-            ...{ subjects: [], caller_class: 'internal', caller_classes: [] },
-          },
-          {
-            ...{ actor_key: 'human:chief', state: 'completed', verb: 'identity_removed' },
+            actor_key: 'human:chief',
+            state: 'completed',
+            verb: 'identity_added',
             identity_id,
+            key_sha256,
+            principal: 'agent:worker',
+            scopes: ['travel.search'],
+            subjects: [],
+            caller_class: 'internal',
+            caller_classes: [],
           },
+          { actor_key: 'human:chief', state: 'completed', verb: 'identity_removed', identity_id },
         ],
       );
     });

@@ -165,7 +165,8 @@ onEachStore(
             'content-type': 'application/json',
             ...SIGNED,
           },
-          ...{ body, signal: signal ?? null },
+          body,
+          signal: signal ?? null,
         });
 
       const leaving = Array.from({ length: 20 }, async () => {

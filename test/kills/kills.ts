@@ -91,15 +91,16 @@ const START_REST_MS = 500;
 
 export async function runKills({ kills, store, say }: KillsOptions): Promise<KillsReport> {
   const report: KillsReport = {
-    ...{ kills: 0, 'server restarts': 0, 'connections cut': 0, 'processes paused': 0 },
-    ...{
-      acknowledged: 0,
-      'of unknown outcome': 0,
-      effects: 0,
-      entries: 0,
-      checkpoints: 0,
-      'revocations checked': 0,
-    },
+    kills: 0,
+    'server restarts': 0,
+    'connections cut': 0,
+    'processes paused': 0,
+    acknowledged: 0,
+    'of unknown outcome': 0,
+    effects: 0,
+    entries: 0,
+    checkpoints: 0,
+    'revocations checked': 0,
   };
   await buildProgram();
   const server = store === 'postgresql' ? await startFaultyServer() : undefined;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { test } from 'vitest';
-import { payloadOf, readRootText } from '../../src/domain/log/checkpoint.ts';
+import { readRootText, signedCheckpointPayload } from '../../src/domain/log/checkpoint.ts';
 import { isConsistent, verifyInclusion } from '../../src/domain/log/merkle-proof.ts';
 import { fromHex, toHex } from '../../src/domain/wire/hash.ts';
 import { Checkpoint, CheckpointDetail, CheckpointListAnswer } from '../../src/protocol/audit.ts';
@@ -45,7 +45,9 @@ async function isSigned(service: TestService, checkpoint: Checkpoint): Promise<b
   const { kid, alg, typ } = JSON.parse(Buffer.from(header, 'base64url').toString());
   assert.deepEqual({ alg, typ }, { alg: 'ES256', typ: 'svc-checkpoint+jws' });
   const jwk = jwks.keys.find((key: { kid: string }) => key.kid === kid);
-  const payload = Buffer.from(payloadOf(calmDesk.id, checkpoint)).toString('base64url');
+  const payload = Buffer.from(signedCheckpointPayload(calmDesk.id, checkpoint)).toString(
+    'base64url',
+  );
   return verify(
     'sha256',
     Buffer.from(`${header}.${payload}`),

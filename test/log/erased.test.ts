@@ -71,14 +71,23 @@ async function markedCall(store: Store, retention: string | undefined) {
   const call = admission(token, {
     intent: { ...people, facts: { client_reference_id: MARKER } },
     idempotency: {
-      ...{ chain: token.chain, capability: 'book_flight', key: `${MARKER} ${token.token_id}` },
-      ...{ fingerprint: MARKER, keepUntil: at(HOUR) },
+      chain: token.chain,
+      capability: 'book_flight',
+      key: `${MARKER} ${token.token_id}`,
+      fingerprint: MARKER,
+      keepUntil: at(HOUR),
     },
   });
   const told = entry({
-    ...{ actor_key: MARKER, root_principal: MARKER, client_reference_id: MARKER, task_id: MARKER },
-    ...{ invocation_id: call.intent.invocation_id, event_class: 'high_risk_success', retention },
-    ...{ detail: { said: MARKER }, upstream_service: MARKER },
+    actor_key: MARKER,
+    root_principal: MARKER,
+    client_reference_id: MARKER,
+    task_id: MARKER,
+    invocation_id: call.intent.invocation_id,
+    event_class: 'high_risk_success',
+    retention,
+    detail: { said: MARKER },
+    upstream_service: MARKER,
   });
   await store.admit(call);
   return { call, closing: settlement(call, { entry: told, answer: Buffer.from(MARKER) }) };

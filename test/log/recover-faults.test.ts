@@ -36,7 +36,9 @@ const open = PLACES.SQLite as () => Promise<Place>;
 const STEPS = ['unrevokedRoots', 'deny', 'voidPromises', 'beginOrigin'] as const;
 
 const partsOf = (store: Store) => ({
-  ...{ store, unchecked: store, platform: system },
+  store,
+  unchecked: store,
+  platform: system,
   operator: 'service:first',
 });
 

@@ -122,7 +122,9 @@ export const PLACES: Record<string, () => Promise<Place>> = {
 function environment({ url }: Place): Record<string, string> {
   return {
     WRIT_CONFIG: join(folder, 'writ.config.yaml'),
-    ...{ WRIT_STORE: url, WRIT_DATA: join(folder, 'data'), WRIT_MARK: join(folder, 'mark.db') },
+    WRIT_STORE: url,
+    WRIT_DATA: join(folder, 'data'),
+    WRIT_MARK: join(folder, 'mark.db'),
   };
 }
 

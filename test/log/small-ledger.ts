@@ -118,9 +118,16 @@ async function deny(store: Store): Promise<string> {
   const decided_by = 'human:approver@example.com';
   const detail = { decision: 'denied', reason: 'no' };
   await store.deny({
-    ...{ approval_request_id, decided_by, reason: 'no', now: at(SECOND), deliveries: [] },
+    approval_request_id,
+    decided_by,
+    reason: 'no',
+    now: at(SECOND),
+    deliveries: [],
     entry: entry({
-      ...{ entry_type: 'approval_decision', approval_request_id, capability, detail },
+      entry_type: 'approval_decision',
+      approval_request_id,
+      capability,
+      detail,
       root_principal: decided_by,
     }),
   });
@@ -137,8 +144,13 @@ async function approve(
   for (const [approvalsSeen, approver] of ['human:one', 'human:two'].entries()) {
     const given = approvalsSeen === 1 ? grant : undefined;
     await store.approve({
-      ...{ approval_request_id, approver, now: at(SECOND), approvalsSeen, grant: given },
-      ...{ terms: TERMS, deliveries: [] },
+      approval_request_id,
+      approver,
+      now: at(SECOND),
+      approvalsSeen,
+      grant: given,
+      terms: TERMS,
+      deliveries: [],
       entry: approvalEntry(request, { approver, terms: TERMS }, given),
     });
   }

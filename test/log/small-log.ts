@@ -27,8 +27,11 @@ export async function fillLog(store: Store, size = SMALL_LOG_SIZE): Promise<void
 /** The entry at this place of a small log: every column says something. */
 export function smallEntry(place: number): EntryRecord {
   return entry({
-    ...{ capability: 'book_flight', invocation_id: newId('inv-'), task_id: `task ${place}` },
-    ...{ client_reference_id: `ref ${place}`, parent_invocation_id: newId('inv-') },
+    capability: 'book_flight',
+    invocation_id: newId('inv-'),
+    task_id: `task ${place}`,
+    client_reference_id: `ref ${place}`,
+    parent_invocation_id: newId('inv-'),
     timestamp: at(place).toISOString(),
   });
 }

@@ -149,8 +149,10 @@ function failing(mark: MarkStore, isFailing: () => boolean): MarkStore {
   const { read, advance, status, setStatus } = mark;
   return {
     ...mark,
-    ...{ read: attempt(read), advance: attempt(advance) },
-    ...{ status: attempt(status), setStatus: attempt(setStatus) },
+    read: attempt(read),
+    advance: attempt(advance),
+    status: attempt(status),
+    setStatus: attempt(setStatus),
   };
 }
 

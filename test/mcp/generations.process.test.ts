@@ -143,7 +143,8 @@ const SCENARIOS: Readonly<Record<string, (talk: Talk) => Promise<void>>> = {
     ];
     for (const [_meta, why] of wrong) {
       const { isError, answer } = await client.call({
-        ...{ name: 'search_flights', arguments: TRIP },
+        name: 'search_flights',
+        arguments: TRIP,
         _meta: { ..._meta },
       });
       assert.equal(isError, true);

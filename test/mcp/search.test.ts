@@ -123,7 +123,8 @@ for (const { name: generation, overHttp } of GENERATIONS) {
       const call = { name: 'search_flights', arguments: TRIP };
       const done = await client.call({ name: 'call_capability', arguments: call, _meta });
       const wrong = await client.call({
-        ...{ name: 'call_capability', arguments: call },
+        name: 'call_capability',
+        arguments: call,
         _meta: { 'svc/price': 1 },
       });
 
@@ -255,7 +256,9 @@ function bigService(count: number, words: number) {
   );
   const named = ['search_capabilities', 'call_capability'].map((name) =>
     defineCapability({
-      ...{ name, description: 'Has the name of a tool', side_effect: 'read' },
+      name,
+      description: 'Has the name of a tool',
+      side_effect: 'read',
       minimum_scope: ['travel.search'],
       handler: () => ({ own: name }),
     }),

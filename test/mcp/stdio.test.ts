@@ -77,7 +77,9 @@ test('writ mcp lists the capabilities that the token may use, until its input en
 
 test('writ mcp --tools search lists the pair, searches, and calls what is found', async () => {
   const tool = (id: string, name: string, args: object) => ({
-    ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
     params: { name, arguments: args },
   });
   const messages = [

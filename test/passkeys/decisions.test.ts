@@ -81,11 +81,15 @@ test('a passkey may confirm what needs none, and is checked then', async () => {
 
   const granted = await bob.approve(first, key);
   const { payload } = await bob.challenge({
-    ...{ approval_request_id: second, decision: 'approve', ...TERMS },
+    approval_request_id: second,
+    decision: 'approve',
+    ...TERMS,
   });
   const passkey = { ...proofOf(key, payload), signature: 'AAAA' };
   const wrong = await bob.reply('approval_grants.issue', {
-    ...{ approval_request_id: second, ...TERMS, passkey },
+    approval_request_id: second,
+    ...TERMS,
+    passkey,
   });
 
   assert.equal(granted.status, 200, granted.text);
@@ -103,7 +107,9 @@ test('a denial may be confirmed, and its entry has the passkey', async () => {
   const deny = { approval_request_id: id, reason: 'no' };
 
   const forApproval = await bob.challenge({
-    ...{ approval_request_id: id, decision: 'approve', ...TERMS },
+    approval_request_id: id,
+    decision: 'approve',
+    ...TERMS,
   });
   const crossed = await bob.reply('approval_requests.deny', {
     ...deny,
@@ -207,12 +213,16 @@ test('an assertion for one request does not approve another', async () => {
   const { key } = await bob.enrol();
   const [one, other] = [await desk.asked('pay', 1), await desk.asked('pay', 2)];
   const { payload } = await bob.challenge({
-    ...{ approval_request_id: one, decision: 'approve', ...TERMS },
+    approval_request_id: one,
+    decision: 'approve',
+    ...TERMS,
   });
   const passkey = proofOf(key, payload);
 
   const { body } = await bob.reply('approval_grants.issue', {
-    ...{ approval_request_id: other, ...TERMS, passkey },
+    approval_request_id: other,
+    ...TERMS,
+    passkey,
   });
 
   assert.match(body.failure?.detail, /nonce is not for this decision/);
@@ -305,13 +315,18 @@ test('decision.challenge refuses who may not decide, and terms that the policy d
   const id = await desk.asked('pay');
 
   const uses = await bob.reply('decision.challenge', {
-    ...{ approval_request_id: id, decision: 'approve', ...TERMS, max_uses: 9 },
+    approval_request_id: id,
+    decision: 'approve',
+    ...TERMS,
+    max_uses: 9,
   });
   const untyped = await bob.reply('decision.challenge', {
-    ...{ approval_request_id: id, decision: 'approve' },
+    approval_request_id: id,
+    decision: 'approve',
   });
   const unknown = await bob.reply('decision.challenge', {
-    ...{ approval_request_id: `apr_${'0'.repeat(32)}`, decision: 'deny' },
+    approval_request_id: `apr_${'0'.repeat(32)}`,
+    decision: 'deny',
   });
 
   assert.equal(uses.body.failure?.type, 'grant_policy_violation');

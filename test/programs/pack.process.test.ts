@@ -108,7 +108,10 @@ test('npm pack ships the compiled sources, the API page and the pages of the con
   );
 
   assert.deepEqual(odd.sort(), [
-    ...['LICENSE', 'README.md', 'dist/src/openapi/page.json', 'package.json'],
+    'LICENSE',
+    'README.md',
+    'dist/src/openapi/page.json',
+    'package.json',
   ]);
   const assets = /^dist\/src\/console-page\/assets\/[\w-]+-[\w-]{8}\.(js|css)$/;
   assert.deepEqual(pages.filter((path) => !assets.test(path)).sort(), [

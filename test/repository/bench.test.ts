@@ -113,8 +113,19 @@ test('interleaved() goes on past a target that does not answer, and its row says
 });
 
 const MEASURED: Measured = {
-  ...{ name: 'one', baseline: undefined, reach: 0.5, aim: undefined, isUnsure: false },
-  ...{ rate: 10, p50: 1, p99: 2, cpu: 3, ratio: 0.4, rounds: 5, silent: 0, marked: 2 },
+  name: 'one',
+  baseline: undefined,
+  reach: 0.5,
+  aim: undefined,
+  isUnsure: false,
+  rate: 10,
+  p50: 1,
+  p99: 2,
+  cpu: 3,
+  ratio: 0.4,
+  rounds: 5,
+  silent: 0,
+  marked: 2,
 };
 
 test('rowsTable() says which rows have rounds that are marked', () => {

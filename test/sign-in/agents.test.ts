@@ -51,7 +51,9 @@ onEachStore(
       const named = claimsOf(other.access).sub;
       const { jti: parent_token } = claimsOf(maker.access);
       const child = await service().issue(maker.access, {
-        ...{ parent_token, subject: named, scope: ['travel.search'] },
+        parent_token,
+        subject: named,
+        scope: ['travel.search'],
       });
       for (let n = 0; n < 2; n++) await service().invoke(child.token, 'buy_lounge_pass');
 

@@ -66,8 +66,10 @@ onEachStore(
       const { access } = await delegation(service(), { ...READS, pass: '1' });
       const fields = {
         grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-        ...{ subject_token: access, subject_token_type: TYPE },
-        ...{ actor_token: 'demo-partner-key', actor_token_type: TYPE },
+        subject_token: access,
+        subject_token_type: TYPE,
+        actor_token: 'demo-partner-key',
+        actor_token_type: TYPE,
       };
       for (const resource of foreign) {
         const { body } = await askToken(service(), { ...fields, resource });
@@ -87,7 +89,9 @@ onEachStore(
       const called = await service().invoke(theirs.access, 'search_flights', SEARCH);
       assert.equal(called.status, 401);
       const mcp = await service().ask('POST', '/mcp', {
-        ...{ bearer: theirs.access, body: LIST, headers: MCP_HEADERS },
+        bearer: theirs.access,
+        body: LIST,
+        headers: MCP_HEADERS,
       });
       assert.equal(mcp.status, 401);
       const revoked = await askToken(service(), { token: theirs.refresh }, '/revoke');

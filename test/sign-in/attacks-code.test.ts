@@ -247,8 +247,11 @@ onEachStore(
     test('repeated fields at the token endpoint are refused', async () => {
       const coded = await codeFor(await signedIn(service()));
       const body = new URLSearchParams({
-        ...{ grant_type: 'authorization_code', client_id: CLIENT, code: coded.code },
-        ...{ code_verifier: coded.verifier, redirect_uri: REDIRECT },
+        grant_type: 'authorization_code',
+        client_id: CLIENT,
+        code: coded.code,
+        code_verifier: coded.verifier,
+        redirect_uri: REDIRECT,
       });
       const headers = { 'content-type': 'application/x-www-form-urlencoded', host: '127.0.0.1' };
       for (const name of ['grant_type', 'client_id', 'code', 'code_verifier', 'redirect_uri']) {

@@ -227,7 +227,9 @@ onEachStore(
           const page = await alice.open(asking().path);
           const before = (await service().entriesBy({ entryType: 'issuance' })).length;
           const reply = await alice.send(page, '/authorize', {
-            ...{ answer: 'allow', for: 'x', until: until() },
+            answer: 'allow',
+            for: 'x',
+            until: until(),
             ...good,
             ...fields,
           });

@@ -19,8 +19,10 @@ onEachStore(
     ) =>
       askToken(service(), {
         grant_type: EXCHANGE,
-        ...{ subject_token, subject_token_type: TYPE },
-        ...{ actor_token: PARTNER, actor_token_type: TYPE },
+        subject_token,
+        subject_token_type: TYPE,
+        actor_token: PARTNER,
+        actor_token_type: TYPE,
         ...more,
       });
     const details = (members: object) => JSON.stringify([{ type: 'writ_delegation', ...members }]);

@@ -42,8 +42,14 @@ atEnd(() => provider.close());
 async function identityToken(): Promise<string> {
   const now = Math.floor(Date.now() / 1_000);
   return new SignJWT({
-    ...{ iss: provider.issuer, aud: 'desk', sub: 'ann-1', iat: now, exp: now + 600 },
-    ...{ email: 'ann@example.com', email_verified: true, auth_time: now },
+    iss: provider.issuer,
+    aud: 'desk',
+    sub: 'ann-1',
+    iat: now,
+    exp: now + 600,
+    email: 'ann@example.com',
+    email_verified: true,
+    auth_time: now,
     ...next,
   })
     .setProtectedHeader({ alg: 'ES256', kid: key.kid as string })
@@ -179,8 +185,15 @@ onEachStore(
 
       const written = `${service().log.join('\n')}\n${entries}`;
       for (const secret of [
-        ...[session, code, verifier, UPSTREAM, 'canary-code', 'canary-access'],
-        ...[body.refresh_token, renewed.body.refresh_token, body.access_token],
+        session,
+        code,
+        verifier,
+        UPSTREAM,
+        'canary-code',
+        'canary-access',
+        body.refresh_token,
+        renewed.body.refresh_token,
+        body.access_token,
       ]) {
         assert.ok(!written.includes(secret), secret);
       }

@@ -27,7 +27,9 @@ function asked({ url }: Desk): Pick<TestService, 'ask'> {
       // The address of a desk has a port of its own.
       const { host: _, origin: __, ...rest } = headers;
       const response = await fetch(`${pagesUrl(url)}${path}`, {
-        ...{ method, headers: rest, redirect: 'manual' },
+        method,
+        headers: rest,
+        redirect: 'manual',
         ...(body !== undefined && { body: String(body) }),
       });
       const text = await response.text();

@@ -136,8 +136,13 @@ export async function consent(
   const page = await person.open(path);
   assert.equal(page.status, 200, page.text);
   return person.send(page, '/authorize', {
-    ...{ c: chosen, until: firstUntil(page), currency: 'USD', limit: '0', pass: '0' },
-    ...{ for: 'March offsite', answer: 'allow' },
+    c: chosen,
+    until: firstUntil(page),
+    currency: 'USD',
+    limit: '0',
+    pass: '0',
+    for: 'March offsite',
+    answer: 'allow',
     ...limits,
   });
 }

@@ -78,7 +78,9 @@ onEachStore(
       const { access, refresh, code, verifier } = await delegation(service(), READS);
       const again = await askToken(service(), {
         grant_type: 'authorization_code',
-        ...{ code, code_verifier: verifier, redirect_uri: REDIRECT },
+        code,
+        code_verifier: verifier,
+        redirect_uri: REDIRECT,
       });
 
       assert.equal(again.body.error, 'invalid_grant');
@@ -122,7 +124,8 @@ onEachStore(
       const late = await askToken(service(), {
         grant_type: 'authorization_code',
         code: url.searchParams.get('code') ?? '',
-        ...{ code_verifier: verifier, redirect_uri: REDIRECT },
+        code_verifier: verifier,
+        redirect_uri: REDIRECT,
       });
 
       assert.equal(late.body.error, 'invalid_grant');

@@ -54,7 +54,10 @@ export function createKeep({
   let discovery: ReturnType<NonNullable<OAuthClientProvider['discoveryState']>>;
   const [opened, states]: [URL[], string[]] = [[], []];
   return {
-    ...{ opened, kept, states, redirectUrl },
+    opened,
+    kept,
+    states,
+    redirectUrl,
     ...(clientMetadataUrl && { clientMetadataUrl }),
     clientMetadata: {
       client_name: 'Trip Helper',

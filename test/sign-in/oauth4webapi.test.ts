@@ -148,9 +148,12 @@ test('a refusal of the person reaches the client', async () => {
   const person = personOver(url);
   await person.signIn(ALICE);
   const query = new URLSearchParams({
-    ...{ client_id: CLIENT.client_id, redirect_uri: REDIRECT, response_type: 'code' },
+    client_id: CLIENT.client_id,
+    redirect_uri: REDIRECT,
+    response_type: 'code',
     code_challenge: await oauth.calculatePKCECodeChallenge(oauth.generateRandomCodeVerifier()),
-    ...{ code_challenge_method: 'S256', state: 'the state' },
+    code_challenge_method: 'S256',
+    state: 'the state',
   });
   const page = await person.open(`/authorize?${query}`);
   const callback = locationOf(await person.send(page, '/authorize', { answer: 'refuse' }));

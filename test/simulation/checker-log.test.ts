@@ -293,8 +293,12 @@ const CASES: readonly Case[] = [
       const asked = await request(await insert(store, rootToken()));
       const { approval_request_id } = asked;
       await store.deny({
-        ...{ approval_request_id, decided_by: 'human:approver@example.com', reason: 'no' },
-        ...{ now: at(SECOND), entry: entry(), deliveries: [delivery(asked)] },
+        approval_request_id,
+        decided_by: 'human:approver@example.com',
+        reason: 'no',
+        now: at(SECOND),
+        entry: entry(),
+        deliveries: [delivery(asked)],
       });
       return () => checker.atRest(store);
     },

@@ -227,7 +227,11 @@ function createPerformer(stage: Stage, made: ReadonlyMap<number, Made>) {
     if (!sent) return {};
     const { token, input } = sent;
     const question: Question = {
-      ...{ operation: 'invoke', client: 'agent', bearer: token.jwt, token: token.id, input },
+      operation: 'invoke',
+      client: 'agent',
+      bearer: token.jwt,
+      token: token.id,
+      input,
     };
     const sends = Array.from({ length: times }, (_, nth) =>
       askedInTurn({ ...act, replica: act.replica + nth }, question, nth),

@@ -142,9 +142,7 @@ function createWitness({ emit }: PeerParts): Calling['answer'] {
     if (old > size) return { status: 400 };
     if (old !== last.size) return { status: 409, body: Buffer.from(`${last.size}\n`) };
     const proof = lines.map((line) => new Uint8Array(Buffer.from(line, 'base64')));
-    const isExtended = isConsistent({
-      ...{ from: old, to: size, fromRoot: last.root, toRoot, proof },
-    });
+    const isExtended = isConsistent({ from: old, to: size, fromRoot: last.root, toRoot, proof });
     if (!isExtended) return { status: 422 };
     last = { size, root: toRoot };
     emit({ kind: 'witness', size, root: toRoot });

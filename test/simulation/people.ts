@@ -49,7 +49,8 @@ export async function enrol({ store, keyring, log, emit }: Enrolment): Promise<v
   };
   const maker = { principal: AT_STORE, caller_class: 'internal' };
   const refused = await storeIdentity(parts, newIdentity(parts, CAROL, maker), {
-    ...{ principal: AT_STORE, root_principal: AT_STORE },
+    principal: AT_STORE,
+    root_principal: AT_STORE,
   });
   if (refused) throw new Error(refused.detail);
 }

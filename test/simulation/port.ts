@@ -248,7 +248,11 @@ function planOf({ faults, life }: PortParts, name: keyof Store, args: readonly u
   const [happens, hasLeft] = [drawn.is(0.5), drawn.is(0.5)];
   const [isSlow, slowMs] = [drawn.is(faults.rate('store-slow')), 1 + drawn.below(SLOW_MS)];
   return {
-    ...{ failsBefore, failsAfter, isNever, happens, hasLeft },
+    failsBefore,
+    failsAfter,
+    isNever,
+    happens,
+    hasLeft,
     slowMs: isSlow ? slowMs : 0,
     crashes: drawn.is(faults.rate('store-crash')),
     pauseMs: pauseOf(faults, drawn, name),

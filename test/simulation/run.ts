@@ -147,7 +147,12 @@ export async function runSeed(seed: number, options: RunOptions): Promise<RunRep
   run.place.close();
   const { counts, trace, broken } = events.report();
   return {
-    ...{ seed, mode: options.mode, replicas: stage.replicas.length, ...counts, trace, broken },
+    seed,
+    mode: options.mode,
+    replicas: stage.replicas.length,
+    ...counts,
+    trace,
+    broken,
     acts: acts.map(({ place }) => place),
     kinds: stage.faults.kinds,
     hits: stage.faults.hits(),
@@ -175,12 +180,25 @@ async function prepare(chance: Chance, options: RunOptions) {
   const place = await openPlace(options.mode, { world, outside, clock });
   const hasWitness = chance.fork('witness').is(0.3);
   const scene: Scene = {
-    ...{ world, faults, outside, emit, chance, runs: new Map(), keyring: keysOf() },
+    world,
+    faults,
+    outside,
+    emit,
+    chance,
+    runs: new Map(),
+    keyring: keysOf(),
     config: hasWitness ? CONFIG : { ...CONFIG, witnesses: [] },
     peers: createPeers({ world, faults, outside, emit }),
     openStore: (life, platform, control) =>
       place.open({
-        ...{ world, faults, life, outside, clock, emit, platform, ...control },
+        world,
+        faults,
+        life,
+        outside,
+        clock,
+        emit,
+        platform,
+        ...control,
         isFull: () => !faults.isOver() && world.now() < fullUntil,
       }),
     untilCalm: (run) => void (faults.isOver() ? run() : stuck.push(run)),

@@ -8,7 +8,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { originOf } from '../../src/domain/log/checkpoint.ts';
+import { logOrigin } from '../../src/domain/log/checkpoint.ts';
 import type { EntryRecord } from '../../src/domain/log/entry.ts';
 import { foldPeaks } from '../../src/domain/log/merkle.ts';
 import { headText, writeNote } from '../../src/domain/log/note.ts';
@@ -52,7 +52,12 @@ export async function createScene(options: CheckerOptions = {}): Promise<Scene> 
   const store = watched(real, checker);
   const client = (kind: 'ask' | 'answer', event: Partial<ClientEvent>) =>
     checker.see({
-      ...{ kind, client: 'agent', id: 1, operation: 'invoke', replica: 0, request: {} },
+      kind,
+      client: 'agent',
+      id: 1,
+      operation: 'invoke',
+      replica: 0,
+      request: {},
       ...event,
     });
   let sequence = 0;
@@ -71,8 +76,12 @@ export async function createScene(options: CheckerOptions = {}): Promise<Scene> 
       const { size, peaks } = await real.treeHead();
       sequence += 1;
       const checkpoint: CheckpointRecord = {
-        ...{ checkpoint_id: newId('ckpt-'), sequence, size, root: foldPeaks(peaks) },
-        ...{ created_at: at(0), signature: 'header..signature' },
+        checkpoint_id: newId('ckpt-'),
+        sequence,
+        size,
+        root: foldPeaks(peaks),
+        created_at: at(0),
+        signature: 'header..signature',
         note: noteOf(real.logId, size, foldPeaks(peaks)),
         ...changed,
       };
@@ -95,7 +104,7 @@ export async function createScene(options: CheckerOptions = {}): Promise<Scene> 
 
 /** A signed note, with bytes in place of a signature. */
 function noteOf(logId: string, size: number, root: Uint8Array): string {
-  const text = headText({ origin: originOf('simulated', logId), size, root });
+  const text = headText({ origin: logOrigin('simulated', logId), size, root });
   const signature = { name: 'simulated', keyId: new Uint8Array(4), signature: new Uint8Array(64) };
   return writeNote({ text, signatures: [signature] });
 }

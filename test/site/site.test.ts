@@ -165,7 +165,10 @@ test('fileOf() takes the file name of a fence, and no other word', () => {
   assert.deepEqual(words.map(fileOf), [
     'src/service.ts',
     'writ-guard.yaml',
-    ...[undefined, undefined, undefined, undefined],
+    undefined,
+    undefined,
+    undefined,
+    undefined,
   ]);
 });
 

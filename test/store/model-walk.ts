@@ -200,9 +200,28 @@ async function unfreezeAll(state: Walk): Promise<void> {
 
 /** Weighted: calls come most often. */
 const ACTS: readonly Act[] = [
-  ...[addRoot, addChild, addChild, addGrant, revokeOne, freezeOne, unfreezeAll, unfreezeAll],
-  ...[admitOne, admitOne, admitOne, admitOne, admitOne, admitOne, admitOne, admitOne],
-  ...[settleOne, settleOne, settleOne, reconcileOne, renewOne, renewOne],
+  addRoot,
+  addChild,
+  addChild,
+  addGrant,
+  revokeOne,
+  freezeOne,
+  unfreezeAll,
+  unfreezeAll,
+  admitOne,
+  admitOne,
+  admitOne,
+  admitOne,
+  admitOne,
+  admitOne,
+  admitOne,
+  admitOne,
+  settleOne,
+  settleOne,
+  settleOne,
+  reconcileOne,
+  renewOne,
+  renewOne,
 ];
 
 /** Every budget is what the model says, and within its bounds. */

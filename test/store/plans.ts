@@ -40,15 +40,35 @@ const OWN_ROWS_MAX = 100;
  * is read by position (`src/storage/postgres/log-plans.test.ts`, `src/storage/sqlite/log-pages.test.ts`).
  */
 const APART = new Set([
-  ...['head', 'meta', 'store', 'origins', 'probes', 'leads', 'instances', 'erasures'],
-  ...['segments', 'tiles', 'blocks', 'buckets', 'retentions', 'queue', 'handed'],
-  ...['checkpoints', 'cosignatures'],
+  'head',
+  'meta',
+  'store',
+  'origins',
+  'probes',
+  'leads',
+  'instances',
+  'erasures',
+  'segments',
+  'tiles',
+  'blocks',
+  'buckets',
+  'retentions',
+  'queue',
+  'handed',
+  'checkpoints',
+  'cosignatures',
 ]);
 
 /** Methods of starts, recovery, fsck and erasure, which read whole tables in slices. */
 const OFF_REQUEST = new Set([
-  ...['sealRows', 'scanRows', 'readLedger', 'inspect', 'voidPromises', 'staleApprovals'],
-  ...['unrevokedRoots', 'erase'],
+  'sealRows',
+  'scanRows',
+  'readLedger',
+  'inspect',
+  'voidPromises',
+  'staleApprovals',
+  'unrevokedRoots',
+  'erase',
 ]);
 
 /** Walks that were reviewed: by the method, then the index or the table. */
@@ -129,8 +149,11 @@ export function recordSqlite(): Recording {
       const connection = openConnection(newFile());
       const { run, change, get, all, each } = connection;
       const noted = {
-        ...{ run: noting(run), change: noting(change), each: noting(each) },
-        ...{ get: noting(get) as typeof get, all: noting(all) as typeof all },
+        run: noting(run),
+        change: noting(change),
+        each: noting(each),
+        get: noting(get) as typeof get,
+        all: noting(all) as typeof all,
       };
       return recorder.of(createSqliteStore({ ...connection, ...noted }));
     },

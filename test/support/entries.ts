@@ -80,7 +80,9 @@ export function outcomeEntry(
   const debt = overrun?.debt;
   const reported = cost && debt && { ...debt, amount: cost.amount + debt.amount };
   return entry({
-    ...{ invocation_id, root_principal, token_id },
+    invocation_id,
+    root_principal,
+    token_id,
     state: outcome === 'no_effect' ? 'failed' : outcome,
     ...(cost && outcome !== 'no_effect' && { cost_actual: moneyOf(cost) }),
     ...(reported && { detail: { cost_reported: moneyOf(reported) } }),
@@ -117,7 +119,9 @@ export function approvalEntry(
   grant?: GrantRecord,
 ): EntryRecord {
   return entry({
-    ...{ entry_type: 'approval_decision', approval_request_id, capability },
+    entry_type: 'approval_decision',
+    approval_request_id,
+    capability,
     approval_grant_id: grant?.grant_id,
     root_principal: approver,
     detail: {

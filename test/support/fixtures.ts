@@ -9,7 +9,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { chainOf } from '../../src/domain/authority/chain.ts';
-import { claimsOf } from '../../src/domain/authority/claims.ts';
+import { delegationClaims } from '../../src/domain/authority/claims.ts';
 import { digestOf } from '../../src/domain/wire/canonical.ts';
 import type { GrantTerms } from '../../src/protocol/approval.ts';
 import type { Budget } from '../../src/protocol/primitives.ts';
@@ -80,7 +80,7 @@ export function rootToken(changed: Partial<TokenRecord> = {}): TokenRecord {
 }
 
 function digested(token: Omit<TokenRecord, 'claims_digest'>): TokenRecord {
-  return { ...token, claims_digest: digestOf(claimsOf(ISSUER, token)) };
+  return { ...token, claims_digest: digestOf(delegationClaims(ISSUER, token)) };
 }
 
 export function childToken(parent: TokenRecord, changed: Partial<TokenRecord> = {}): TokenRecord {

@@ -59,7 +59,9 @@ export function sessionEntry(
   verb: 'sign_in' | 'sign_out' = 'sign_in',
 ): EntryRecord {
   return entry({
-    ...{ entry_type: 'session', actor_key: principal, root_principal: principal },
+    entry_type: 'session',
+    actor_key: principal,
+    root_principal: principal,
     detail: { verb, session_id, how: ISSUER },
   });
 }
@@ -142,7 +144,9 @@ export function passkeyEntry(
   verb: 'passkey_added' | 'passkey_removed' = 'passkey_added',
 ): EntryRecord {
   return entry({
-    ...{ entry_type: 'session', actor_key: principal, root_principal: principal },
+    entry_type: 'session',
+    actor_key: principal,
+    root_principal: principal,
     detail: { verb, credential_id },
   });
 }
@@ -175,7 +179,9 @@ export function connectedEntry(
   verb: 'account_connected' | 'account_disconnected' = 'account_connected',
 ): EntryRecord {
   return entry({
-    ...{ entry_type: 'session', actor_key: principal, root_principal: principal },
+    entry_type: 'session',
+    actor_key: principal,
+    root_principal: principal,
     detail: { verb, account, scopes },
   });
 }

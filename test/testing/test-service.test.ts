@@ -171,7 +171,9 @@ test('testService() shows what a binding pins, and what the service logged', asy
   expectFailure(await ann.invoke('broken'));
 
   assert.deepEqual(await binding(String(result.handle)), {
-    ...{ type: 'sight', capability: 'pay', data: { what: 'sea' } },
+    type: 'sight',
+    capability: 'pay',
+    data: { what: 'sea' },
     price: { currency: 'EUR', amount: 5 },
     issued_at: now(),
   });

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
-import { checkpointPayload, originOf, rootText } from '../../src/domain/log/checkpoint.ts';
+import { checkpointPayload, logOrigin, rootText } from '../../src/domain/log/checkpoint.ts';
 import { type EntryRecord, entryOf, entryView, SALT_BYTES } from '../../src/domain/log/entry.ts';
 import { appendLeaves, foldPeaks, type Hash, rootOf } from '../../src/domain/log/merkle.ts';
 import { consistencyNodes, foldAll, inclusionNodes } from '../../src/domain/log/merkle-proof.ts';
@@ -35,7 +35,7 @@ import type { Receipt, SignedReceipt } from '../../src/protocol/invocation.ts';
 
 export const SERVICE = 'travel-desk';
 export const LOG_ID = '0b8d2b6e-4d2e-4f53-8f0e-2f1a5c9f7a11';
-export const ORIGIN = originOf(SERVICE, LOG_ID);
+export const ORIGIN = logOrigin(SERVICE, LOG_ID);
 export const NOW = new Date('2090-01-01T12:00:00.000Z');
 
 const T0 = Date.parse('2090-01-01T11:00:00.000Z');
@@ -221,7 +221,10 @@ export function detail(
   const created = clock(sequence);
   const facts = {
     checkpoint_id: `ckpt-${String(sequence).padStart(32, '0')}`,
-    ...{ sequence, size, root, created_at: created },
+    sequence,
+    size,
+    root,
+    created_at: created,
   };
   const { use, typ } = ARTEFACTS.checkpoint;
   return {

@@ -71,7 +71,10 @@ function deskOn(store: string) {
     return writ(['verify', 'receipt', receipt, '--log', log, ...keys]);
   }
   return {
-    ...{ own, at, answered, searched },
+    own,
+    at,
+    answered,
+    searched,
     start: (options: TestOptions = {}) =>
       testService({ definition: calmDesk, keys: own.keys, store, ...options }),
   };

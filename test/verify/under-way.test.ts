@@ -56,7 +56,9 @@ for (const { name, open } of STORES) {
     const database = await open();
     const seals = heldSeals();
     const service = await testService({
-      ...{ store: database.url, definition: calmDesk, wrap: seals.wrap },
+      store: database.url,
+      definition: calmDesk,
+      wrap: seals.wrap,
     });
     atEnd(() => seals.release());
     const url = await service.app.listen({ host: '127.0.0.1', port: 0 });

@@ -10,9 +10,9 @@ import type { Case } from '../case.ts';
 import { field, listAt, numberAt, textAt } from '../target/fields.ts';
 import {
   type Attempt,
-  attempted,
   broken,
   count,
+  eachAttempt,
   held,
   isSuccess,
   judged,
@@ -22,15 +22,15 @@ import {
 } from '../target/outcome.ts';
 import type { Answer } from '../target/wire.ts';
 import {
+  answerSummary,
   approvedCall,
-  ask,
+  askHealthy,
   childOf,
   delegate,
   hasRun,
   invokeOnce,
+  operationPath,
   type PaidCall,
-  pathOf,
-  shortOf,
   type Token,
   tokenIn,
   tokenOf,
@@ -40,7 +40,12 @@ import {
 const UNKNOWN = 'apr_00000000000000000000000000';
 
 function grant(world: World, bearer: string | undefined, body: unknown): Promise<Answer> {
-  return world.wire.ask({ path: pathOf(world, 'approval_grants'), bearer, body, isOnce: true });
+  return world.wire.ask({
+    path: operationPath(world, 'approval_grants'),
+    bearer,
+    body,
+    isOnce: true,
+  });
 }
 
 /** Bodies of a decision that no service can accept. */
@@ -91,7 +96,7 @@ async function pending(world: World, note: string): Promise<Asked> {
   const asked = await requested(world, note);
   if (asked.requestId !== '') return asked;
   throw new NotApplicable(
-    `"${asked.call.capability}" made no approval request (${shortOf(asked.answer)})`,
+    `"${asked.call.capability}" made no approval request (${answerSummary(asked.answer)})`,
   );
 }
 
@@ -105,7 +110,7 @@ async function granted(world: World, note: string): Promise<Asked & { grantId: s
   const answer = await grant(world, approver.credential, body);
   const grantId = textAt(answer.json, 'grant_id');
   if (grantId !== undefined) return { ...asked, grantId };
-  throw new NotApplicable(`the approver gave no grant (${shortOf(answer)})`);
+  throw new NotApplicable(`the approver gave no grant (${answerSummary(answer)})`);
 }
 
 /** Other values of the same types: what an approver did not see. */
@@ -146,7 +151,7 @@ const harmless: readonly Case[] = [
     async run(world) {
       const body = { approval_request_id: UNKNOWN, grant_type: 'one_time' };
       const bearers = [undefined, '', 'writ-attack-not-a-key', 'null'];
-      const attempts = await attempted(bearers, async (bearer) => ({
+      const attempts = await eachAttempt(bearers, async (bearer) => ({
         what: `the credential ${JSON.stringify(bearer) ?? 'left out'}`,
         answer: await grant(world, bearer, body),
       }));
@@ -162,7 +167,7 @@ const harmless: readonly Case[] = [
       const attempts: Attempt[] = [];
       for (const { credential } of [world.self, world.other]) {
         attempts.push(
-          ...(await attempted(BODIES, async ([what, body]) => ({
+          ...(await eachAttempt(BODIES, async ([what, body]) => ({
             what,
             answer: await grant(world, credential, body),
           }))),
@@ -180,7 +185,7 @@ const harmless: readonly Case[] = [
       const parent = await tokenOf(world, world.self);
       const names = world.service.capabilities.map(({ name }) => `approver:${name}`);
       const scopes = ['approver:*', 'approver', 'approver:', ...names.slice(0, 6)];
-      const attempts = await attempted(scopes, async (scope) => ({
+      const attempts = await eachAttempt(scopes, async (scope) => ({
         what: `the scope "${scope}"`,
         answer: await delegate(world, parent, { scope: [...parent.scope, scope] }),
       }));
@@ -196,10 +201,10 @@ const harmless: readonly Case[] = [
     holds: 'It gets none that is not its own.',
     basis: 'practice: a request shows what somebody wants to do',
     async run(world) {
-      const path = pathOf(world, 'approval_requests');
+      const path = operationPath(world, 'approval_requests');
       const token = await tokenOf(world, world.other);
       if (isApprover(token)) return notApplicable(`${world.other.name} is an approver`);
-      const { status, json } = await ask(world, { method: 'GET', path, bearer: token.jwt });
+      const { status, json } = await askHealthy(world, { method: 'GET', path, bearer: token.jwt });
       const requests = listAt(json, 'approval_requests').concat(listAt(json, 'requests'));
       const foreign = requests.filter(
         (each) => textAt(each, 'requester', 'root_principal') !== world.other.name,
@@ -225,14 +230,14 @@ const withEffects: readonly Case[] = [
       if (hasRun(answer)) return broken(`"${call.capability}" ran without approval`);
       if (textAt(failure, 'type') !== 'approval_required') {
         return notApplicable(
-          `"${call.capability}" was refused before approval (${shortOf(answer)})`,
+          `"${call.capability}" was refused before approval (${answerSummary(answer)})`,
         );
       }
       const digest = textAt(failure, 'requested_parameters_digest');
       if (digest === undefined || requestId === '')
         return broken('approval_required names no request or no digest');
       const grants = ['gnt_00000000000000000000000000', requestId, token.id, '__proto__', digest];
-      const attempts = await attempted(grants, async (approval_grant) => ({
+      const attempts = await eachAttempt(grants, async (approval_grant) => ({
         what: `the grant ${JSON.stringify(approval_grant.slice(0, 12))}`,
         answer: await invokeOnce(world, token, call, { approval_grant }),
       }));
@@ -259,7 +264,7 @@ const withEffects: readonly Case[] = [
           ? []
           : [[`a plain token of ${world.other.name}`, stranger.jwt] as const]),
       ] as const;
-      const attempts = await attempted(bearers, async ([what, bearer]) => ({
+      const attempts = await eachAttempt(bearers, async ([what, bearer]) => ({
         what,
         answer: await grant(world, bearer, {
           approval_request_id: requestId,
@@ -352,7 +357,7 @@ const withEffects: readonly Case[] = [
       answers.push(await use());
       const ran = answers.filter(hasRun).length;
       if (ran > 1) return broken(`${ran} of ${answers.length} uses ran`);
-      if (ran === 0) return notApplicable(`no use ran (${shortOf(answers[0] as Answer)})`);
+      if (ran === 0) return notApplicable(`no use ran (${answerSummary(answers[0] as Answer)})`);
       return held(`1 of ${answers.length} uses ran`);
     },
   },
@@ -375,7 +380,7 @@ const withEffects: readonly Case[] = [
       ids.delete(undefined);
       if (ids.size > 1) return broken(`${ids.size} grants of one request`);
       if (ids.size === 0)
-        return notApplicable(`no grant was issued (${shortOf(answers[0] as Answer)})`);
+        return notApplicable(`no grant was issued (${answerSummary(answers[0] as Answer)})`);
       return held(`1 grant of ${answers.length} decisions`);
     },
   },

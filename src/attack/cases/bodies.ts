@@ -8,9 +8,9 @@ import type { Case } from '../case.ts';
 import { field, textAt } from '../target/fields.ts';
 import {
   type Attempt,
-  attempted,
   broken,
   count,
+  eachAttempt,
   held,
   noneAccepted,
   notApplicable,
@@ -21,7 +21,7 @@ import {
   invoke,
   invokePath,
   isAnswering,
-  pathOf,
+  operationPath,
   permissionsAs,
   readCall,
   tokenOf,
@@ -72,9 +72,9 @@ async function survives(world: World, bodies: readonly (readonly [string, string
   for (const [what, body] of bodies) {
     const headers = { 'content-type': 'application/json' };
     const paths = [
-      { path: pathOf(world, 'tokens'), bearer: world.self.credential },
-      { path: pathOf(world, 'permissions'), bearer: jwt },
-      { path: pathOf(world, 'tokens'), bearer: undefined },
+      { path: operationPath(world, 'tokens'), bearer: world.self.credential },
+      { path: operationPath(world, 'permissions'), bearer: jwt },
+      { path: operationPath(world, 'tokens'), bearer: undefined },
     ];
     for (const at of paths)
       attempts.push({ what, answer: await world.wire.ask({ ...at, body, headers }) });
@@ -96,11 +96,11 @@ export const bodyCases: readonly Case[] = [
     holds: 'The service issues nothing.',
     basis: 'Endpoints: bodies are JSON; POST /svc/tokens: scope is required',
     async run(world) {
-      const path = pathOf(world, 'tokens');
+      const path = operationPath(world, 'tokens');
       const bearer = world.self.credential;
       const headers = { 'content-type': 'application/json' };
       return noneAccepted(
-        await attempted(MALFORMED, async ([what, body]) => ({
+        await eachAttempt(MALFORMED, async ([what, body]) => ({
           what,
           answer: await world.wire.ask({ path, bearer, body, headers }),
         })),
@@ -149,7 +149,7 @@ export const bodyCases: readonly Case[] = [
         (name) => !world.service.capabilities.some((each) => each.name === name),
       );
       const base = invokePath(world, '');
-      const attempts = await attempted(names, async (name) => ({
+      const attempts = await eachAttempt(names, async (name) => ({
         what: `the capability "${name}"`,
         answer: await world.wire.ask({ path: base + name, bearer: jwt, body: { parameters: {} } }),
       }));
@@ -199,7 +199,7 @@ export const bodyCases: readonly Case[] = [
         { parent_invocation_id: 'inv-0123456789ab0' },
         { parent_invocation_id: "inv-' OR '1'='1" },
       ];
-      const attempts = await attempted(ids, async (id) => {
+      const attempts = await eachAttempt(ids, async (id) => {
         const [name = '', value = ''] = Object.entries(id)[0] ?? [];
         return {
           what: `${name} of ${value.length} characters`,
@@ -227,7 +227,7 @@ export const bodyCases: readonly Case[] = [
         { parameters: call.parameters, task_id: ['a'] },
       ];
       const path = invokePath(world, call.capability);
-      const attempts = await attempted(bodies, async (body) => ({
+      const attempts = await eachAttempt(bodies, async (body) => ({
         what: JSON.stringify(body).slice(0, 40),
         answer: await world.wire.ask({ path, bearer: token.jwt, body }),
       }));
@@ -290,7 +290,7 @@ export const bodyCases: readonly Case[] = [
     basis: 'practice: jwks_uri and addresses are the service’s own',
     async run(world) {
       const host = 'writ-attack.invalid';
-      const paths = ['/.well-known/svc', pathOf(world, 'manifest')];
+      const paths = ['/.well-known/svc', operationPath(world, 'manifest')];
       const headers = { host, 'x-forwarded-host': host, forwarded: `host=${host}` };
       for (const path of paths) {
         const { text } = await world.wire.ask({ method: 'GET', path, headers });

@@ -8,16 +8,17 @@ import type { Case } from '../case.ts';
 import { field, numberAt, textAt } from '../target/fields.ts';
 import {
   type Attempt,
-  attempted,
   broken,
   count,
+  eachAttempt,
   held,
   noneAccepted,
   notApplicable,
   type Outcome,
 } from '../target/outcome.ts';
-import { priceOf } from '../target/service.ts';
+import { declaredPrice } from '../target/service.ts';
 import {
+  answerSummary,
   childOf,
   delegate,
   hasRun,
@@ -27,7 +28,6 @@ import {
   type PaidCall,
   paidCall,
   rootRequest,
-  shortOf,
   type Token,
   tokenIn,
   tokenOf,
@@ -40,7 +40,7 @@ const NARROWS = 'Tokens rule 4: budget only narrows';
 
 /** A currency that the service uses, so that a refusal is about the amount. */
 function currencyOf({ service }: World): string {
-  const prices = service.capabilities.map(priceOf);
+  const prices = service.capabilities.map(declaredPrice);
   return prices.find((price) => price !== undefined)?.currency ?? 'USD';
 }
 
@@ -95,7 +95,8 @@ function atMost(limit: number, attempts: readonly Attempt[]): Outcome {
   const others = attempts.filter(({ answer }) => !hasRun(answer));
   if (ran > limit)
     return broken(`${ran} of ${attempts.length} calls ran, and the budget pays for ${limit}`);
-  if (ran === 0) return notApplicable(`no call ran (${shortOf(others[0]?.answer ?? NOTHING)})`);
+  if (ran === 0)
+    return notApplicable(`no call ran (${answerSummary(others[0]?.answer ?? NOTHING)})`);
   return held(`${ran} of ${count(attempts.length, 'call')} ran`);
 }
 
@@ -132,7 +133,7 @@ const harmless: readonly Case[] = [
     async run(world) {
       const { currency, parent } = await parentWithCeiling(world);
       const amounts = [CEILING + 1, CEILING + 0.01, 1e15, Number.MAX_SAFE_INTEGER];
-      const attempts = await attempted(amounts, async (max_amount) => ({
+      const attempts = await eachAttempt(amounts, async (max_amount) => ({
         what: `a child with ${max_amount} under a parent with ${CEILING}`,
         answer: await delegate(world, parent, { budget: { currency, max_amount } }),
       }));
@@ -156,7 +157,7 @@ const harmless: readonly Case[] = [
         '',
         '__proto__',
       ];
-      const attempts = await attempted(names, async (name) => ({
+      const attempts = await eachAttempt(names, async (name) => ({
         what: `the currency ${JSON.stringify(name)}`,
         answer: await delegate(world, parent, { budget: { currency: name, max_amount: 1 } }),
       }));
@@ -199,7 +200,7 @@ const harmless: readonly Case[] = [
           (budget) => `{"budget":${budget},${JSON.stringify(request).slice(1)}`,
         ),
       ];
-      const attempts = await attempted(bodies, async (body) => ({
+      const attempts = await eachAttempt(bodies, async (body) => ({
         what: body.slice(1, 60),
         answer: await issueAs(world, parent.jwt, body),
       }));
@@ -225,7 +226,7 @@ const harmless: readonly Case[] = [
         `{"constraints":{"budget":${high}},${rest}`,
         `{"__proto__":{"budget":${high}},${rest}`,
       ];
-      const attempts = await attempted(bodies, async (body) => ({
+      const attempts = await eachAttempt(bodies, async (body) => ({
         what: body.slice(0, 40),
         answer: await issueAs(world, parent.jwt, body),
       }));

@@ -12,9 +12,9 @@ import { type Report, readKeys, verifyCheckpoint, verifyConsistency } from '../.
 import type { Case } from '../case.ts';
 import { field, listAt, numberAt, textAt } from '../target/fields.ts';
 import {
-  attempted,
   broken,
   count,
+  eachAttempt,
   held,
   isSuccess,
   NotApplicable,
@@ -22,11 +22,11 @@ import {
   notApplicable,
 } from '../target/outcome.ts';
 import type { Answer } from '../target/wire.ts';
-import { ask, pathOf, tokenOf, type World } from '../target/world.ts';
+import { askHealthy, operationPath, tokenOf, type World } from '../target/world.ts';
 
 async function listed(world: World): Promise<readonly unknown[]> {
-  const path = `${pathOf(world, 'checkpoints')}?limit=20`;
-  const { json } = await ask(world, { method: 'GET', path });
+  const path = `${operationPath(world, 'checkpoints')}?limit=20`;
+  const { json } = await askHealthy(world, { method: 'GET', path });
   const checkpoints = listAt(json, 'checkpoints');
   if (checkpoints.length === 0) throw new NotApplicable('the service lists no checkpoint');
   return checkpoints;
@@ -37,11 +37,11 @@ function detailPath(world: World, id: string): string {
   const name = encodeURIComponent(id);
   return own?.includes('{')
     ? own.replace(/\{[^}]*\}/, name)
-    : `${pathOf(world, 'checkpoints')}/${name}`;
+    : `${operationPath(world, 'checkpoints')}/${name}`;
 }
 
 function detail(world: World, id: string, query = ''): Promise<Answer> {
-  return ask(world, { method: 'GET', path: detailPath(world, id) + query });
+  return askHealthy(world, { method: 'GET', path: detailPath(world, id) + query });
 }
 
 /** The form of a signature that this project writes: a detached JWS. */
@@ -87,7 +87,7 @@ async function provedToOwner(world: World): Promise<{ invocationId: string; path
   for (let tries = 1; tries <= SEAL_TRIES; tries++) {
     const id = textAt((await listed(world))[0], 'checkpoint_id') ?? '';
     const path = `${detailPath(world, id)}?include_proof=true&invocation_id=${encodeURIComponent(invocationId)}`;
-    const { json } = await ask(world, { method: 'GET', path, bearer: jwt });
+    const { json } = await askHealthy(world, { method: 'GET', path, bearer: jwt });
     if (field(json, 'inclusion_proof') !== undefined) return { invocationId, path };
     await pause(SEAL_WAIT_MS);
   }
@@ -157,7 +157,7 @@ export const checkpointCases: readonly Case[] = [
         const id = textAt(checkpoint, 'checkpoint_id') ?? '';
         for (const bearer of bearers) {
           const path = detailPath(world, id);
-          const answer = await ask(world, { method: 'GET', path, bearer });
+          const answer = await askHealthy(world, { method: 'GET', path, bearer });
           if (!isSuccess(answer))
             return broken(`the listed checkpoint "${id}" is not found (${answer.status})`);
           const names = ['merkle_root', 'entry_count', 'sequence', 'created_at'];
@@ -202,8 +202,8 @@ export const checkpointCases: readonly Case[] = [
     holds: 'The service finds nothing.',
     basis: 'GET /svc/checkpoints/{id}',
     async run(world) {
-      const base = pathOf(world, 'checkpoints');
-      const attempts = await attempted(IDS, async (id) => ({
+      const base = operationPath(world, 'checkpoints');
+      const attempts = await eachAttempt(IDS, async (id) => ({
         what: `the id "${id.slice(0, 20)}"`,
         answer: await world.wire.ask({ method: 'GET', path: `${base}/${id}` }),
       }));
@@ -238,7 +238,7 @@ export const checkpointCases: readonly Case[] = [
       const { invocationId, path } = await provedToOwner(world);
       const stranger = await tokenOf(world, world.other);
       for (const bearer of [undefined, stranger.jwt]) {
-        const { json } = await ask(world, { method: 'GET', path, bearer });
+        const { json } = await askHealthy(world, { method: 'GET', path, bearer });
         const name = bearer ? world.other.name : 'a stranger';
         if (field(json, 'inclusion_proof') !== undefined)
           return broken(`${name} gets a proof for "${invocationId}"`);

@@ -11,23 +11,29 @@ import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from '../case.ts';
 import {
-  attempted,
   broken,
   count,
+  eachAttempt,
   held,
   isSuccess,
   notApplicable,
   type Outcome,
 } from '../target/outcome.ts';
-import { exchanged, openSocket, rawText, statusesIn } from '../target/socket.ts';
+import { openSocket, rawExchange, rawText, statusesIn } from '../target/socket.ts';
 import type { Seen } from '../target/wire.ts';
-import { acceptedToken, isAnswering, pathOf, type Token, type World } from '../target/world.ts';
+import {
+  acceptedToken,
+  isAnswering,
+  operationPath,
+  type Token,
+  type World,
+} from '../target/world.ts';
 
 const SMUGGLED = 'GET /.well-known/svc HTTP/1.1\r\nHost: writ-attack.invalid\r\n\r\n';
 
 /** Heads whose body ends in two places. The second request is inside the body by one reading, after it by the other. */
 function ambiguous(world: World): (readonly [what: string, text: string])[] {
-  const path = pathOf(world, 'permissions');
+  const path = operationPath(world, 'permissions');
   const type = ['Content-Type', 'application/json'] as const;
   const length = String(SMUGGLED.length + 5);
   const chunked = `0\r\n\r\n${SMUGGLED}`;
@@ -123,7 +129,7 @@ async function besides(world: World, begin: (socket: Socket, token: Token) => vo
     }
     if (sockets.length === 0) return notApplicable('no connection could be made');
     await pause(HELD_MS);
-    const path = pathOf(world, 'permissions');
+    const path = operationPath(world, 'permissions');
     const answer = await world.wire.ask({ path, bearer: token.jwt, body: {} });
     if (answer.status === 429)
       return notApplicable('the service limits the rate of this caller itself');
@@ -147,7 +153,7 @@ export const connectionCases: readonly Case[] = [
     async run(world) {
       let answered = 0;
       for (const [what, text] of ambiguous(world)) {
-        const statuses = statusesIn(await exchanged(world.wire, text));
+        const statuses = statusesIn(await rawExchange(world.wire, text));
         answered += statuses.length;
         if (statuses.length > 1)
           return broken(
@@ -165,7 +171,7 @@ export const connectionCases: readonly Case[] = [
     holds: 'The service goes on answering, and accepts none as a credential.',
     basis: 'practice: a head must not end a process',
     async run(world) {
-      const path = pathOf(world, 'permissions');
+      const path = operationPath(world, 'permissions');
       const end = [
         ['Content-Length', '0'],
         ['Connection', 'close'],
@@ -177,9 +183,9 @@ export const connectionCases: readonly Case[] = [
         [['Authorization', 'Bearer \u0001\u0002\u00ff']],
         [['Authorization', `Bearer ${'a.'.repeat(2_000)}`]],
       ] as (readonly (readonly [string, string])[])[];
-      const attempts = await attempted(heads, async (headers) => {
+      const attempts = await eachAttempt(heads, async (headers) => {
         const text = rawText(world.wire, { method: 'POST', path, headers: [...headers, ...end] });
-        const [status = 0] = statusesIn(await exchanged(world.wire, text));
+        const [status = 0] = statusesIn(await rawExchange(world.wire, text));
         return {
           what: headers[0]?.[0] ?? '',
           answer: { status, headers: {}, text: '', json: undefined },
@@ -206,7 +212,7 @@ export const connectionCases: readonly Case[] = [
         socket.write(
           rawText(world.wire, {
             method: 'POST',
-            path: pathOf(world, 'tokens'),
+            path: operationPath(world, 'tokens'),
             headers,
             body: '{',
           }),
@@ -222,7 +228,7 @@ export const connectionCases: readonly Case[] = [
       besides(world, (socket) => {
         const one = rawText(world.wire, {
           method: 'GET',
-          path: pathOf(world, 'manifest'),
+          path: operationPath(world, 'manifest'),
           headers: [],
         });
         world.wire.take(UNREAD);
@@ -236,7 +242,7 @@ export const connectionCases: readonly Case[] = [
     basis: 'practice: a flood of strangers must not lock a caller out',
     async run(world) {
       const token = await acceptedToken(world);
-      const path = pathOf(world, 'permissions');
+      const path = operationPath(world, 'permissions');
       const bad = `${token.jwt.slice(0, -8)}AAAAAAAA`;
       let honest = 0;
       for (let sent = 0; sent < FLOOD; sent += FLOOD_AT_ONCE) {

@@ -7,20 +7,20 @@
 import type { Case } from '../case.ts';
 import {
   type Attempt,
-  attempted,
   broken,
+  eachAttempt,
   held,
   noneAccepted,
   notApplicable,
 } from '../target/outcome.ts';
-import { exchanged, headIn, rawText, statusesIn } from '../target/socket.ts';
+import { headIn, rawExchange, rawText, statusesIn } from '../target/socket.ts';
 import type { Asked } from '../target/wire.ts';
 import {
   acceptedToken,
   invokePath,
   mustAccept,
   ONE_HOUR,
-  pathOf,
+  operationPath,
   readCall,
   tokenOf,
   type World,
@@ -35,11 +35,14 @@ function protectedRequests(world: World): Asked[] {
     return path === undefined ? [] : [{ method, path, ...(method === 'POST' && { body: {} }) }];
   };
   return [
-    { path: pathOf(world, 'tokens'), body: { scope, subject: 'agent:writ-attack', ...ONE_HOUR } },
-    { method: 'GET', path: pathOf(world, 'tokens') },
-    { path: pathOf(world, 'permissions'), body: {} },
-    { path: pathOf(world, 'audit') },
-    { method: 'GET', path: pathOf(world, 'audit') },
+    {
+      path: operationPath(world, 'tokens'),
+      body: { scope, subject: 'agent:writ-attack', ...ONE_HOUR },
+    },
+    { method: 'GET', path: operationPath(world, 'tokens') },
+    { path: operationPath(world, 'permissions'), body: {} },
+    { path: operationPath(world, 'audit') },
+    { method: 'GET', path: operationPath(world, 'audit') },
     ...(call
       ? [{ path: invokePath(world, call.capability), body: { parameters: call.parameters } }]
       : []),
@@ -88,11 +91,11 @@ async function withHeaders(
     ['Content-Length', '2'],
     ['Connection', 'close'],
   ] as const;
-  const received = await exchanged(
+  const received = await rawExchange(
     world.wire,
     rawText(world.wire, {
       method: 'POST',
-      path: pathOf(world, 'permissions'),
+      path: operationPath(world, 'permissions'),
       headers: lines,
       body: '{}',
     }),
@@ -107,7 +110,7 @@ export const credentialCases: readonly Case[] = [
     holds: 'The service refuses each.',
     basis: 'Endpoints: auth column; Authentication: HTTP 401',
     async run(world) {
-      const attempts = await attempted(protectedRequests(world), async (asked) => ({
+      const attempts = await eachAttempt(protectedRequests(world), async (asked) => ({
         what: `${asked.method ?? 'POST'} ${asked.path}`,
         answer: await world.wire.ask(asked),
       }));
@@ -120,11 +123,11 @@ export const credentialCases: readonly Case[] = [
     holds: 'No spelling reaches a protected operation without a credential.',
     basis: 'Endpoints: auth column',
     async run(world) {
-      const path = pathOf(world, 'permissions');
+      const path = operationPath(world, 'permissions');
       const plain = await mustAccept(world, await tokenOf(world, world.self));
       if (!hasBuckets(plain.json))
         return notApplicable('the answer to permissions cannot be recognised');
-      const attempts = await attempted(disguised(path), async (spelling) => ({
+      const attempts = await eachAttempt(disguised(path), async (spelling) => ({
         what: spelling,
         answer: await world.wire.ask({ path: spelling, body: {} }),
       }));
@@ -141,14 +144,14 @@ export const credentialCases: readonly Case[] = [
     basis: BEARER,
     async run(world) {
       const { jwt } = await acceptedToken(world);
-      const path = pathOf(world, 'permissions');
+      const path = operationPath(world, 'permissions');
       const queries = ['access_token', 'token', 'bearer', 'authorization', 'jwt'];
       const attempts = [
-        ...(await attempted(queries, async (name) => ({
+        ...(await eachAttempt(queries, async (name) => ({
           what: `the query "${name}"`,
           answer: await world.wire.ask({ path: `${path}?${name}=${jwt}`, body: {} }),
         }))),
-        ...(await attempted(
+        ...(await eachAttempt(
           ['cookie', 'x-authorization', 'proxy-authorization', 'x-access-token', 'x-api-key'],
           async (name) => ({
             what: `the header "${name}"`,
@@ -187,8 +190,8 @@ export const credentialCases: readonly Case[] = [
         `Bearer ${jwt} ${jwt}`,
         `JWT ${jwt}`,
       ];
-      const path = pathOf(world, 'permissions');
-      const attempts = await attempted(values, async (authorization) => ({
+      const path = operationPath(world, 'permissions');
+      const attempts = await eachAttempt(values, async (authorization) => ({
         what: `the form "${authorization.replaceAll(jwt, '…').replaceAll(basic, '…')}"`,
         answer: await world.wire.ask({ path, body: {}, headers: { authorization } }),
       }));
@@ -250,15 +253,19 @@ export const credentialCases: readonly Case[] = [
         ['Authorization', `Bearer ${jwt}`],
         ['Connection', 'close'],
       ] as const;
-      const traced = await exchanged(
+      const traced = await rawExchange(
         world.wire,
-        rawText(world.wire, { method: 'TRACE', path: pathOf(world, 'permissions'), headers }),
+        rawText(world.wire, {
+          method: 'TRACE',
+          path: operationPath(world, 'permissions'),
+          headers,
+        }),
       );
       if (traced.includes(jwt)) return broken('TRACE repeats the Authorization header');
       const names = ['x-http-method-override', 'x-method-override', 'x-http-method'];
       const body = { scope: world.self.scopes.slice(0, 1), ...ONE_HOUR };
-      const path = pathOf(world, 'tokens');
-      const attempts = await attempted(names, async (name) => ({
+      const path = operationPath(world, 'tokens');
+      const attempts = await eachAttempt(names, async (name) => ({
         what: `GET with ${name}: POST`,
         answer: await world.wire.ask({
           method: 'GET',
@@ -279,7 +286,7 @@ export const credentialCases: readonly Case[] = [
     async run(world) {
       const origin = 'https://writ-attack.invalid';
       const { jwt } = await tokenOf(world, world.self);
-      const path = pathOf(world, 'permissions');
+      const path = operationPath(world, 'permissions');
       const preflight = {
         origin,
         'access-control-request-method': 'POST',
@@ -340,7 +347,7 @@ export const credentialCases: readonly Case[] = [
       ];
       let answered = 0;
       for (const path of paths) {
-        const received = await exchanged(world.wire, rawText(world.wire, at(path)));
+        const received = await rawExchange(world.wire, rawText(world.wire, at(path)));
         answered += statusesIn(received).length;
         if (headIn(received).some((line) => /^x-writ-attack:/i.test(line)))
           return broken('an answer has a planted header');

@@ -6,11 +6,11 @@
 
 import type { Case } from '../case.ts';
 import { field, textAt, textsAt } from '../target/fields.ts';
-import { claimsOf } from '../target/jwt.ts';
+import { jwtClaims } from '../target/jwt.ts';
 import {
   type Attempt,
-  attempted,
   broken,
+  eachAttempt,
   held,
   isSuccess,
   noneAccepted,
@@ -18,7 +18,7 @@ import {
 } from '../target/outcome.ts';
 import { isHarmless } from '../target/service.ts';
 import {
-  boundElsewhere,
+  answerSummary,
   childOf,
   delegate,
   hasRun,
@@ -27,8 +27,8 @@ import {
   ONE_HOUR,
   readCall,
   rootRequest,
-  shortOf,
   type Token,
+  tokenBoundElsewhere,
   tokenIn,
   tokenOf,
   type World,
@@ -66,7 +66,7 @@ async function children(
   parent: Token,
   requests: readonly (readonly [what: string, request: Readonly<Record<string, unknown>>])[],
 ): Promise<Attempt[]> {
-  return attempted(requests, async ([what, request]) => ({
+  return eachAttempt(requests, async ([what, request]) => ({
     what,
     answer: await delegate(world, parent, request),
   }));
@@ -128,7 +128,7 @@ export const delegationCases: readonly Case[] = [
         ['the token', thief.jwt],
         ['the credential', world.other.credential],
       ] as const;
-      const attempts = await attempted(bearers, async ([what, bearer]) => ({
+      const attempts = await eachAttempt(bearers, async ([what, bearer]) => ({
         what: `${what} of ${world.other.name}`,
         answer: await issueAs(world, bearer, request),
       }));
@@ -154,7 +154,7 @@ export const delegationCases: readonly Case[] = [
       ] as const;
       const attempts: Attempt[] = [];
       for (const bearer of [token.jwt, world.self.credential]) {
-        const more = await attempted(ids, async ([what, parent_token]) => ({
+        const more = await eachAttempt(ids, async ([what, parent_token]) => ({
           what: `a parent that is ${what}`,
           answer: await issueAs(world, bearer, {
             scope: token.scope,
@@ -168,7 +168,7 @@ export const delegationCases: readonly Case[] = [
       // A service that reads the id out of another form has issued a child, and nothing wider.
       return noneAccepted(attempts, (answer) => {
         const issued = tokenIn(answer);
-        return issued !== undefined && claimsOf(issued.jwt).parent_token_id !== token.id;
+        return issued !== undefined && jwtClaims(issued.jwt).parent_token_id !== token.id;
       });
     },
   },
@@ -189,7 +189,7 @@ export const delegationCases: readonly Case[] = [
         ['parent', parent.id],
         ['sibling', sibling.id],
       ] as const;
-      const attempts = await attempted(targets, async ([what, parent_token]) => ({
+      const attempts = await eachAttempt(targets, async ([what, parent_token]) => ({
         what: `the scope "${second}" by way of the ${what}`,
         answer: await issueAs(world, narrow.jwt, {
           scope: [second],
@@ -208,7 +208,7 @@ export const delegationCases: readonly Case[] = [
     basis: 'Tokens rule 5: capability binding only narrows',
     async run(world) {
       const call = readCall(world);
-      const { token: parent, bound } = await boundElsewhere(world, call);
+      const { token: parent, bound } = await tokenBoundElsewhere(world, call);
       const requests = [call.capability, '*', '', undefined, null].map((capability) => ({
         capability,
       }));
@@ -282,7 +282,7 @@ export const delegationCases: readonly Case[] = [
       const parent = await tokenOf(world, world.self, { concurrent_branches: 'exclusive' });
       const child = tokenIn(await delegate(world, parent, { concurrent_branches: 'allowed' }));
       if (!child) return held('refused');
-      const claimed = claimsOf(child.jwt).concurrent_branches;
+      const claimed = jwtClaims(child.jwt).concurrent_branches;
       if (claimed === undefined)
         return notApplicable('the token does not say whether it is exclusive');
       return claimed === 'exclusive'
@@ -300,7 +300,7 @@ export const delegationCases: readonly Case[] = [
       const agent = await childOf(world, parent, { subject: 'agent:writ-attack' });
       const subjects = [
         'human:writ-attack',
-        textAt(claimsOf(parent.jwt), 'root_principal') ?? 'human:root',
+        textAt(jwtClaims(parent.jwt), 'root_principal') ?? 'human:root',
       ];
       const people = subjects.filter((subject) => subject.startsWith('human:'));
       const requests = people.map((subject) => [`the subject "${subject}"`, { subject }] as const);
@@ -318,7 +318,7 @@ export const delegationCases: readonly Case[] = [
       for (let depth = 1; depth <= DEPTH_TRIED; depth++) {
         const answer = await delegate(world, token, { subject: `agent:writ-attack-${depth}` });
         const child = tokenIn(answer);
-        if (!child) return held(`refused at depth ${depth} (${shortOf(answer)})`);
+        if (!child) return held(`refused at depth ${depth} (${answerSummary(answer)})`);
         token = child;
       }
       return broken(`the service issued ${DEPTH_TRIED} levels`);
@@ -342,7 +342,7 @@ export const delegationCases: readonly Case[] = [
         (declared) => names.includes(declared.name) && isHarmless(declared),
       );
       if (reads.length === 0) return notApplicable('permissions withholds no free read');
-      const attempts = await attempted(reads.slice(0, 6), async ({ name }) => ({
+      const attempts = await eachAttempt(reads.slice(0, 6), async ({ name }) => ({
         what: `"${name}"`,
         answer: await invoke(world, token, { capability: name, scopes: [], parameters: {} }),
       }));
@@ -366,7 +366,7 @@ export const delegationCases: readonly Case[] = [
         `{"Scope":${greedy},${rest}`,
         `{"scope\\u0000":${greedy},${rest}`,
       ];
-      const attempts = await attempted(bodies, async (body) => ({
+      const attempts = await eachAttempt(bodies, async (body) => ({
         what: body.slice(0, 20),
         answer: await issueAs(world, world.self.credential, body),
       }));

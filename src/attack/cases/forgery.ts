@@ -9,16 +9,16 @@ import type { Case } from '../case.ts';
 import { field, listAt, textAt } from '../target/fields.ts';
 import {
   encoded,
+  jwtParts,
   ownJwk,
   type Parts,
-  partsOf,
   signedByOwnKey,
   signedBySecret,
 } from '../target/jwt.ts';
 import {
-  attempted,
   broken,
   count,
+  eachAttempt,
   held,
   NotApplicable,
   noneAccepted,
@@ -38,8 +38,8 @@ async function presented(
 ): Promise<Outcome> {
   const token = await acceptedToken(world);
   // A changed claim may be what it was before.
-  const forged = forge(partsOf(token.jwt), token).filter(([, bearer]) => bearer !== token.jwt);
-  const attempts = await attempted(forged, async ([what, bearer]) => ({
+  const forged = forge(jwtParts(token.jwt), token).filter(([, bearer]) => bearer !== token.jwt);
+  const attempts = await eachAttempt(forged, async ([what, bearer]) => ({
     what,
     answer: await permissionsAs(world, bearer),
   }));

@@ -7,10 +7,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from '../case.ts';
 import { textAt } from '../target/fields.ts';
-import { claimsOf, partsOf } from '../target/jwt.ts';
+import { jwtClaims, jwtParts } from '../target/jwt.ts';
 import {
-  attempted,
   broken,
+  eachAttempt,
   held,
   isSuccess,
   NotApplicable,
@@ -19,7 +19,7 @@ import {
 } from '../target/outcome.ts';
 import {
   acceptedToken,
-  boundElsewhere,
+  answerSummary,
   childOf,
   delegate,
   hasRun,
@@ -27,12 +27,12 @@ import {
   issueAs,
   mustAccept,
   ONE_HOUR,
-  pathOf,
+  operationPath,
   permissionsAs,
   readCall,
   rootRequest,
-  shortOf,
   type Token,
+  tokenBoundElsewhere,
   tokenIn,
   tokenOf,
   type World,
@@ -48,16 +48,16 @@ const EXPIRY_MARGIN_MS = 2_500;
 const EXPIRY_WAIT_MAX_MS = 15_000;
 
 async function revoke(world: World, token: Token): Promise<void> {
-  const path = pathOf(world, 'tokens_revoke');
+  const path = operationPath(world, 'tokens_revoke');
   const { credential } = world.self;
   const answer = await world.wire.ask({ path, bearer: credential, body: { token_id: token.id } });
   if (!isSuccess(answer))
-    throw new NotApplicable(`the service does not revoke it (${shortOf(answer)})`);
+    throw new NotApplicable(`the service does not revoke it (${answerSummary(answer)})`);
 }
 
 /** Other spellings of the bytes of a token: a service that keys on text may not know them as revoked. */
 function spellings(jwt: string): (readonly [string, string])[] {
-  const { spelt } = partsOf(jwt);
+  const { spelt } = jwtParts(jwt);
   const [header, claims, signature] = spelt;
   const padded = spelt.map((part) => part.padEnd(Math.ceil(part.length / 4) * 4, '=')).join('.');
   const standard = spelt.map((part) => part.replaceAll('-', '+').replaceAll('_', '/')).join('.');
@@ -92,7 +92,7 @@ export const lifetimeCases: readonly Case[] = [
     async run(world) {
       const scope = (await tokenOf(world, world.self)).scope;
       const body = { scope, subject: 'human:writ-attack', ...ONE_HOUR };
-      const attempts = await attempted(STRANGERS, async ([what, bearer]) => ({
+      const attempts = await eachAttempt(STRANGERS, async ([what, bearer]) => ({
         what,
         answer: await issueAs(world, bearer, body),
       }));
@@ -106,16 +106,16 @@ export const lifetimeCases: readonly Case[] = [
     basis: 'Tokens rule 1: root issuance, bootstrap credential, no parent_token',
     async run(world) {
       const token = await tokenOf(world, world.self);
-      const subject = textAt(claimsOf(token.jwt), 'sub') ?? 'agent:writ-attack';
+      const subject = textAt(jwtClaims(token.jwt), 'sub') ?? 'agent:writ-attack';
       const bodies = [{ subject }, { subject, parent_token: null }, { subject, parent_token: '' }];
       // A service that takes null and "" as the presented token itself has issued a child, not a root token.
-      const attempts = await attempted(bodies, async (more) => ({
+      const attempts = await eachAttempt(bodies, async (more) => ({
         what: `parent_token ${JSON.stringify(more.parent_token ?? null)}`,
         answer: await issueAs(world, token.jwt, { scope: token.scope, ...ONE_HOUR, ...more }),
       }));
       return noneAccepted(attempts, (answer) => {
         const issued = tokenIn(answer);
-        return issued !== undefined && !textAt(claimsOf(issued.jwt), 'parent_token_id');
+        return issued !== undefined && !textAt(jwtClaims(issued.jwt), 'parent_token_id');
       });
     },
   },
@@ -151,7 +151,7 @@ export const lifetimeCases: readonly Case[] = [
       const answer = await issueAs(world, world.self.credential, request);
       const token = tokenIn(answer);
       if (!token)
-        return notApplicable(`the service gives no token for seconds (${shortOf(answer)})`);
+        return notApplicable(`the service gives no token for seconds (${answerSummary(answer)})`);
       const answered = textAt(token.answer, 'expires_at') ?? textAt(token.answer, 'expires');
       const ends = Date.parse(answered ?? '');
       // By the clock of the service, where it shows it: ours may be another.
@@ -175,7 +175,7 @@ export const lifetimeCases: readonly Case[] = [
       const attempts = spellings(token.jwt);
       await revoke(world, token);
       return noneAccepted(
-        await attempted(attempts, async ([what, bearer]) => ({
+        await eachAttempt(attempts, async ([what, bearer]) => ({
           what: `a revoked token ${what}`,
           answer: await permissionsAs(world, bearer),
         })),
@@ -216,7 +216,7 @@ export const lifetimeCases: readonly Case[] = [
     holds: 'The token lives on.',
     basis: 'practice: an unrelated principal cannot end a delegation',
     async run(world) {
-      const path = pathOf(world, 'tokens_revoke');
+      const path = operationPath(world, 'tokens_revoke');
       const token = await tokenOf(world, world.self);
       const stranger = await tokenOf(world, world.other);
       for (const bearer of [stranger.jwt, world.other.credential]) {
@@ -225,7 +225,9 @@ export const lifetimeCases: readonly Case[] = [
       const answer = await permissionsAs(world, token.jwt);
       return isSuccess(answer)
         ? held(`the token of ${world.self.name} lives after ${world.other.name} tried twice`)
-        : broken(`${world.other.name} ended a token of ${world.self.name} (${shortOf(answer)})`);
+        : broken(
+            `${world.other.name} ended a token of ${world.self.name} (${answerSummary(answer)})`,
+          );
     },
   },
   {
@@ -256,7 +258,7 @@ export const lifetimeCases: readonly Case[] = [
     basis: 'Delegation token validation 6: the binding equals the requested capability',
     async run(world) {
       const call = readCall(world);
-      const { token, bound } = await boundElsewhere(world, call);
+      const { token, bound } = await tokenBoundElsewhere(world, call);
       const answer = await invoke(world, token, call);
       return noneAccepted(
         [{ what: `"${call.capability}" with a token bound to "${bound}"`, answer }],
@@ -275,7 +277,7 @@ export const lifetimeCases: readonly Case[] = [
       const purpose_parameters = { task_id: task };
       const token = await tokenOf(world, world.self, { scope: call.scopes, purpose_parameters });
       const others = [`${task}-2`, task.toUpperCase(), ` ${task}`, `${task}\u200b`, 'x'];
-      const attempts = await attempted(others, async (task_id) => ({
+      const attempts = await eachAttempt(others, async (task_id) => ({
         what: `the task ${JSON.stringify(task_id.slice(-8))}`,
         answer: await invoke(world, token, call, { task_id }),
       }));

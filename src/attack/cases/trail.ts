@@ -8,9 +8,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Case } from '../case.ts';
 import { field, textAt } from '../target/fields.ts';
 import {
-  attempted,
   broken,
   count,
+  eachAttempt,
   held,
   isBusy,
   isSuccess,
@@ -19,13 +19,13 @@ import {
   notApplicable,
 } from '../target/outcome.ts';
 import {
-  ask,
+  answerSummary,
+  askHealthy,
   auditAs,
   invoke,
-  pathOf,
+  operationPath,
   permissionsAs,
   readCall,
-  shortOf,
   type Token,
   tokenOf,
   trailOf,
@@ -56,7 +56,7 @@ async function marked(world: World): Promise<Marked> {
   const answer = await invoke(world, token, call, ids);
   const invocationId = textAt(answer.json, 'invocation_id');
   if (invocationId === undefined)
-    throw new NotApplicable(`the call has no invocation_id (${shortOf(answer)})`);
+    throw new NotApplicable(`the call has no invocation_id (${answerSummary(answer)})`);
   return { token, invocationId, reference, task, parent };
 }
 
@@ -169,7 +169,9 @@ export const trailCases: readonly Case[] = [
       const answer = await invoke(world, token, call, { task_id: 'another' });
       const invocation_id = textAt(answer.json, 'invocation_id');
       if (isSuccess(answer) || invocation_id === undefined) {
-        return notApplicable(`the call was not refused with an invocation_id (${shortOf(answer)})`);
+        return notApplicable(
+          `the call was not refused with an invocation_id (${answerSummary(answer)})`,
+        );
       }
       const entry = await entryOf(world, { token, invocationId: invocation_id });
       if (entry === undefined) return broken(`the refused call "${invocation_id}" has no entry`);
@@ -208,7 +210,7 @@ export const trailCases: readonly Case[] = [
     async run(world) {
       const call = await findable(world);
       const stranger = await tokenOf(world, world.other);
-      const path = pathOf(world, 'audit');
+      const path = operationPath(world, 'audit');
       const victim = encodeURIComponent(world.self.name);
       let answered = 0;
       for (const trick of TRICKS) {
@@ -232,15 +234,15 @@ export const trailCases: readonly Case[] = [
     holds: 'The service does not show it to others, and its answer is that for an unknown id.',
     basis: 'practice: foreign ids are indistinguishable from absent ones',
     async run(world) {
-      const path = pathOf(world, 'token');
+      const path = operationPath(world, 'token');
       const victim = await tokenOf(world, world.self);
       const stranger = await tokenOf(world, world.other);
       const at = (id: string) => path.replace(/\{[^}]*\}/, id);
       const read = (id: string, { jwt }: Token) =>
-        ask(world, { method: 'GET', path: at(id), bearer: jwt });
+        askHealthy(world, { method: 'GET', path: at(id), bearer: jwt });
       const own = await read(victim.id, victim);
       if (!isSuccess(own))
-        return notApplicable(`its owner does not read it either (${shortOf(own)})`);
+        return notApplicable(`its owner does not read it either (${answerSummary(own)})`);
       const foreign = await read(victim.id, stranger);
       const absent = await read(unknownIdLike(victim.id), stranger);
       if (isSuccess(foreign))
@@ -260,7 +262,7 @@ export const trailCases: readonly Case[] = [
     basis: 'POST /svc/audit: delegation JWT or audit credential',
     async run(world) {
       const bearers = [undefined, '', 'writ-attack-not-a-key', 'null'];
-      const attempts = await attempted(bearers, async (bearer) => ({
+      const attempts = await eachAttempt(bearers, async (bearer) => ({
         what: `the credential ${JSON.stringify(bearer) ?? 'left out'}`,
         answer: await auditAs(world, bearer),
       }));
@@ -287,7 +289,7 @@ export const trailCases: readonly Case[] = [
       };
       const answer = await invoke(world, token, call, forged);
       const invocation_id = textAt(answer.json, 'invocation_id');
-      if (invocation_id === undefined) return held(`refused (${shortOf(answer)})`);
+      if (invocation_id === undefined) return held(`refused (${answerSummary(answer)})`);
       if (invocation_id === forged.invocation_id)
         return broken('the caller chose the id of the invocation');
       const [entry] = await trailOf(world, token.jwt, { invocation_id });
@@ -311,7 +313,8 @@ export const trailCases: readonly Case[] = [
       const token = await tokenOf(world, world.self);
       await permissionsAs(world, token.jwt);
       const answer = await auditAs(world, token.jwt, { limit: '200' });
-      if (!isSuccess(answer)) return notApplicable(`the trail cannot be read (${shortOf(answer)})`);
+      if (!isSuccess(answer))
+        return notApplicable(`the trail cannot be read (${answerSummary(answer)})`);
       const secrets = [
         world.self.credential,
         world.other.credential,
@@ -332,12 +335,12 @@ export const trailCases: readonly Case[] = [
     async run(world) {
       const { token, invocationId } = await marked(world);
       const paths = [
-        pathOf(world, 'audit'),
+        operationPath(world, 'audit'),
         world.service.endpoints.get('checkpoints') ?? '/svc/checkpoints',
       ];
       const methods = ['DELETE', 'PUT', 'PATCH'];
       const tries = paths.flatMap((path) => methods.map((method) => ({ method, path })));
-      const attempts = await attempted(tries, async ({ method, path }) => ({
+      const attempts = await eachAttempt(tries, async ({ method, path }) => ({
         what: `${method} ${path}`,
         answer: await world.wire.ask({
           method,

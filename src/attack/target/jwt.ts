@@ -16,7 +16,7 @@ export interface Parts {
   readonly spelt: readonly [header: string, claims: string, signature: string];
 }
 
-export function partsOf(jwt: string): Parts {
+export function jwtParts(jwt: string): Parts {
   const [header = '', claims = '', signature = '', ...more] = jwt.split('.');
   const [read, carried] = [objectIn(header), objectIn(claims)];
   if (!read || !carried || more.length > 0) {
@@ -26,7 +26,7 @@ export function partsOf(jwt: string): Parts {
 }
 
 /** The claims of a token, unverified; empty for another text. */
-export function claimsOf(jwt: string): Readonly<Record<string, unknown>> {
+export function jwtClaims(jwt: string): Readonly<Record<string, unknown>> {
   return objectIn(jwt.split('.')[1] ?? '') ?? {};
 }
 

@@ -99,7 +99,7 @@ export function count(number: number, noun: string): string {
 }
 
 /** One after another: the attempts of a case must not race with each other. */
-export async function attempted<Item>(
+export async function eachAttempt<Item>(
   items: readonly Item[],
   attempt: (item: Item) => Promise<Attempt>,
 ): Promise<Attempt[]> {

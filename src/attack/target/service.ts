@@ -117,7 +117,7 @@ export function isHarmless({ sideEffect, isFree, raw }: Declared): boolean {
 }
 
 /** What a call can cost at most, by the declaration. */
-export function priceOf({ raw }: Declared): { currency: string; amount: number } | undefined {
+export function declaredPrice({ raw }: Declared): { currency: string; amount: number } | undefined {
   const financial = field(raw, 'cost', 'financial');
   const currency = textAt(financial, 'currency');
   const names = ['amount', 'upper_bound', 'range_max'];

@@ -57,7 +57,7 @@ export function openSocket(wire: Wire): Promise<Socket | undefined> {
 }
 
 /** Sends a text as it is. Resolves with what came back until the service closed the connection or fell silent. */
-export async function exchanged(wire: Wire, text: string): Promise<string> {
+export async function rawExchange(wire: Wire, text: string): Promise<string> {
   const socket = await openSocket(wire);
   if (!socket) return '';
   return new Promise((resolve) => {

@@ -7,7 +7,7 @@
  */
 
 import { field, listAt, textAt, textsAt } from './fields.ts';
-import { claimsOf } from './jwt.ts';
+import { jwtClaims } from './jwt.ts';
 import { isSuccess, judged, NotApplicable } from './outcome.ts';
 import type { Declared, Service } from './service.ts';
 import type { Answer, Asked, Wire } from './wire.ts';
@@ -81,7 +81,7 @@ export const ONE_HOUR = { ttl_hours: 1 } as const;
 const ID_LENGTH_MAX = 256;
 const TOKEN_LENGTH_MAX = 16 * 1_024;
 
-export function pathOf({ service }: World, name: string): string {
+export function operationPath({ service }: World, name: string): string {
   const path = service.endpoints.get(name);
   if (path === undefined) throw new NotApplicable(`the service does not offer "${name}"`);
   return path;
@@ -102,14 +102,14 @@ export function rememberLeft({
     if (!token) return;
     wire.keepSecret(token.jwt);
     // By what was issued, not by what was asked for: a broken service may have issued a root token in its place.
-    const parent = textAt(claimsOf(token.jwt), 'parent_token_id');
+    const parent = textAt(jwtClaims(token.jwt), 'parent_token_id');
     const isBelow = issued.some(({ id }) => id === parent);
     issued.push({ id: token.id, bearer: asked.bearer, isBelow });
   });
 }
 
 /** A request that a healthy service answers. Not applicable where it is busy or silent. */
-export async function ask({ wire }: World, asked: Asked): Promise<Answer> {
+export async function askHealthy({ wire }: World, asked: Asked): Promise<Answer> {
   return judged(await wire.ask(asked));
 }
 
@@ -123,7 +123,7 @@ export async function isAnswering({ wire }: Pick<World, 'wire'>): Promise<boolea
 
 /** Asks for a token with any body and any bearer. */
 export function issueAs(world: World, bearer: string | undefined, body: unknown): Promise<Answer> {
-  return ask(world, { path: pathOf(world, 'tokens'), bearer, body });
+  return askHealthy(world, { path: operationPath(world, 'tokens'), bearer, body });
 }
 
 /** The body that gives a party a token of these scopes. */
@@ -147,7 +147,7 @@ export async function tokenOf(
   const answer = await issueAs(world, party.credential, rootRequest(party, scope, more));
   const token = tokenIn(answer);
   if (token) return token;
-  const why = `the service gives ${party.name} no token for it (${shortOf(answer)})`;
+  const why = `the service gives ${party.name} no token for it (${answerSummary(answer)})`;
   throw new NotApplicable(why);
 }
 
@@ -173,7 +173,7 @@ export function delegate(
   parent: Token,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Answer> {
-  const subject = textAt(claimsOf(parent.jwt), 'sub') ?? 'agent:writ-attack';
+  const subject = textAt(jwtClaims(parent.jwt), 'sub') ?? 'agent:writ-attack';
   const request = { scope: parent.scope, subject, parent_token: parent.id, ...ONE_HOUR };
   return issueAs(world, parent.jwt, { ...request, ...more });
 }
@@ -187,12 +187,12 @@ export async function childOf(
   const answer = await delegate(world, parent, more);
   const token = tokenIn(answer);
   if (token) return token;
-  throw new NotApplicable(`the service gives no child token for it (${shortOf(answer)})`);
+  throw new NotApplicable(`the service gives no child token for it (${answerSummary(answer)})`);
 }
 
 /** Shows whether the service accepts a bearer at all: the cheapest call that needs a token. */
 export function permissionsAs(world: World, bearer: string | undefined): Promise<Answer> {
-  return ask(world, { path: pathOf(world, 'permissions'), bearer, body: {} });
+  return askHealthy(world, { path: operationPath(world, 'permissions'), bearer, body: {} });
 }
 
 /** A token that the service accepts: only then does it mean something that it refuses others. */
@@ -205,11 +205,13 @@ export async function acceptedToken(world: World): Promise<Token> {
 export async function mustAccept(world: World, { jwt }: Token): Promise<Answer> {
   const answer = await permissionsAs(world, jwt);
   if (isSuccess(answer)) return answer;
-  throw new NotApplicable(`the service does not accept a good token either (${shortOf(answer)})`);
+  throw new NotApplicable(
+    `the service does not accept a good token either (${answerSummary(answer)})`,
+  );
 }
 
 export function invokePath(world: World, capability: string): string {
-  const path = pathOf(world, 'invoke');
+  const path = operationPath(world, 'invoke');
   const name = encodeURIComponent(capability);
   return path.includes('{')
     ? path.replace(/\{[^}]*\}/, name)
@@ -224,7 +226,7 @@ export function invoke(
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Answer> {
   const body = { parameters, ...more };
-  return ask(world, { path: invokePath(world, capability), bearer: token.jwt, body });
+  return askHealthy(world, { path: invokePath(world, capability), bearer: token.jwt, body });
 }
 
 /** Calls a capability with effects: never repeated by itself. */
@@ -281,22 +283,22 @@ export function auditAs(
   query: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
   const text = new URLSearchParams(query).toString();
-  const path = pathOf(world, 'audit') + (text === '' ? '' : `?${text}`);
-  return ask(world, { path, bearer });
+  const path = operationPath(world, 'audit') + (text === '' ? '' : `?${text}`);
+  return askHealthy(world, { path, bearer });
 }
 
 /** A type of failure as services name them; any other text may be anything. */
 const FAILURE_TYPE = /^[a-z][a-z_]{0,59}$/;
 
 /** Status and failure type of an answer, for evidence. */
-export function shortOf({ status, json }: Answer): string {
+export function answerSummary({ status, json }: Answer): string {
   const type = textAt(json, 'failure', 'type');
   if (status === 0) return 'no answer';
   return type !== undefined && FAILURE_TYPE.test(type) ? `${status} ${type}` : String(status);
 }
 
 /** A token whose scope covers a call, and which is bound to another capability. */
-export async function boundElsewhere(
+export async function tokenBoundElsewhere(
   world: World,
   { capability, scopes }: Call,
 ): Promise<{ token: Token; bound: string }> {

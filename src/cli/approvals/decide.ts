@@ -8,7 +8,7 @@
  */
 
 import type { Client } from '../../client/index.ts';
-import { digestsOf, faultsOf, identityOf } from '../../domain/decision/checks.ts';
+import { decisionIdentity, digestsOf, faultsOf } from '../../domain/decision/checks.ts';
 import { hiddenTexts } from '../../domain/decision/claims.ts';
 import { standingWords, waitingWords } from '../../domain/decision/standing.ts';
 import { termsWords } from '../../domain/decision/terms.ts';
@@ -17,14 +17,14 @@ import { digestOf } from '../../domain/wire/canonical.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { GrantAnswer, GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_APPROVAL, EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
 import { flag, type Given, needed, value } from '../shell/options.ts';
 import { printFacts, printJson } from '../shell/output.ts';
 import { printDecision } from './print.ts';
-import { ID_OPERAND, readDecision, TERMS_OPTIONS, termsFor } from './read.ts';
+import { fetchDecision, ID_OPERAND, TERMS_OPTIONS, termsFor } from './read.ts';
 
 const APPROVE_OPTIONS = {
   ...TERMS_OPTIONS,
@@ -79,7 +79,7 @@ async function approve(given: ApproveGiven, io: Io): Promise<number> {
     throw new Error('--yes needs --digest, the digest of the parameters that were reviewed');
   }
   const client = await clientFor(given, io);
-  const decision = await readDecision(client, given.id, given, io);
+  const decision = await fetchDecision(client, given.id, given, io);
   refuseClosed(decision);
   const terms = given.yes ? namedTerms(decision.request, given) : termsFor(decision.request, given);
   const faults = printDecision(readBy(given, io), decision, terms);
@@ -166,9 +166,9 @@ async function issue(
   given: ApproveGiven,
   io: Io,
 ): Promise<GrantAnswer> {
-  const fresh = await readDecision(client, given.id, given, io);
+  const fresh = await fetchDecision(client, given.id, given, io);
   refuseClosed(fresh);
-  if (identityOf(fresh) !== identityOf(decision)) {
+  if (decisionIdentity(fresh) !== decisionIdentity(decision)) {
     throw new CommandFault('the request changed while you read it; show it again', {
       exit: EXIT_FOUND,
     });
@@ -187,7 +187,7 @@ async function issue(
     ...rest,
     ...(session_id !== null && { session_id }),
   });
-  return answerOf(reply, given, io);
+  return answerOrExit(reply, given, io);
 }
 
 function printAnswer(io: Io, decision: Decision, answer: GrantAnswer): void {
@@ -228,7 +228,7 @@ reason, and it enters the log. A denial needs no passkey.`,
         approval_request_id: given.id,
         reason: given.reason,
       });
-      const denied = answerOf(reply, given, io);
+      const denied = answerOrExit(reply, given, io);
       if (given.json) printJson(io, denied);
       else {
         printFacts(io, [

@@ -10,7 +10,7 @@
 import { decisionPayload, digestFaults } from '../../domain/decision/checks.ts';
 import { decisionDigest, signedDecision } from '../../domain/passkey/decision.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { flag, needed } from '../shell/options.ts';
@@ -47,7 +47,7 @@ computed here.`,
     async run(given, io) {
       const client = await clientFor(given, io);
       const asked = { approval_request_id: given.id };
-      const request = answerOf(await client.ask('approval_requests.get', asked), given, io);
+      const request = answerOrExit(await client.ask('approval_requests.get', asked), given, io);
       if (request.approval_request_id !== given.id) {
         throw new CommandFault('the service answered with another request', { exit: EXIT_FOUND });
       }

@@ -10,7 +10,7 @@ import { titleOf } from '../../domain/sign-in/consent-words.ts';
 import { exact } from '../../domain/values/time-words.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
 import { APPROVAL_PAGE_MAX, type ApprovalRequest } from '../../protocol/approval.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -94,7 +94,7 @@ export async function requestsAt(
       ...(cursor !== undefined && { cursor }),
     };
     const reply = await client.ask('approval_requests.list', asked, { signal });
-    const { approval_requests, next_cursor } = answerOf(reply, given, io);
+    const { approval_requests, next_cursor } = answerOrExit(reply, given, io);
     found.push(...approval_requests.slice(0, limit - found.length));
     if (next_cursor === null) break;
     cursor = next_cursor;

@@ -6,12 +6,12 @@
 
 import { digestFaults, faultsOf } from '../../domain/decision/checks.ts';
 import { hiddenNotice } from '../../domain/decision/evidence.ts';
-import { PARTS, type PartName, partOf, type Shown } from '../../domain/decision/facts.ts';
+import { PARTS, type PartName, partFacts, type Shown } from '../../domain/decision/facts.ts';
 import { budgetFacts, budgetWords } from '../../domain/decision/people.ts';
 import type { Fact, PartFacts, Words } from '../../domain/decision/pieces.ts';
 import { standingWords } from '../../domain/decision/standing.ts';
 import { textOf } from '../../domain/decision/text.ts';
-import { questionOf } from '../../domain/decision/words.ts';
+import { questionWords } from '../../domain/decision/words.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
@@ -32,7 +32,7 @@ export function printDecision(io: Io, of: Decision, terms: GrantTerms): string[]
   const now = Date.parse(of.now);
   const faults = shownFaults(of);
   const shown = { of, terms, where: WHERE };
-  printFolded(io, '', lineOf(questionOf(of), now), 'bold');
+  printFolded(io, '', lineOf(questionWords(of), now), 'bold');
   const hidden = hiddenNotice(of);
   if (hidden.length > 0) printFolded(io, '', lineOf(hidden, now), 'yellow');
   for (const name of PARTS) {
@@ -59,7 +59,7 @@ function shownFaults(of: Decision): string[] {
 /** Returns why the part could not be printed. */
 function printPart(io: Io, name: PartName, shown: Shown, now: number): string | undefined {
   try {
-    const part = partOf(name, shown);
+    const part = partFacts(name, shown);
     io.out('\n');
     // The summary has no heading on the page either.
     if (name !== 'summary') printHeading(io, part, now);

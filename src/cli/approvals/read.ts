@@ -10,7 +10,7 @@ import { firstTerms } from '../../domain/decision/terms.ts';
 import type { ApprovalRequest, GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
 import { GrantType } from '../../protocol/failure.ts';
-import { answerOf } from '../login/session.ts';
+import { answerOrExit } from '../login/session.ts';
 import { CommandFault, EXIT_FOUND } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
 import { choice, type Given, needed, number, value } from '../shell/options.ts';
@@ -36,14 +36,14 @@ export const TERMS_OPTIONS = {
 export type TermsGiven = Given<typeof TERMS_OPTIONS>;
 
 /** An answer about another request is no answer. */
-export async function readDecision(
+export async function fetchDecision(
   client: Client,
   id: string,
   given: { readonly json: boolean },
   io: Io,
 ): Promise<Decision> {
   const request = { approval_request_id: id };
-  const decision = answerOf(await client.ask('approval_requests.decision', request), given, io);
+  const decision = answerOrExit(await client.ask('approval_requests.decision', request), given, io);
   if (decision.request?.approval_request_id === id) return decision;
   throw new CommandFault('the service answered with another request', { exit: EXIT_FOUND });
 }

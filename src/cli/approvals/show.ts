@@ -11,7 +11,7 @@ import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { printJson } from '../shell/output.ts';
 import { printDecision } from './print.ts';
-import { ID_OPERAND, readDecision } from './read.ts';
+import { fetchDecision, ID_OPERAND } from './read.ts';
 
 export function showCommand(): Leaf {
   return leaf({
@@ -33,7 +33,7 @@ answers. If the service states others, the command warns on standard error and e
     cannot: 'show the approval request',
     async run(given, io) {
       const client = await clientFor(given, io);
-      const decision = await readDecision(client, given.id, given, io);
+      const decision = await fetchDecision(client, given.id, given, io);
       if (!given.json) {
         const faults = printDecision(io, decision, firstTerms(decision.request));
         return faults.length === 0 ? EXIT_OK : EXIT_FOUND;

@@ -14,7 +14,7 @@ import { clockOf } from '../../domain/values/time-words.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
 import type { ApprovalRequest } from '../../protocol/approval.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_OK, EXIT_UNAVAILABLE } from '../shell/exit.ts';
 import { type Io, stopSignal } from '../shell/io.ts';
@@ -117,7 +117,7 @@ async function look(
     const asked = { approval_request_id: id };
     const reply = await client.ask('approval_requests.get', asked, { signal: stop });
     const isGone = !reply.ok && reply.failure.type === 'not_found';
-    const request = isGone ? undefined : answerOf(reply, quiet, io);
+    const request = isGone ? undefined : answerOrExit(reply, quiet, io);
     // A request behind many newer ones still waits.
     if (request?.status === 'pending') continue;
     known.delete(id);

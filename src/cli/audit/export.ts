@@ -29,7 +29,7 @@ import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { type Progress, startProgress } from '../shell/progress.ts';
 import { type Remote, remoteAt } from '../shell/remote.ts';
 import { newest, newestBelow, proofAt, serviceIdAt } from '../verify/fetch.ts';
-import { type ExportFacts, endOf, logLines, trailLines } from './lines.ts';
+import { coveredEnd, type ExportFacts, logLines, trailLines } from './lines.ts';
 import { checkpointPagesOf, pagesOf } from './pages.ts';
 import { openSpool, type Spool } from './spool.ts';
 
@@ -184,7 +184,9 @@ async function proofOf(
 
 function isCovered({ facts, ended }: Extent, place: number): boolean {
   const checkpoint = ended.get(firstPlaceOf(place)) ?? facts.checkpoint;
-  return place < endOf(checkpoint) && firstPlaceOf(place) === firstPlaceOf(checkpoint.sequence);
+  return (
+    place < coveredEnd(checkpoint) && firstPlaceOf(place) === firstPlaceOf(checkpoint.sequence)
+  );
 }
 
 /**
@@ -202,7 +204,7 @@ async function fetchEntries(
   const first = firstPlaceOf(checkpoint.sequence);
   const owners = new Set<string | null>();
   for await (const page of pagesOf(remote, { entry_type: 'all', include: 'leaf' })) {
-    const covered = page.filter(({ sequence }) => sequence < endOf(checkpoint));
+    const covered = page.filter(({ sequence }) => sequence < coveredEnd(checkpoint));
     spool.add(covered);
     count += covered.length;
     current += covered.filter(({ sequence }) => sequence >= first).length;

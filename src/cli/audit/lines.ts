@@ -50,7 +50,7 @@ export async function* logLines(
   let [end, next] = [0, sealed.next()];
   // Several checkpoints may cover the same entries, and the first may cover none.
   const sealedHere = function* () {
-    for (; !next.done && endOf(next.value) === end; next = sealed.next()) {
+    for (; !next.done && coveredEnd(next.value) === end; next = sealed.next()) {
       yield canonicalJson({ checkpoint: next.value });
     }
   };
@@ -64,7 +64,7 @@ export async function* logLines(
 }
 
 /** The index after the last entry that a checkpoint covers. */
-export function endOf({ sequence, entry_count }: Checkpoint): number {
+export function coveredEnd({ sequence, entry_count }: Checkpoint): number {
   return firstPlaceOf(sequence) + entry_count;
 }
 

@@ -20,7 +20,7 @@ export const FILTER_OPTIONS = {
 export type FiltersGiven = Given<typeof FILTER_OPTIONS>;
 
 /** Fields of the request by their wire names. */
-export function filtersOf(given: FiltersGiven) {
+export function givenFilters(given: FiltersGiven) {
   return {
     capability: given.capability,
     since: given.since,
@@ -32,4 +32,4 @@ export function filtersOf(given: FiltersGiven) {
   };
 }
 
-export type Filters = ReturnType<typeof filtersOf>;
+export type Filters = ReturnType<typeof givenFilters>;

@@ -6,13 +6,13 @@
 
 import type { Client, Reply } from '../../client/index.ts';
 import type { AuditAnswer, AuditEntry } from '../../protocol/audit.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
 import { flag, number } from '../shell/options.ts';
 import { type Column, printJson, printLine, startTable } from '../shell/output.ts';
-import { FILTER_OPTIONS, type Filters, filtersOf } from './options.ts';
+import { FILTER_OPTIONS, type Filters, givenFilters } from './options.ts';
 import { PAGE_SIZE } from './pages.ts';
 
 const LIMIT_DEFAULT = 50;
@@ -39,7 +39,7 @@ export function queryCommand(): Leaf {
     cannot: 'read the log',
     async run(given, io) {
       const client = await clientFor(given, io);
-      const filters = { ...filtersOf(given), ...(given.leaf && { include: 'leaf' as const }) };
+      const filters = { ...givenFilters(given), ...(given.leaf && { include: 'leaf' as const }) };
       const print = entryPrinter(given, io);
       const { limit = LIMIT_DEFAULT, json } = given;
       let left = limit;
@@ -71,7 +71,7 @@ async function* pagesAt(
   do {
     const page = { limit: Math.min(limit, PAGE_SIZE), ...(cursor !== null && { cursor }) };
     const reply: Reply<AuditAnswer> = await client.ask('audit.query', { ...filters, ...page });
-    const answer: AuditAnswer = answerOf(reply, { json }, io);
+    const answer: AuditAnswer = answerOrExit(reply, { json }, io);
     yield answer.entries;
     cursor = answer.next_cursor;
   } while (cursor !== null);

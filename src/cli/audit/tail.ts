@@ -15,12 +15,12 @@ import { pauseFor } from '../../client/pace.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { AuditAnswer, AuditEntry } from '../../protocol/audit.ts';
 import type { InputOf } from '../../protocol/operations.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { type Io, stopSignal } from '../shell/io.ts';
 import { flag, type Given, number } from '../shell/options.ts';
-import { FILTER_OPTIONS, type Filters, filtersOf } from './options.ts';
+import { FILTER_OPTIONS, type Filters, givenFilters } from './options.ts';
 import { PAGE_SIZE } from './pages.ts';
 import { entryPrinter } from './query.ts';
 import { openSpool, type Spool } from './spool.ts';
@@ -78,10 +78,12 @@ async function tail(given: Given<typeof OPTIONS>, io: Io): Promise<number> {
   if (limit > LIMIT_MAX) throw new Error(`expected --limit of at most ${LIMIT_MAX}`);
   const stop = stopSignal(io);
   const patience: Patience = {
-    ...{ signal: stop, tries: TRIES_FIRST, pause: pauseFor },
+    signal: stop,
+    tries: TRIES_FIRST,
+    pause: pauseFor,
     say: sayOnce(io),
   };
-  const filters = filtersOf(given);
+  const filters = givenFilters(given);
   const print = entryPrinter(given, io);
   try {
     const ask = await askerFor(given, patience, io);
@@ -119,7 +121,7 @@ async function askerFor(given: Given<typeof OPTIONS>, patience: Patience, io: Io
       const client = await currentClient(first, given['token-file'], io);
       const reply = await client.ask('audit.query', { ...query, include }, bounds);
       const isAway = !reply.ok && (!reply.answer || AWAY.has(reply.failure.type));
-      if (!isAway) return answerOf(reply, given, io);
+      if (!isAway) return answerOrExit(reply, given, io);
       throw new Busy(reply.failure.detail, { retryAfterMs: reply.retryAfterMs });
     });
 }

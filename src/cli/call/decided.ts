@@ -9,7 +9,7 @@ import { backoffMs } from '../../client/pace.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import { type ApprovalRequest, WAIT_SECONDS_MAX } from '../../protocol/approval.ts';
 import type { Failure } from '../../protocol/failure.ts';
-import { exitOf } from '../login/session.ts';
+import { failureExit } from '../login/session.ts';
 import { CommandFault, EXIT_APPROVAL, EXIT_FOUND } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
 import { printJson } from '../shell/output.ts';
@@ -64,5 +64,5 @@ function grantOf(request: ApprovalRequest): string | undefined {
 /** A service that does not answer for a moment may be asked again. */
 function mayWait({ failure, answer }: Refused, failures: number): undefined {
   if (failure.retry && failures < FAILURES_MAX) return undefined;
-  throw new CommandFault(failure.detail, { exit: exitOf(failure, answer !== undefined) });
+  throw new CommandFault(failure.detail, { exit: failureExit(failure, answer !== undefined) });
 }

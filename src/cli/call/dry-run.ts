@@ -7,7 +7,7 @@
 import type { Client } from '../../client/index.ts';
 import type { TestAnswer } from '../../protocol/invocation.ts';
 import type { InputOf } from '../../protocol/operations.ts';
-import { answerOf, exitOf } from '../login/session.ts';
+import { answerOrExit, failureExit } from '../login/session.ts';
 import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
 import { printFacts, printJson } from '../shell/output.ts';
@@ -19,11 +19,11 @@ export async function dryRun(
   given: { readonly json: boolean },
   io: Io,
 ): Promise<number> {
-  const answer = answerOf(await client.ask('test', call), given, io);
+  const answer = answerOrExit(await client.ask('test', call), given, io);
   if (given.json) printJson(io, answer);
   else show(answer, io);
   if (answer.would_be_admitted) return EXIT_OK;
-  return answer.failure ? exitOf(answer.failure, true) : EXIT_FOUND;
+  return answer.failure ? failureExit(answer.failure, true) : EXIT_FOUND;
 }
 
 function show(answer: TestAnswer, io: Io): void {

@@ -14,10 +14,10 @@ import { SIGNED_RECEIPT } from '../../domain/wire/prefer.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { InvokeSuccess } from '../../protocol/invocation.ts';
 import type { InputOf } from '../../protocol/operations.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_APPROVAL, EXIT_OK } from '../shell/exit.ts';
-import { bytesIn, jsonOf } from '../shell/files.ts';
+import { bytesIn, parseJsonBytes } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { flag, type Given, list, needed, value } from '../shell/options.ts';
 import { printFacts, printJson } from '../shell/output.ts';
@@ -104,7 +104,8 @@ async function callOf(
       ? plain
       : withNamed(plain, given.param, await declarationOf(client, capability, given, io));
   return {
-    ...{ capability, parameters },
+    capability,
+    parameters,
     // A stream does not say which key the client chose, and a repetition needs it.
     idempotency_key: given['idempotency-key'] ?? (given.stream ? freshKey() : undefined),
     approval_grant: grant,
@@ -117,7 +118,7 @@ async function callOf(
 }
 
 async function declarationOf(client: Client, name: string, given: ServiceGiven, io: Io) {
-  const { capabilities } = answerOf(await client.manifest(), given, io);
+  const { capabilities } = answerOrExit(await client.manifest(), given, io);
   return Object.hasOwn(capabilities, name) ? capabilities[name] : undefined;
 }
 
@@ -127,7 +128,7 @@ function grantOf(given: CallGiven): string | undefined {
   if (id !== undefined) throw new Error('give --approval-grant or --grant-file, not both');
   const text = new TextDecoder().decode(bytesIn(file)).trim();
   if (/^gnt_\w+$/.test(text)) return text;
-  const grant = jsonOf(new TextEncoder().encode(text), `"${file}"`);
+  const grant = parseJsonBytes(new TextEncoder().encode(text), `"${file}"`);
   if (isObject(grant) && typeof grant.grant_id === 'string') return grant.grant_id;
   throw new Error(`"${file}" has no approval grant`);
 }
@@ -187,7 +188,7 @@ function refusalOf(reply: Refused, client: Client, given: CallGiven, io: Io): Co
   const { failure, answer, idempotencyKey } = reply;
   const wasStreamed = given.stream && answer !== undefined && 'stream_summary' in answer;
   try {
-    answerOf(reply, { json: given.json && !wasStreamed }, io);
+    answerOrExit(reply, { json: given.json && !wasStreamed }, io);
   } catch (fault) {
     if (!(fault instanceof CommandFault)) throw fault;
     const { exit, message } = fault;

@@ -7,7 +7,7 @@
 import { isObject } from '../../domain/wire/json.ts';
 import type { CapabilityDeclaration } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import { jsonIn, jsonOf } from '../shell/files.ts';
+import { parseJsonBytes, readJsonFile } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { pairsIn } from '../shell/values.ts';
 
@@ -20,10 +20,11 @@ export async function parametersIn(text: string | undefined, io: Io): Promise<Js
 }
 
 async function valueIn(text: string, io: Io): Promise<unknown> {
-  if (text.startsWith('@')) return jsonIn(text.slice(1));
-  if (text !== '-') return jsonOf(new TextEncoder().encode(text), 'the text after --parameters');
+  if (text.startsWith('@')) return readJsonFile(text.slice(1));
+  if (text !== '-')
+    return parseJsonBytes(new TextEncoder().encode(text), 'the text after --parameters');
   if (!io.input) throw new Error('there is no standard input');
-  return jsonOf(new TextEncoder().encode(await io.input()), 'standard input');
+  return parseJsonBytes(new TextEncoder().encode(await io.input()), 'standard input');
 }
 
 /**
@@ -54,5 +55,5 @@ function isText(type: string | undefined): boolean {
 }
 
 function jsonValue(name: string, text: string): unknown {
-  return jsonOf(new TextEncoder().encode(text), `the value of "${name}"`);
+  return parseJsonBytes(new TextEncoder().encode(text), `the value of "${name}"`);
 }

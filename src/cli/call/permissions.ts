@@ -6,7 +6,7 @@
 
 import { isObject } from '../../domain/wire/json.ts';
 import type { AvailableCapability, PermissionsAnswer } from '../../protocol/permissions.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import { type Column, printJson, printTable } from '../shell/output.ts';
@@ -42,7 +42,7 @@ token with it first. With --json, standard output has the answer of the service.
     cannot: 'show permissions',
     async run(given, io) {
       const client = await clientFor(given, io);
-      const answer = answerOf(await client.ask('permissions', {}), given, io);
+      const answer = answerOrExit(await client.ask('permissions', {}), given, io);
       if (given.json) printJson(io, answer);
       else printTable(io, rowsOf(answer), COLUMNS, 'The service has no capability.');
       return EXIT_OK;

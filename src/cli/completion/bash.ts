@@ -6,7 +6,7 @@
  * @module
  */
 
-import { type CompletionRow, quoted } from './rows.ts';
+import { type CompletionRow, shellQuoted } from './rows.ts';
 
 export function bashScript(rows: readonly CompletionRow[]): string {
   const groups = rows.filter(({ commands }) => commands.length > 0);
@@ -84,5 +84,5 @@ function namesOf(words: readonly { readonly name: string }[]): string[] {
 }
 
 function line(at: string, words: readonly string[]): string {
-  return `    ${quoted(at)}) echo ${quoted(words.join(' '))} ;;`;
+  return `    ${shellQuoted(at)}) echo ${shellQuoted(words.join(' '))} ;;`;
 }

@@ -80,6 +80,6 @@ function optionsOf(leaf: Leaf | undefined): CompletionOption[] {
 }
 
 /** Text in single quotes, as bash and zsh read it. */
-export function quoted(text: string): string {
+export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type CompletionOption, type CompletionRow, quoted } from './rows.ts';
+import { type CompletionOption, type CompletionRow, shellQuoted } from './rows.ts';
 
 export function zshScript(rows: readonly CompletionRow[]): string {
   return `#compdef writ
@@ -54,7 +54,7 @@ if [[ $funcstack[1] == _writ ]]; then _writ "$@"; else compdef _writ writ; fi
 
 function caseOf({ at, commands, choices, options }: CompletionRow): string {
   const valued = options.filter(({ takesValue }) => takesValue).map(({ name }) => name);
-  return `      ${quoted(at)})
+  return `      ${shellQuoted(at)})
         commands_here=(${commands.map(described).join(' ')})
         choices_here=(${choices.join(' ')})
         options_here=(${options.map(described).join(' ')})
@@ -66,11 +66,11 @@ function valueCases({ at, options }: CompletionRow): string[] {
   const withChoices = options.filter(({ choices }) => choices.length > 0);
   return withChoices.map(
     ({ name, choices }) =>
-      `      ${quoted(`${at} ${name}`)}) values_here=(${choices.join(' ')}) ;;`,
+      `      ${shellQuoted(`${at} ${name}`)}) values_here=(${choices.join(' ')}) ;;`,
   );
 }
 
 /** A colon separates the word from what it does. */
 function described({ name, help }: Pick<CompletionOption, 'name' | 'help'>): string {
-  return quoted(`${name.replaceAll(':', '\\:')}:${help}`);
+  return shellQuoted(`${name.replaceAll(':', '\\:')}:${help}`);
 }

@@ -14,8 +14,8 @@ import {
   ignoredVariables,
   loadConfig,
 } from '../../config/config.ts';
-import { adviceOn } from '../../config/variables.ts';
-import { type Finding, fault, ok, reasonOf, warn } from './finding.ts';
+import { variableAdvice } from '../../config/variables.ts';
+import { type Finding, faultFinding, okFinding, reasonOf, warn } from './finding.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -34,11 +34,13 @@ export async function checkConfig(
       ...readableFile(config, folder, environment),
       ...ignored(environment),
     ];
-    return { config, findings: unwise.length > 0 ? unwise : [ok(WHAT, 'no fault')] };
+    return { config, findings: unwise.length > 0 ? unwise : [okFinding(WHAT, 'no fault')] };
   } catch (error) {
     const lines =
       error instanceof ConfigError ? error.message.split('\n').slice(1) : [reasonOf(error)];
-    return { findings: lines.map((line) => fault(WHAT, line.trim(), 'see docs/configuration.md')) };
+    return {
+      findings: lines.map((line) => faultFinding(WHAT, line.trim(), 'see docs/configuration.md')),
+    };
   }
 }
 
@@ -69,7 +71,7 @@ function unwiseValues(config: Config): Finding[] {
 function ignored(environment: Environment): Finding[] {
   const names = ignoredVariables(environment);
   if (names.length === 0) return [];
-  return [warn(WHAT, `no settings, and ignored: ${names.join(', ')}`, adviceOn(names))];
+  return [warn(WHAT, `no settings, and ignored: ${names.join(', ')}`, variableAdvice(names))];
 }
 
 /** A file with credentials that other users of the machine can read. */

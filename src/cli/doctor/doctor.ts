@@ -19,7 +19,7 @@ import { value } from '../shell/options.ts';
 import { JSON_OPTION, printJson, type Style, styled } from '../shell/output.ts';
 import { startProgress } from '../shell/progress.ts';
 import { checkConfig } from './config-check.ts';
-import { type Finding, type Level, ok } from './finding.ts';
+import { type Finding, type Level, okFinding } from './finding.ts';
 import { checkKeys } from './keys-check.ts';
 import { checkReach, checkService } from './reach-check.ts';
 import { checkStorage } from './store-check.ts';
@@ -88,7 +88,7 @@ function versions(): Finding {
     schema,
     BACKUP_FORMAT,
   ];
-  return ok('versions', parts.join(', '));
+  return okFinding('versions', parts.join(', '));
 }
 
 const STYLES: Readonly<Record<Level, Style>> = { ok: 'green', warn: 'yellow', fault: 'red' };

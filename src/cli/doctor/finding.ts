@@ -16,7 +16,7 @@ export interface Finding {
   readonly advice?: string;
 }
 
-export function ok(what: string, found: string): Finding {
+export function okFinding(what: string, found: string): Finding {
   return { level: 'ok', what, found };
 }
 
@@ -24,7 +24,7 @@ export function warn(what: string, found: string, advice: string): Finding {
   return { level: 'warn', what, found, advice };
 }
 
-export function fault(what: string, found: string, advice: string): Finding {
+export function faultFinding(what: string, found: string, advice: string): Finding {
   return { level: 'fault', what, found, advice };
 }
 

@@ -9,7 +9,7 @@ import type { Config } from '../../config/config.ts';
 import { readKeyFolder } from '../../keyring/key-folder.ts';
 import { readRowKeys } from '../../keyring/row-keys.ts';
 import { KEY_USES, type KeyUse } from '../../keyring/wire.ts';
-import { type Finding, fault, ok, reasonOf, warn } from './finding.ts';
+import { type Finding, faultFinding, okFinding, reasonOf, warn } from './finding.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -19,7 +19,7 @@ const AGE_MAX_DAYS = 365;
 const OTHERS_ACCESS = 0o077;
 
 export function checkKeys(config: Config, now: number): Finding[] {
-  if (config.token_keys !== undefined) return [ok('keys', 'in the environment')];
+  if (config.token_keys !== undefined) return [okFinding('keys', 'in the environment')];
   const { keys: folder } = config;
   if (!existsSync(folder)) {
     return [
@@ -31,7 +31,7 @@ export function checkKeys(config: Config, now: number): Finding[] {
     (mode & OTHERS_ACCESS) === 0
       ? []
       : [
-          fault(
+          faultFinding(
             'keys',
             `others have access to "${folder}" (mode ${mode.toString(8)})`,
             `chmod 700 "${folder}"`,
@@ -40,7 +40,10 @@ export function checkKeys(config: Config, now: number): Finding[] {
   try {
     return [...shared, ...checkFiles(folder, now)];
   } catch (error) {
-    return [...shared, fault('keys', reasonOf(error), 'make the folder readable for this user')];
+    return [
+      ...shared,
+      faultFinding('keys', reasonOf(error), 'make the folder readable for this user'),
+    ];
   }
 }
 
@@ -48,7 +51,7 @@ function checkFiles(folder: string, now: number): Finding[] {
   const { files, faults } = readKeyFolder(folder);
   const rows = readRowKeys(folder);
   const broken = [...faults, ...rows.faults].map((text) =>
-    fault('keys', text, 'repair it or restore it from a backup; see docs/keys.md'),
+    faultFinding('keys', text, 'repair it or restore it from a backup; see docs/keys.md'),
   );
   const dated = [...files.values()];
   const signing = KEY_USES.map((use) =>
@@ -80,7 +83,7 @@ function checkUse(use: KeyUse, keys: readonly DatedKey[], now: number): Finding[
     );
   if (usable.length === 0) {
     const advice = `writ keys rotate ${use} --folder <keys> --at-once`;
-    return [...findings, fault('keys', `no ${use} key may sign`, advice)];
+    return [...findings, faultFinding('keys', `no ${use} key may sign`, advice)];
   }
   const dates = keys.filter(({ compromised }) => !compromised).map(({ signFrom }) => signFrom);
   return [...findings, checkAges(use, dates, now)];
@@ -94,6 +97,6 @@ function checkAges(use: KeyUse | 'row', dates: readonly number[], now: number): 
     ? `, the next one signs from ${new Date(next).toISOString()}`
     : '';
   const found = `the ${use} key has signed for ${days} days${coming}`;
-  if (days <= AGE_MAX_DAYS || coming !== '') return ok('keys', found);
+  if (days <= AGE_MAX_DAYS || coming !== '') return okFinding('keys', found);
   return warn('keys', found, `writ keys rotate ${use} --folder <keys>`);
 }

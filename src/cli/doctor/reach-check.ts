@@ -9,9 +9,9 @@
 import { lookup } from 'node:dns/promises';
 import type { Config } from '../../config/config.ts';
 import { isObject } from '../../domain/wire/json.ts';
-import { jsonOf } from '../shell/files.ts';
+import { parseJsonBytes } from '../shell/files.ts';
 import { remoteAt } from '../shell/remote.ts';
-import { type Finding, fault, ok, reasonOf, warn } from './finding.ts';
+import { type Finding, faultFinding, okFinding, reasonOf, warn } from './finding.ts';
 import { checkClock } from './store-check.ts';
 
 /** The Date header has whole seconds. */
@@ -22,13 +22,13 @@ export async function checkService(
   isAsked: boolean,
   now: () => number,
 ): Promise<Finding[]> {
-  const bad = isAsked ? fault : warn;
+  const bad = isAsked ? faultFinding : warn;
   try {
     const remote = remoteAt(address);
     const health = await remote.ask('GET', '/healthz');
     const alive =
       health.status === 200
-        ? ok('service', `${remote.url} answers`)
+        ? okFinding('service', `${remote.url} answers`)
         : bad('service', `${remote.url}/healthz answered ${health.status}`, 'look into its log');
     const date = Date.parse(health.headers.get('date') ?? '');
     const clock = Number.isNaN(date) ? [] : [checkClock('service', date + DATE_STEP_MS, now())];
@@ -42,11 +42,11 @@ export async function checkService(
 
 async function checkReady(
   remote: ReturnType<typeof remoteAt>,
-  bad: typeof fault,
+  bad: typeof faultFinding,
 ): Promise<Finding> {
   const { status, body } = await remote.ask('GET', '/readyz');
-  if (status === 200) return ok('service', 'ready');
-  const json = jsonOf(body, 'the answer');
+  if (status === 200) return okFinding('service', 'ready');
+  const json = parseJsonBytes(body, 'the answer');
   const reasons = isObject(json) && Array.isArray(json.reasons) ? json.reasons.join('; ') : status;
   return bad('service', `not ready: ${reasons}`, 'see docs/operating.md');
 }
@@ -65,24 +65,32 @@ async function checkIssuer(issuer: string): Promise<Finding> {
     const remote = remoteAt(issuer);
     const { status, body } = await remote.ask('GET', '/.well-known/openid-configuration');
     if (status !== 200) throw new Error(`"${remote.url}" answered ${status} for its discovery`);
-    const document = jsonOf(body, `the discovery of "${remote.url}"`);
+    const document = parseJsonBytes(body, `the discovery of "${remote.url}"`);
     const named = isObject(document) ? document.issuer : undefined;
-    if (named === issuer) return ok(what, `${issuer} answers`);
+    if (named === issuer) return okFinding(what, `${issuer} answers`);
     throw new Error(`the discovery of "${issuer}" names another issuer`);
   } catch (error) {
-    return fault(what, reasonOf(error), 'people cannot sign in: check the issuer and the network');
+    return faultFinding(
+      what,
+      reasonOf(error),
+      'people cannot sign in: check the issuer and the network',
+    );
   }
 }
 
 async function checkTarget({ url }: { readonly url?: string | undefined }): Promise<Finding> {
   const what = 'webhook';
   const host = url === undefined ? undefined : new URL(url).hostname;
-  if (host === undefined) return ok(what, 'its address is not in the configuration');
+  if (host === undefined) return okFinding(what, 'its address is not in the configuration');
   try {
     await lookup(host.replace(/^\[|\]$/g, ''));
-    return ok(what, `the host ${host} has an address`);
+    return okFinding(what, `the host ${host} has an address`);
   } catch {
-    return fault(what, `the host ${host} has no address`, 'check its name and the name server');
+    return faultFinding(
+      what,
+      `the host ${host} has no address`,
+      'check its name and the name server',
+    );
   }
 }
 
@@ -90,8 +98,8 @@ async function checkWitness(url: string): Promise<Finding> {
   try {
     const remote = remoteAt(url);
     await remote.ask('GET', '/');
-    return ok('witness', `${remote.url} answers`);
+    return okFinding('witness', `${remote.url} answers`);
   } catch (error) {
-    return fault('witness', reasonOf(error), 'start the witness, or check its address');
+    return faultFinding('witness', reasonOf(error), 'start the witness, or check its address');
   }
 }

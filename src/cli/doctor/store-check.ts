@@ -10,11 +10,11 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openHost } from '../../address/host.ts';
 import { type Config, unsafeMark } from '../../config/config.ts';
-import { placeOf } from '../../service/log/compare-log.ts';
+import { storeAddress } from '../../service/log/compare-log.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
 import { type LogState, logState, markAddressOf } from '../store/mark-state.ts';
-import { type Finding, fault, ok, reasonOf, warn } from './finding.ts';
+import { type Finding, faultFinding, okFinding, reasonOf, warn } from './finding.ts';
 
 /** In bytes: less than this lasts for a few days only, or for hours. */
 const ROOM_SMALL = 1024 ** 3;
@@ -28,12 +28,12 @@ const SKEW_MS = 2_000;
 
 export async function checkStorage(config: Config, now: () => number): Promise<Finding[]> {
   const { store: url } = config;
-  if (url === 'memory:') return [ok('store', 'in memory: nothing to check')];
+  if (url === 'memory:') return [okFinding('store', 'in memory: nothing to check')];
   const disk = fileOf(url) === undefined ? [] : checkDisk(fileOf(url) as string);
   try {
     const store = await openStore(url, { create: false });
     try {
-      const opened = ok('store', `${placeOf(url)} opens, log ${store.logId}`);
+      const opened = okFinding('store', `${storeAddress(url)} opens, log ${store.logId}`);
       const rest = [await checkWrite(store), checkClock('store', store.now().getTime(), now())];
       return [opened, ...disk, ...rest, await checkMark(config, store)];
     } finally {
@@ -52,15 +52,15 @@ function unopened(url: string, error: unknown): Finding {
   const advice = /^Cannot use the store:|^Cannot read the address/.test(why)
     ? 'start the database, or correct its address and credential'
     : 'see docs/operating.md, "Upgrading"';
-  return fault('store', `${placeOf(url)}: ${why}`, advice);
+  return faultFinding('store', `${storeAddress(url)}: ${why}`, advice);
 }
 
 async function checkWrite(store: Store): Promise<Finding> {
   try {
     await store.probe();
-    return ok('store write', 'a row was written');
+    return okFinding('store write', 'a row was written');
   } catch (error) {
-    return fault(
+    return faultFinding(
       'store write',
       reasonOf(error),
       'give this user the right to write, or free space',
@@ -79,14 +79,14 @@ function checkDisk(file: string): Finding[] {
 /** The free space of the disk with the store. */
 export function checkRoom(bytes: number): Finding {
   const found = `${Math.floor(bytes / 1024 ** 2)} MiB are free on the disk of the store`;
-  if (bytes >= ROOM_SMALL) return ok('disk', found);
+  if (bytes >= ROOM_SMALL) return okFinding('disk', found);
   const advice = 'free space or move the store to a larger disk';
-  return bytes >= ROOM_TINY ? warn('disk', found, advice) : fault('disk', found, advice);
+  return bytes >= ROOM_TINY ? warn('disk', found, advice) : faultFinding('disk', found, advice);
 }
 
 function checkLogSize(bytes: number): Finding {
   const found = `the write-ahead log has ${Math.floor(bytes / 1024 ** 2)} MiB`;
-  if (bytes < WAL_LARGE) return ok('disk', found);
+  if (bytes < WAL_LARGE) return okFinding('disk', found);
   return warn(
     'disk',
     found,
@@ -98,20 +98,20 @@ function checkLogSize(bytes: number): Finding {
 export function checkClock(other: string, theirs: number, ours: number): Finding {
   const skew = Math.round(theirs - ours);
   const found = `the clock of the ${other} differs by ${(skew / 1_000).toFixed(1)} s`;
-  if (Math.abs(skew) <= SKEW_MS) return ok('clock', found);
+  if (Math.abs(skew) <= SKEW_MS) return okFinding('clock', found);
   return warn('clock', found, 'synchronise both machines (NTP)');
 }
 
 async function checkMark(config: Config, store: Store): Promise<Finding> {
   const unsafe = unsafeMark({ ...config, host: '0.0.0.0' });
   if (unsafe !== undefined && openHost(config) !== undefined) {
-    return fault('mark', unsafe, 'the service does not start until then');
+    return faultFinding('mark', unsafe, 'the service does not start until then');
   }
   const file = fileOf(markAddressOf(config) ?? '');
   if (file !== undefined && !existsSync(file)) {
     const { size } = await store.sequence();
-    if (size === 0) return ok('mark', `"${file}" is made by the first start`);
-    return fault(
+    if (size === 0) return okFinding('mark', `"${file}" is made by the first start`);
+    return faultFinding(
       'mark',
       `there is no mark in "${file}", and the log has ${size} entries`,
       'see docs/operating.md, "The mark is missing"',
@@ -123,16 +123,16 @@ async function checkMark(config: Config, store: Store): Promise<Finding> {
       ? finding
       : warn('mark', unsafe, 'allowed on a loopback address only');
   } catch (error) {
-    return fault('mark', reasonOf(error), 'make the mark reachable');
+    return faultFinding('mark', reasonOf(error), 'make the mark reachable');
   }
 }
 
 function relationOf({ state, why }: LogState, { mark }: Config): Finding {
   if (state === 'rolled_back' || state === 'mark_missing') {
-    return fault('mark', why, 'the service appends nothing until an operator decides');
+    return faultFinding('mark', why, 'the service appends nothing until an operator decides');
   }
   if (state === 'unknown') return warn('mark', why, 'run this command again');
-  return ok('mark', `${mark === undefined ? 'none' : placeOf(mark)}: ${why}`);
+  return okFinding('mark', `${mark === undefined ? 'none' : storeAddress(mark)}: ${why}`);
 }
 
 function fileOf(url: string): string | undefined {

@@ -16,7 +16,7 @@ import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
 import { flag } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
-import { accountOf, connect } from './connect.ts';
+import { connectUpstream, upstreamAccount } from './connect.ts';
 import { guardFiles, type Reviewed, readGuardFiles } from './files.ts';
 import { POLICY_OPTION } from './options.ts';
 import { type GuardState, pinnedTools, stateOf } from './state.ts';
@@ -65,7 +65,7 @@ async function checkedAt(
   const read = readGuardFiles(files);
   if ('faults' in read) return { faults: read.faults };
   const upstream = isConnected
-    ? await connect(read.policy.upstream, {
+    ? await connectUpstream(read.policy.upstream, {
         files,
         env: io.env,
         platform: system,
@@ -74,7 +74,7 @@ async function checkedAt(
     : pinnedUpstream(read);
   const gate = openGate(upstream, system, () => {});
   try {
-    const account = accountOf(read.policy, io.env);
+    const account = upstreamAccount(read.policy, io.env);
     const state = await stateOf(read, { gate, account });
     return 'fault' in state.listing ? { faults: [state.listing.fault] } : state;
   } catch (error) {

@@ -26,7 +26,7 @@ export interface ConnectOptions {
 }
 
 /** The account that each person has at the upstream, where the policy says so. */
-export function accountOf(policy: GuardPolicy, env: Io['env']): AccountOptions | undefined {
+export function upstreamAccount(policy: GuardPolicy, env: Io['env']): AccountOptions | undefined {
   const { guard: title, upstream } = policy;
   if (!upstream.account) return undefined;
   const { client_secret, scopes = [], ...account } = upstream.account;
@@ -40,7 +40,10 @@ export function accountOf(policy: GuardPolicy, env: Io['env']): AccountOptions |
 }
 
 /** Loads the packages of the protocol only here: no other command needs them. */
-export async function connect(policy: UpstreamPolicy, options: ConnectOptions): Promise<Upstream> {
+export async function connectUpstream(
+  policy: UpstreamPolicy,
+  options: ConnectOptions,
+): Promise<Upstream> {
   const { files, env, platform, log } = options;
   const folder = dirname(files.policy);
   const deadlineMs = deadlineMsOf(policy);

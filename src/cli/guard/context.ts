@@ -11,10 +11,10 @@ export function contextLine(tools: Parameters<typeof contextCost>[0]): string {
   const [all, pair] = [contextCost(tools), contextCost([SEARCH_TOOL, CALL_TOOL])].map(
     ({ tools: count, tokens }) => ({ count, tokens: tokens.toLocaleString('en-US') }),
   );
-  return `${counted(all?.count)}, about ${all?.tokens} tokens of an agent's context; with --tools search ${counted(pair?.count)}, about ${pair?.tokens}\n`;
+  return `${toolCount(all?.count)}, about ${all?.tokens} tokens of an agent's context; with --tools search ${toolCount(pair?.count)}, about ${pair?.tokens}\n`;
 }
 
 /** A number of tools, in words. */
-export function counted(tools = 0): string {
+export function toolCount(tools = 0): string {
   return tools === 1 ? '1 tool' : `${tools} tools`;
 }

@@ -12,7 +12,7 @@ import { basename, dirname, resolve, sep } from 'node:path';
 import { printable } from '../../domain/wire/printable.ts';
 import { NO_PINS, type Pins, readPins, writePins } from '../../guard/pins.ts';
 import { type GuardPolicy, type PolicyFault, readPolicy } from '../../guard/policy/read.ts';
-import { codeOf, writeNewFile } from '../../keyring/key-file.ts';
+import { errorCode, writeNewFile } from '../../keyring/key-file.ts';
 import { writeTextAtomically } from '../shell/atomic-file.ts';
 import { bytesIn } from '../shell/files.ts';
 
@@ -120,7 +120,7 @@ export async function writeNewPolicy({ policy }: GuardFiles, text: string): Prom
     isFirst = writeNewFile(folder, name, text);
     if (isFirst) await chmod(policy, SHARED);
   } catch (cause) {
-    throw new Error(`Cannot write "${policy}": ${codeOf(cause)}`, { cause });
+    throw new Error(`Cannot write "${policy}": ${errorCode(cause)}`, { cause });
   }
   if (!isFirst) throw new Error(`"${policy}" exists; this command never overwrites a policy`);
 }
@@ -130,7 +130,7 @@ export async function writeLock({ lock }: GuardFiles, pins: Pins): Promise<void>
     await writeTextAtomically(lock, writePins(pins).trimEnd());
     await chmod(lock, SHARED);
   } catch (cause) {
-    throw new Error(`Cannot write "${lock}": ${codeOf(cause)}`, { cause });
+    throw new Error(`Cannot write "${lock}": ${errorCode(cause)}`, { cause });
   }
 }
 

@@ -21,7 +21,7 @@ import { bytesIn } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { contextLine } from './context.ts';
 import { type GuardFiles, readGuardFiles, writeLock, writeNewPolicy } from './files.ts';
-import { askOffer, guessed, NAME_LENGTH_MAX, shown, toolTable } from './offer.ts';
+import { askOffer, guessed, NAME_LENGTH_MAX, printableLine, toolTable } from './offer.ts';
 import type { GivenUpstream, GuardOptions } from './options.ts';
 import { reviewer } from './reviewer.ts';
 
@@ -88,17 +88,19 @@ function withOrigin(policy: UpstreamPolicy, { files, tell }: FirstRun): Upstream
   if ('fault' in read) throw new Error(`"${policy.openapi}": ${read.fault}`);
   const { skipped, servers } = read;
   for (const { operation, why } of skipped.slice(0, SKIPPED_MAX)) {
-    tell(`Cannot offer ${shown(operation, NAME_LENGTH_MAX)}: ${shown(why, 2 * NAME_LENGTH_MAX)}\n`);
+    tell(
+      `Cannot offer ${printableLine(operation, NAME_LENGTH_MAX)}: ${printableLine(why, 2 * NAME_LENGTH_MAX)}\n`,
+    );
   }
   const more = skipped.length - SKIPPED_MAX;
   if (more > 0) tell(`Cannot offer ${more} more operations\n`);
   if (policy.origin !== undefined) return policy;
   const [origin, second] = servers;
   if (origin !== undefined && second === undefined) {
-    tell(`The document says that the API is at ${shown(origin, 4 * NAME_LENGTH_MAX)}\n`);
+    tell(`The document says that the API is at ${printableLine(origin, 4 * NAME_LENGTH_MAX)}\n`);
     return { ...policy, origin };
   }
-  const named = servers.map((each) => shown(each, 2 * NAME_LENGTH_MAX)).join(', ');
+  const named = servers.map((each) => printableLine(each, 2 * NAME_LENGTH_MAX)).join(', ');
   const found = named === '' ? 'the document names no server' : `the document names ${named}`;
   throw new Error(`${found}; say where the API is with --origin`);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { UpstreamTool } from '../../guard/upstream.ts';
-import { askOffer, guessed, offeredBy, shown, toolTable } from './offer.ts';
+import { askOffer, guessed, offeredBy, printableLine, toolTable } from './offer.ts';
 
 function tool(name: string, readOnlyHint: boolean): UpstreamTool {
   const inputSchema = { type: 'object' };
@@ -50,9 +50,9 @@ test('askOffer() says what to pass where no person can be asked and nothing is u
   await assert.rejects(askOffer(TOOLS, { otherwise: undefined }, io), /--offer look/);
 });
 
-test('shown() is one line of bounded length without hidden characters', () => {
-  assert.equal(shown('a\nb\u0007\u202e', 80), 'a b\\u{7}\\u{202e}');
-  assert.equal(shown('x'.repeat(1_000_000), 80).length, 80);
+test('printableLine() is one line of bounded length without hidden characters', () => {
+  assert.equal(printableLine('a\nb\u0007\u202e', 80), 'a b\\u{7}\\u{202e}');
+  assert.equal(printableLine('x'.repeat(1_000_000), 80).length, 80);
 });
 
 test('toolTable() has one line for each tool, whatever its text', () => {

@@ -35,10 +35,10 @@ export function guessed(tools: readonly UpstreamTool[]): GuessedTool[] {
 export function toolTable(tools: readonly GuessedTool[]): string {
   const rows = tools.map(({ tool, guess }, index) => [
     String(index + 1),
-    shown(tool.name, NAME_LENGTH_MAX),
+    printableLine(tool.name, NAME_LENGTH_MAX),
     guess.effect,
-    shown(guess.why, DESCRIPTION_LENGTH_MAX),
-    `"${shown(tool.description, DESCRIPTION_LENGTH_MAX)}"`,
+    printableLine(guess.why, DESCRIPTION_LENGTH_MAX),
+    `"${printableLine(tool.description, DESCRIPTION_LENGTH_MAX)}"`,
   ]);
   const head = ['#', 'tool', 'effect (a guess)', 'because', "the upstream's words"];
   const widths = head.map((title, column) =>
@@ -56,7 +56,7 @@ export function toolTable(tools: readonly GuessedTool[]): string {
 }
 
 /** Text of an upstream on one line of bounded length. */
-export function shown(text: string, lengthMax: number): string {
+export function printableLine(text: string, lengthMax: number): string {
   const line = printable(
     text
       .slice(0, 4 * lengthMax)
@@ -79,7 +79,7 @@ export function offeredBy(
   const offered = new Set<string>();
   for (const word of words) {
     const meant = meantBy(word, tools);
-    if (!meant) return { fault: `there is no tool "${shown(word, NAME_LENGTH_MAX)}"` };
+    if (!meant) return { fault: `there is no tool "${printableLine(word, NAME_LENGTH_MAX)}"` };
     for (const { tool } of meant) offered.add(tool.name);
   }
   return offered;
@@ -111,7 +111,7 @@ export async function askOffer(
   if (given.offer !== undefined) return settled(offeredBy(given.offer, tools), '--offer: ');
   if (!io.ask) {
     if (given.otherwise !== undefined) return settled(offeredBy(given.otherwise, tools));
-    const example = shown(tools[0]?.tool.name ?? 'name', NAME_LENGTH_MAX);
+    const example = printableLine(tools[0]?.tool.name ?? 'name', NAME_LENGTH_MAX);
     throw new Error(
       `none of ${tools.length} operations is offered by default; name some with --offer, such as --offer ${example} or --offer reads`,
     );

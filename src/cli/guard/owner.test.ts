@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'vitest';
 import { temporaryFolder } from '../../../test/support/ends.ts';
 import { configOf } from '../../config/config.ts';
-import { identityOf, ownerOf } from './owner.ts';
+import { ownerIdentity, ownerOf } from './owner.ts';
 
 const configIn = (folder: string, more: object = {}) =>
   configOf({ data: join(folder, '.writ'), ...more }, folder);
@@ -53,10 +53,10 @@ test('ownerOf() refuses a file that others can read, and one without a key', () 
   assert.throws(() => ownerOf(config), /it has no key/);
 });
 
-test('identityOf() adds only scopes of the policy that the own prefix does not cover', () => {
+test('ownerIdentity() adds only scopes of the policy that the own prefix does not cover', () => {
   const owner = { principal: 'human:owner@localhost', key: 'k', file: 'f' };
 
-  const { scopes } = identityOf(owner, { id: 'files', scopes: ['files.read', 'crm.write'] });
+  const { scopes } = ownerIdentity(owner, { id: 'files', scopes: ['files.read', 'crm.write'] });
 
   assert.deepEqual(scopes, ['files.*', 'approver:*', 'operator:*', 'crm.write']);
 });

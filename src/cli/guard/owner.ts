@@ -41,7 +41,7 @@ export function ownerOf(config: Config): Owner | undefined {
 }
 
 /** What the owner may do: everything at this guard, and pass on what its tools need. */
-export function identityOf(
+export function ownerIdentity(
   { principal, key }: Owner,
   guard: { readonly id: string; readonly scopes: readonly string[] },
 ): NonNullable<GivenSettings['identities']>[number] {

@@ -21,9 +21,9 @@ import type { Io } from '../shell/io.ts';
 import { list } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { toolReview } from './changed.ts';
-import { connect } from './connect.ts';
+import { connectUpstream } from './connect.ts';
 import { type GuardFiles, guardFiles, type Reviewed, readGuardFiles, writeLock } from './files.ts';
-import { NAME_LENGTH_MAX, shown } from './offer.ts';
+import { NAME_LENGTH_MAX, printableLine } from './offer.ts';
 import { POLICY_OPTION } from './options.ts';
 import { reviewer } from './reviewer.ts';
 
@@ -90,7 +90,7 @@ async function review(
 
 async function toolsOf(read: Reviewed, files: GuardFiles, io: Io) {
   const log = createLog('warn');
-  const upstream = await connect(read.policy.upstream, {
+  const upstream = await connectUpstream(read.policy.upstream, {
     files,
     env: io.env,
     platform: system,
@@ -111,7 +111,7 @@ interface Accepted {
 function refuseStray(wanted: readonly Accepted[], listed: readonly ToolChange[]): void {
   const stray = wanted.find(({ name }) => !listed.some((change) => change.name === name));
   if (!stray) return;
-  throw new Error(`there is nothing to accept for "${shown(stray.name, NAME_LENGTH_MAX)}"`);
+  throw new Error(`there is nothing to accept for "${printableLine(stray.name, NAME_LENGTH_MAX)}"`);
 }
 
 /**
@@ -132,7 +132,7 @@ async function isAccepted(change: ToolChange, wanted: readonly Accepted[], ask: 
   const named = wanted.find(({ name }) => name === change.name);
   const fault = inputFault(change.now);
   if (named) {
-    const tool = `"${shown(change.name, NAME_LENGTH_MAX)}"`;
+    const tool = `"${printableLine(change.name, NAME_LENGTH_MAX)}"`;
     if (digest !== named.digest) throw new Error(`${tool} has the digest ${digest} now`);
     if (fault !== undefined) throw new Error(`${tool} cannot be offered: ${fault}`);
     return true;
@@ -153,7 +153,7 @@ async function keep(files: GuardFiles, accepted: readonly UpstreamTool[]): Promi
 function changeText(change: ToolChange): string {
   const { name, kind, digest = '', parts } = toolReview(change);
   const fault = change.now && inputFault(change.now);
-  const tool = `"${shown(name, NAME_LENGTH_MAX)}"`;
+  const tool = `"${printableLine(name, NAME_LENGTH_MAX)}"`;
   if (kind === 'gone') return `${tool} is gone: the upstream no longer offers it\n\n`;
   const state = kind === 'new' ? 'not reviewed yet' : 'changed';
   const lines = [

@@ -20,12 +20,12 @@ import type { Runtime } from '../../service/runtime.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
 import type { Io } from '../shell/io.ts';
 import { type Agent, agentGateway, type Given, openAgent } from './agent.ts';
-import { accountOf, connect } from './connect.ts';
+import { connectUpstream, upstreamAccount } from './connect.ts';
 import { type GuardFiles, hasPolicy, refuseExposed } from './files.ts';
 import { firstRun, laterRun } from './first-run.ts';
 import { type LiveGuard, openLiveGuard } from './live.ts';
 import type { GuardOptions } from './options.ts';
-import { identityOf, type Owner, ownerOf } from './owner.ts';
+import { type Owner, ownerIdentity, ownerOf } from './owner.ts';
 import type { GuardState } from './state.ts';
 import { welcome } from './welcome.ts';
 
@@ -37,7 +37,7 @@ export async function serveGuard(options: GuardOptions, files: GuardFiles, io: I
   const log = createLog(config.log_level);
   const open = async (policy: UpstreamPolicy) => {
     refuseExposed(policy.command ?? [], files, [config.data, config.keys]);
-    return connect(policy, { files, env: io.env, platform: system, log });
+    return connectUpstream(policy, { files, env: io.env, platform: system, log });
   };
   const run = { files, options, platform: system, io, tell, open };
   const later = laterLines(options, owner);
@@ -52,7 +52,7 @@ export async function serveGuard(options: GuardOptions, files: GuardFiles, io: I
       first = undefined;
       return upstream;
     },
-    account: (policy) => accountOf(policy, io.env),
+    account: (policy) => upstreamAccount(policy, io.env),
     async onChange(state) {
       tell(later(state));
       for (const agent of agents) await agent.follow(givenBy(state));
@@ -126,7 +126,7 @@ function settingsOf({ reviewed }: GuardState, { owner, options }: Serving): Give
     // MCP clients register themselves; a person decides on each of them.
     sign_in: { registration: 'on' },
     mcp_tools: options.tools ?? tools_as,
-    ...(owner && { identities: [identityOf(owner, { id, scopes })] }),
+    ...(owner && { identities: [ownerIdentity(owner, { id, scopes })] }),
     ...(options.isStdio && { port: 0 }),
   };
 }

@@ -9,8 +9,8 @@
 
 import { printable } from '../../domain/wire/printable.ts';
 import type { ServedService } from '../../http/serve.ts';
-import { contextLine, counted } from './context.ts';
-import { NAME_LENGTH_MAX, shown } from './offer.ts';
+import { contextLine, toolCount } from './context.ts';
+import { NAME_LENGTH_MAX, printableLine } from './offer.ts';
 import type { Owner } from './owner.ts';
 import type { GuardState } from './state.ts';
 
@@ -28,7 +28,7 @@ export function welcome(state: GuardState, { running, owner, isStdio }: Started)
   const { policy } = state.reviewed;
   const key = owner ? `, with the key in ${owner.file}` : '';
   const lines = [
-    `${policy.guard} offers ${counted(state.definition.catalog.capabilities.size)} at ${url}`,
+    `${policy.guard} offers ${toolCount(state.definition.catalog.capabilities.size)} at ${url}`,
     ...awayLine(state),
     `  People: sign in at ${pagesUrl}/console/${key}`,
     `  Agents: add ${url}/mcp to an MCP client, or run: writ login --service ${url}, then writ mcp --service ${url}`,
@@ -44,13 +44,14 @@ export function offLines({ off, changes }: GuardState): string {
   const more = off.size - OFF_LINES_MAX;
   if (more > 0) lines.push(`Off: and ${more} more; run "writ guard review"`);
   const others = changes.filter(({ isNamed }) => !isNamed);
-  if (others.length > 0) lines.push(`Not offered: ${counted(others.length)} more of the upstream`);
+  if (others.length > 0)
+    lines.push(`Not offered: ${toolCount(others.length)} more of the upstream`);
   return lines.map((line) => `${printable(line)}\n`).join('');
 }
 
 function awayLine({ listing }: GuardState): string[] {
   if ('tools' in listing) return [];
-  const why = shown(listing.fault, 4 * NAME_LENGTH_MAX);
+  const why = printableLine(listing.fault, 4 * NAME_LENGTH_MAX);
   return [`  The upstream does not answer; calls fail until it does: ${why}`];
 }
 

@@ -66,7 +66,11 @@ export function openClientFor(given: ServiceGiven, io: Io): Client {
 }
 
 /** The answer of a reply. A refusal ends the command; with --json, its body is printed first. */
-export function answerOf<Answer>(reply: Reply<Answer>, given: { json: boolean }, io: Io): Answer {
+export function answerOrExit<Answer>(
+  reply: Reply<Answer>,
+  given: { json: boolean },
+  io: Io,
+): Answer {
   if (reply.ok) return reply.answer;
   throw refusal(reply, given, io);
 }
@@ -74,12 +78,12 @@ export function answerOf<Answer>(reply: Reply<Answer>, given: { json: boolean },
 function refusal(reply: Refused, given: { json: boolean }, io: Io): CommandFault {
   const { answer, failure } = reply;
   if (given.json) printJson(io, answer ?? { success: false, failure });
-  return faultOf(failure, answer !== undefined);
+  return commandFault(failure, answer !== undefined);
 }
 
 /** The end of a command for a failure; `wasHeard` is false when no answer came. */
-export function faultOf(failure: Failure, wasHeard = true): CommandFault {
-  return new CommandFault(refusalLine(failure), { exit: exitOf(failure, wasHeard) });
+export function commandFault(failure: Failure, wasHeard = true): CommandFault {
+  return new CommandFault(refusalLine(failure), { exit: failureExit(failure, wasHeard) });
 }
 
 /** One line: what was refused, by which rule, what to do next, and who can grant it. */
@@ -95,7 +99,7 @@ function nextOf({ action, requires = [], grantable_by }: Failure['resolution'], 
 }
 
 /** The exit status for a failure. `wasHeard` is false where the client made it, because no answer arrived. */
-export function exitOf({ type }: Failure, wasHeard: boolean): number {
+export function failureExit({ type }: Failure, wasHeard: boolean): number {
   if (!wasHeard) return EXIT_UNAVAILABLE;
   return STATUS_OF[type] ?? EXIT_FOUND;
 }

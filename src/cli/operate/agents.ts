@@ -6,7 +6,7 @@
 
 import type { AgentView } from '../../protocol/agents.ts';
 import type { TokenView } from '../../protocol/token.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Group, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -67,7 +67,7 @@ root principal. With --json, each tree is one line.`,
       const client = await clientFor(given, io);
       const { 'root-principal': root_principal, ended, limit, cursor } = given;
       const reply = await client.ask('agents.list', { root_principal, ended, limit, cursor });
-      const { agents, next_cursor } = answerOf(reply, given, io);
+      const { agents, next_cursor } = answerOrExit(reply, given, io);
       if (given.json) for (const each of agents) printJson(io, each);
       else
         printTable(
@@ -128,11 +128,11 @@ first; --yes does not ask.`,
       const { token_id } = given;
       if (!given.yes) {
         if (!io.ask) throw new Error('there is no terminal to ask at; give --yes');
-        const view = answerOf(await client.ask('tokens.get', { token_id }), given, io);
+        const view = answerOrExit(await client.ask('tokens.get', { token_id }), given, io);
         if (!(await isMeant(view, io))) return EXIT_FOUND;
       }
       const reply = await client.ask('tokens.revoke', { token_id });
-      printRevocation(answerOf(reply, given, io), given, io);
+      printRevocation(answerOrExit(reply, given, io), given, io);
       return EXIT_OK;
     },
   });

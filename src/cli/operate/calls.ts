@@ -5,7 +5,7 @@
  */
 
 import type { IndeterminateInvocation } from '../../protocol/operator.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Group, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import { choice, needed } from '../shell/options.ts';
@@ -39,7 +39,7 @@ charged until they are reconciled. Needs the scope operator:indeterminate.`,
         async run(given, io) {
           const client = await clientFor(given, io);
           const reply = await client.ask('operator.indeterminate', {});
-          const { indeterminate } = answerOf(reply, given, io);
+          const { indeterminate } = answerOrExit(reply, given, io);
           if (given.json) for (const each of indeterminate) printJson(io, each);
           else printTable(io, indeterminate, COLUMNS, 'The outcome of every call is known.');
           return EXIT_OK;
@@ -68,7 +68,7 @@ it was not. Cannot be undone. Needs the scope operator:reconcile.`,
           if (!outcome) throw new Error(`give --outcome ${OUTCOMES.join(' or --outcome ')}`);
           const client = await clientFor(given, io);
           const asked = { invocation_id, outcome, reason };
-          const answer = answerOf(await client.ask('operator.reconcile', asked), given, io);
+          const answer = answerOrExit(await client.ask('operator.reconcile', asked), given, io);
           if (given.json) printJson(io, answer);
           else {
             printFacts(io, [

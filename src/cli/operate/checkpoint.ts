@@ -5,7 +5,7 @@
  */
 
 import type { Checkpoint } from '../../protocol/audit.ts';
-import { answerOf, clientFor, openClientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, openClientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Group, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -44,7 +44,7 @@ export function checkpointCommand(): Group {
           const client = openClientFor(given, io);
           const limit = given.limit ?? LIMIT_DEFAULT;
           const reply = await client.ask('checkpoints.list', { limit });
-          show(answerOf(reply, given, io).checkpoints, given, io);
+          show(answerOrExit(reply, given, io).checkpoints, given, io);
           return EXIT_OK;
         },
       }),
@@ -58,7 +58,7 @@ export function checkpointCommand(): Group {
         async run(given, io) {
           const client = await clientFor(given, io);
           const reply = await client.ask('operator.checkpoints', {});
-          const { checkpoint } = answerOf(reply, given, io);
+          const { checkpoint } = answerOrExit(reply, given, io);
           show([checkpoint], given, io);
           return EXIT_OK;
         },

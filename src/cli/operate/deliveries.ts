@@ -5,7 +5,7 @@
  */
 
 import type { Delivery } from '../../protocol/operator.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import { type Column, printJson, printTable } from '../shell/output.ts';
@@ -33,7 +33,7 @@ export function deliveriesCommand(): Leaf {
     cannot: 'list deliveries',
     async run(given, io) {
       const client = await clientFor(given, io);
-      const { deliveries } = answerOf(await client.ask('operator.deliveries', {}), given, io);
+      const { deliveries } = answerOrExit(await client.ask('operator.deliveries', {}), given, io);
       if (given.json) for (const each of deliveries) printJson(io, each);
       else printTable(io, deliveries, COLUMNS, 'There is no notification.');
       return EXIT_OK;

@@ -6,7 +6,7 @@
 
 import type { InputOf } from '../../protocol/operations.ts';
 import type { Freeze } from '../../protocol/operator.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
 import { type Group, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -101,7 +101,8 @@ export function unfreezeCommand(): Group {
         summary: 'lift the freeze of the service',
         options: { ...REASON, ...SERVICE_OPTIONS },
         examples: [['writ unfreeze service --reason "incident 12 is over"', 'go on']],
-        ...{ exits, cannot },
+        exits,
+        cannot,
         run: (given, io) => lifted(SERVICE_TARGET, given, io),
       }),
       leaf({
@@ -110,7 +111,8 @@ export function unfreezeCommand(): Group {
         operands: PRINCIPAL,
         options: { ...REASON, ...SERVICE_OPTIONS },
         examples: [['writ unfreeze principal human:ann@example.com --reason "found it"', 'go on']],
-        ...{ exits, cannot },
+        exits,
+        cannot,
         run: (given, io) => lifted(principalTarget(given.principal), given, io),
       }),
       leaf({
@@ -119,7 +121,8 @@ export function unfreezeCommand(): Group {
         operands: CAPABILITY,
         options: { ...FOR, ...REASON, ...SERVICE_OPTIONS },
         examples: [['writ unfreeze capability book_flight --reason "supplier is back"', 'go on']],
-        ...{ exits, cannot },
+        exits,
+        cannot,
         run: (given, io) => lifted(capabilityTarget(given.capability, given.for), given, io),
       }),
     ],
@@ -136,7 +139,7 @@ async function frozen(
   const until = given.until && timeIn(given.until, '--until', new Date());
   const client = await clientFor(given, io);
   const reply = await client.ask('operator.freeze', { ...target, reason: given.reason, until });
-  const freeze = answerOf(reply, given, io);
+  const freeze = answerOrExit(reply, given, io);
   if (given.json) printJson(io, freeze);
   else printFacts(io, [['frozen', nameOf(freeze)], ...factsOf(freeze)]);
   return EXIT_OK;
@@ -145,7 +148,7 @@ async function frozen(
 async function lifted(target: Target, given: Reasoned, io: Io): Promise<number> {
   const client = await clientFor(given, io);
   const reply = await client.ask('operator.unfreeze', { ...target, reason: given.reason });
-  const answer = answerOf(reply, given, io);
+  const answer = answerOrExit(reply, given, io);
   if (given.json) printJson(io, answer);
   else io.out(answer.lifted ? 'Lifted.\n' : 'Nothing was frozen under that name.\n');
   return answer.lifted ? EXIT_OK : EXIT_FOUND;
@@ -175,7 +178,7 @@ function listLeaf(): Leaf {
       const client = await clientFor(given, io);
       const { cursor, limit = LIMIT_DEFAULT } = given;
       const reply = await client.ask('operator.frozen', { limit, cursor });
-      const { frozen: found, next_cursor } = answerOf(reply, given, io);
+      const { frozen: found, next_cursor } = answerOrExit(reply, given, io);
       if (given.json) for (const each of found) printJson(io, each);
       else printTable(io, found, COLUMNS, 'Nothing is frozen.');
       if (next_cursor !== null) io.err(`There are more: --cursor ${next_cursor}\n`);

@@ -25,7 +25,7 @@ import {
   unusableIdentity,
 } from '../../service/authority/stored-identities.ts';
 import { acted } from '../../service/caller/caller.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
 import { type Group, type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -129,7 +129,7 @@ async function addAtService(
   const client = await clientFor(given, io);
   const reply = await client.ask('identities.add', request);
   try {
-    return answerOf(reply, given, io);
+    return answerOrExit(reply, given, io);
   } catch (error) {
     if (!(error instanceof CommandFault) || error.exit !== EXIT_UNAVAILABLE) throw error;
     const hint = 'it may have been added, and its key is gone: look with "writ identities list"';
@@ -213,7 +213,7 @@ async function listAtService(
   let cursor: string | null = null;
   do {
     const asked: { removed: boolean; cursor: string | null } = { removed: given.removed, cursor };
-    const answer = answerOf(await client.ask('identities.list', asked), given, io);
+    const answer = answerOrExit(await client.ask('identities.list', asked), given, io);
     found.push(...answer.identities);
     cursor = answer.next_cursor;
   } while (cursor !== null);
@@ -276,7 +276,7 @@ async function removeAtService(
   io: Io,
 ): Promise<IdentityRemoveAnswer> {
   const client = await clientFor(given, io);
-  return answerOf(await client.ask('identities.remove', { identity_id }), given, io);
+  return answerOrExit(await client.ask('identities.remove', { identity_id }), given, io);
 }
 
 function removeAtStore(identityId: string, io: Io): Promise<IdentityRemoveAnswer> {

@@ -10,7 +10,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { printable } from '../../domain/wire/printable.ts';
-import { codeOf } from '../../keyring/key-file.ts';
+import { errorCode } from '../../keyring/key-file.ts';
 import { packageManifest } from '../../package.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
@@ -84,8 +84,8 @@ function nameOf(given: string | undefined, folder: string): string {
 
 async function refuseFull(folder: string): Promise<void> {
   const found = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
-    const why = codeOf(error) === 'ENOTDIR' ? 'it is not a folder' : codeOf(error);
+    if (errorCode(error) === 'ENOENT') return [];
+    const why = errorCode(error) === 'ENOTDIR' ? 'it is not a folder' : errorCode(error);
     throw new Error(`"${folder}" cannot be used (${why})`, { cause: error });
   });
   const names = found.filter((name) => name !== '.git').sort();
@@ -156,7 +156,7 @@ async function writeAll(folder: string, files: ReadonlyMap<string, NewFile>): Pr
     }
   } catch (error) {
     for (const step of undo.reverse()) await step();
-    throw new Error(`"${folder}" cannot be written to (${codeOf(error)})`, { cause: error });
+    throw new Error(`"${folder}" cannot be written to (${errorCode(error)})`, { cause: error });
   }
 }
 

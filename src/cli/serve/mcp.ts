@@ -22,7 +22,7 @@ import type { AnswerOf, InputOf, OperationName } from '../../protocol/operations
 import { failureAnswer } from '../../service/operations/operations.ts';
 import type { EventSink } from '../../service/operations/stream.ts';
 import { credentialFor } from '../login/credential.ts';
-import { faultOf, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
+import { commandFault, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import { choice } from '../shell/options.ts';
@@ -84,9 +84,9 @@ function oneAtATime<Made>(make: () => Promise<Made>): () => Promise<Made> {
 /** Checks access at the start, when a person still reads the output, and not at the first call. */
 async function checkAccess(gateway: Gateway): Promise<void> {
   const manifest = await gateway.manifest();
-  if (isFailure(manifest)) throw faultOf(manifest.failure);
+  if (isFailure(manifest)) throw commandFault(manifest.failure);
   const permissions = await gateway.ask('permissions', {});
-  if (isFailure(permissions)) throw faultOf(permissions.failure);
+  if (isFailure(permissions)) throw commandFault(permissions.failure);
 }
 
 function remoteGateway(connect: () => Promise<Client>): Gateway {

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { codeOf } from '../../keyring/key-file.ts';
+import { errorCode } from '../../keyring/key-file.ts';
 
 /** Mode 0600: the contents say what people did. */
 const PRIVATE = 0o600;
@@ -47,7 +47,7 @@ async function moveNew(part: string, path: string): Promise<void> {
   try {
     await link(part, path);
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') throw error;
+    if (errorCode(error) === 'EEXIST') throw error;
     await rename(part, path);
     return;
   }

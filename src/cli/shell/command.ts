@@ -57,7 +57,10 @@ export function leaf<Operands extends Options = {}, Settings extends Options = {
   const { operands, options, examples = [], exits = [], run, ...named } = spec;
   return {
     ...named,
-    ...{ operands: operands ?? {}, options: options ?? {}, examples, exits },
+    operands: operands ?? {},
+    options: options ?? {},
+    examples,
+    exits,
     // The program gives exactly what the two tables describe.
     run: (given, io) => run(given as Given<Operands> & Given<Settings>, io),
   };

@@ -6,7 +6,7 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type JsonLimits, readJson } from '../../domain/wire/json.ts';
-import { codeOf } from '../../keyring/key-file.ts';
+import { errorCode } from '../../keyring/key-file.ts';
 
 /** Fits one page of an export with the longest leaves. Exported logs are read in pieces instead. */
 export const FILE_BYTES_MAX = 32 * 1024 * 1024;
@@ -40,22 +40,22 @@ function contentOf(path: string, check: (file: number) => void): Uint8Array {
   if (/^(?:Bearer )?eyJ[\w-]+\./i.test(path)) {
     throw new Error('expected a file, not a token: arguments show in the list of processes');
   }
-  const file = attempted(path, () => openSync(path, 'r'));
+  const file = namingFile(path, () => openSync(path, 'r'));
   try {
     check(file);
-    return attempted(path, () => readUpTo(file, path));
+    return namingFile(path, () => readUpTo(file, path));
   } finally {
     closeSync(file);
   }
 }
 
 /** Names the file in the fault when `act` cannot read it. */
-export function attempted<Result>(path: string, act: () => Result): Result {
+export function namingFile<Result>(path: string, act: () => Result): Result {
   try {
     return act();
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
-    throw new Error(`"${path}" cannot be read (${codeOf(error)})`, { cause: error });
+    throw new Error(`"${path}" cannot be read (${errorCode(error)})`, { cause: error });
   }
 }
 
@@ -72,12 +72,12 @@ function readUpTo(file: number, path: string): Uint8Array {
   }
 }
 
-export function jsonIn(path: string): unknown {
-  return jsonOf(bytesIn(path), `"${path}"`);
+export function readJsonFile(path: string): unknown {
+  return parseJsonBytes(bytesIn(path), `"${path}"`);
 }
 
 /** Strict: refuses JSON that two parsers could read differently. */
-export function jsonOf(bytes: Uint8Array, from: string): unknown {
+export function parseJsonBytes(bytes: Uint8Array, from: string): unknown {
   const reading = readJson(bytes, FILE_LIMITS);
   if ('fault' in reading) throw new Error(`${from} is not JSON (${reading.fault})`);
   return reading.value;

@@ -5,7 +5,7 @@
  */
 
 import { open, rm } from 'node:fs/promises';
-import { codeOf } from '../../keyring/key-file.ts';
+import { errorCode } from '../../keyring/key-file.ts';
 
 const PRIVATE = 0o600;
 
@@ -15,7 +15,7 @@ const PRIVATE = 0o600;
  */
 export async function writeSecret(path: string, secret: () => Promise<string>): Promise<void> {
   const file = await open(path, 'wx', PRIVATE).catch((error: unknown) => {
-    const why = codeOf(error) === 'EEXIST' ? 'it exists already' : codeOf(error);
+    const why = errorCode(error) === 'EEXIST' ? 'it exists already' : errorCode(error);
     throw new Error(`"${path}" cannot be made (${why})`, { cause: error });
   });
   try {

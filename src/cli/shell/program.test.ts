@@ -81,8 +81,13 @@ test('a command gets its operands and options by name, and absent ones as nothin
   ]);
   expect(status).toBe(EXIT_OK);
   expect(given).toEqual({
-    ...{ id: 't1', more: [], pin: ['-x', 'y'] },
-    ...{ 'max-uses': undefined, kind: undefined, out: undefined, json: false },
+    id: 't1',
+    more: [],
+    pin: ['-x', 'y'],
+    'max-uses': undefined,
+    kind: undefined,
+    out: undefined,
+    json: false,
   });
   expect(loaded, 'only the module of the command that was asked for').toEqual(['things']);
 });

@@ -6,7 +6,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_FAILED, EXIT_UNAVAILABLE } from './exit.ts';
-import { FILE_BYTES_MAX, jsonOf } from './files.ts';
+import { FILE_BYTES_MAX, parseJsonBytes } from './files.ts';
 
 /** In milliseconds. Longer than any answer requested here takes. */
 const TIMEOUT_MS = 30_000;
@@ -53,11 +53,11 @@ export function remoteAt(address: string, credential?: string): Remote {
     async json(method, path) {
       for (let tries = 1; ; tries++) {
         const { status, body, headers } = await ask(method, path);
-        if (status === 200) return jsonOf(body, `the answer of "${url}${path}"`);
+        if (status === 200) return parseJsonBytes(body, `the answer of "${url}${path}"`);
         const seconds = Number(headers.get('retry-after') ?? Number.NaN);
         if (tries === TRIES_MAX || !(seconds <= RETRY_AFTER_MAX_SECONDS)) {
           const why = `"${url}${path}" answered ${status}${detailOf(body)}`;
-          throw new CommandFault(why, { exit: exitOf(status) });
+          throw new CommandFault(why, { exit: statusExit(status) });
         }
         await setTimeout(seconds * 1_000);
       }
@@ -66,7 +66,7 @@ export function remoteAt(address: string, credential?: string): Remote {
 }
 
 /** The exit status of a command that needs an answer and got another HTTP status than 200. */
-export function exitOf(status: number): number {
+export function statusExit(status: number): number {
   if (status === 401) return EXIT_CREDENTIAL;
   return status === 429 || status >= 500 ? EXIT_UNAVAILABLE : EXIT_FAILED;
 }

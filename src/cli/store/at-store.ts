@@ -16,8 +16,8 @@ import { type IdentityParts, livingIdentities } from '../../service/authority/st
 import {
   type ComparedLog,
   compareLog,
+  logSigner,
   seenElsewhere,
-  signerOf,
 } from '../../service/log/compare-log.ts';
 import { createAlarms } from '../../service/operations/alarms.ts';
 import { openRowLogs } from '../../service/rows/row-check.ts';
@@ -74,9 +74,11 @@ export async function atStore<Result>(
       const logs = await openRowLogs(opened);
       const authority = { rows: keyring.rows, alarms: createAlarms(log), logs };
       const store = serviceStore(opened, authority);
-      const signer = signerOf(keyring, config.store);
+      const signer = logSigner(keyring, config.store);
       return await act({
-        ...{ store, platform: system, unchecked: opened },
+        store,
+        platform: system,
+        unchecked: opened,
         anchored: (run) =>
           withAnchor(config, store, true, (anchor) => run({ store, signer, ...anchor })),
       });
@@ -105,8 +107,13 @@ export function storedIdentities(config: Config): Promise<Identity[]> {
   return atStore(config, async (parts) => {
     const living = await livingIdentities(parts);
     return living.map(({ principal, key_sha256, scopes, subjects, ...rest }) => ({
-      ...{ principal, key_sha256, scopes: [...scopes], subjects: [...subjects], demo: false },
-      ...{ caller_class: rest.caller_class, caller_classes: [...rest.caller_classes] },
+      principal,
+      key_sha256,
+      scopes: [...scopes],
+      subjects: [...subjects],
+      demo: false,
+      caller_class: rest.caller_class,
+      caller_classes: [...rest.caller_classes],
     }));
   });
 }

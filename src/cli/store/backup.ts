@@ -82,7 +82,9 @@ async function write(snapshot: Snapshot, out: string, io: Io): Promise<void> {
   const progress = startProgress(io);
   try {
     const bytes = backupOf(snapshot, {
-      ...{ now: new Date(), product: packageManifest().version, schema: SCHEMA_VERSIONS },
+      now: new Date(),
+      product: packageManifest().version,
+      schema: SCHEMA_VERSIONS,
       // Only the number of entries is known before: most rows are entries, or belong to calls that have one.
       onProgress: (rows, table) => progress.reach(rows, snapshot.head.entries, `rows (${table})`),
     });
@@ -108,8 +110,13 @@ function report({ snapshot, out, size, marked, now, isMarked }: Report, json: bo
     const signed = now && { checkpoint: now.sequence, entry_count: now.size };
     const relation = { mark: signed ?? null, newer_signed_entries: newer };
     printJson(io, {
-      ...{ file: out, bytes: size, log_id: snapshot.logId, entry_count: entries },
-      ...{ merkle_root: root, checkpoint, ...relation },
+      file: out,
+      bytes: size,
+      log_id: snapshot.logId,
+      entry_count: entries,
+      merkle_root: root,
+      checkpoint,
+      ...relation,
     });
     return;
   }

@@ -18,9 +18,9 @@ import { readRowKeys } from '../../keyring/row-keys.ts';
 import { EventClass } from '../../protocol/audit.ts';
 import {
   currentOrigin,
-  placeOf,
   type SignedElsewhere,
   signedElsewhere,
+  storeAddress,
 } from '../../service/log/compare-log.ts';
 import { sealFault } from '../../service/rows/row-seal.ts';
 import { checkStore, type Marked } from '../../storage/fsck/fsck.ts';
@@ -189,7 +189,7 @@ async function deletedLogs(
 ): Promise<SignedElsewhere[]> {
   if (keys === '' || place === undefined) return [];
   const kids = logKeysOf(keys).map(({ key }) => key.kid);
-  const signer = { kids: () => kids, place: placeOf(url) };
+  const signer = { kids: () => kids, place: storeAddress(url) };
   const mark = await openMark(place);
   try {
     return await signedElsewhere({ mark, signer }, await currentOrigin(store));

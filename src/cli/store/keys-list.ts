@@ -13,7 +13,12 @@ import {
   folderKeys,
   markCompromised,
 } from '../../keyring/key-states.ts';
-import { answerOf, openClientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
+import {
+  answerOrExit,
+  openClientFor,
+  SERVICE_OPTIONS,
+  type ServiceGiven,
+} from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -89,13 +94,15 @@ export function listKeysLeaf(): Leaf {
 
 async function publishedBy(given: ServiceGiven, io: Io): Promise<ReadonlySet<string>> {
   const reply = await openClientFor(given, io).ask('jwks', {});
-  return new Set(answerOf(reply, given, io).keys.map(({ kid }) => kid));
+  return new Set(answerOrExit(reply, given, io).keys.map(({ kid }) => kid));
 }
 
 function listed(key: FolderKey, published: ReadonlySet<string> | undefined): ListedKey {
   const { use, kid, state, file, since, until } = key;
   return {
-    ...{ use, kid, state },
+    use,
+    kid,
+    state,
     since: since?.toISOString() ?? null,
     until: until?.toISOString() ?? null,
     file,

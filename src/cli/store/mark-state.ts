@@ -57,7 +57,10 @@ export async function logState(config: MarkSettings, store: Store): Promise<LogS
       const { marked, last } = compared;
       const signed = marked ?? last;
       return {
-        ...{ state: 'ready', entries, signed: signed?.size, checkpoint: signed?.sequence },
+        state: 'ready',
+        entries,
+        signed: signed?.size,
+        checkpoint: signed?.sequence,
         why: extensionText(signed, mark !== undefined || guard !== undefined),
       };
     } catch (error) {
@@ -76,8 +79,10 @@ function refusedState(error: unknown, entries: number): LogState {
   if (error instanceof SealingRefused) {
     const { kind, lost } = error;
     return {
-      ...{ state: kind === 'rollback' ? 'rolled_back' : 'mark_missing', entries },
-      ...{ signed: lost?.entry_count, checkpoint: lost?.checkpoint },
+      state: kind === 'rollback' ? 'rolled_back' : 'mark_missing',
+      entries,
+      signed: lost?.entry_count,
+      checkpoint: lost?.checkpoint,
       why: error.message.replace(/^Cannot seal: /, ''),
     };
   }

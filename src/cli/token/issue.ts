@@ -9,7 +9,7 @@
 import type { Client, Refused } from '../../client/index.ts';
 import type { InputOf } from '../../protocol/operations.ts';
 import type { IssueAnswer } from '../../protocol/token.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_OK } from '../shell/exit.ts';
 import { secretIn } from '../shell/files.ts';
@@ -140,12 +140,12 @@ async function issued(
   const ask = async (): Promise<IssueAnswer> => {
     const reply = await client.ask('tokens.issue', request);
     if (reply.ok || reply.answer !== undefined || reply.failure.type !== 'outcome_unknown') {
-      return answerOf(reply, given, io);
+      return answerOrExit(reply, given, io);
     }
     const { failure } = reply;
     const detail = `${failure.detail}; a token may exist that you do not have: see "writ agents list" and end it with "writ agents end"`;
     const unknown: Refused = { ...reply, failure: { ...failure, detail } };
-    return answerOf<IssueAnswer>(unknown, given, io);
+    return answerOrExit<IssueAnswer>(unknown, given, io);
   };
   if (given.out === undefined) {
     const answer = await ask();

@@ -14,7 +14,7 @@ import { fromBase64url } from '../../domain/wire/base64.ts';
 import { isObject, type JsonLimits, readJson } from '../../domain/wire/json.ts';
 import { readCompact, signedBytes } from '../../domain/wire/jws.ts';
 import { isSignature } from '../../keyring/es256.ts';
-import { codeOf } from '../../keyring/key-file.ts';
+import { errorCode } from '../../keyring/key-file.ts';
 import { readKeyFolder } from '../../keyring/key-folder.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
 
@@ -156,7 +156,7 @@ function readJwks(path: string): { keys: readonly unknown[] } | { fault: string 
     const keys = isObject(value) ? value.keys : undefined;
     return Array.isArray(keys) ? { keys } : { fault: 'it has no list of "keys"' };
   } catch (error) {
-    return { fault: `it cannot be read (${codeOf(error)})` };
+    return { fault: `it cannot be read (${errorCode(error)})` };
   }
 }
 

@@ -5,7 +5,7 @@
  */
 
 import type { RevokeAnswer } from '../../protocol/token.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -25,7 +25,7 @@ scope operator:revoke. Does not ask first; "writ agents end" does.`,
     async run(given, io) {
       const client = await clientFor(given, io);
       const reply = await client.ask('tokens.revoke', { token_id: given.token_id });
-      printRevocation(answerOf(reply, given, io), given, io);
+      printRevocation(answerOrExit(reply, given, io), given, io);
       return EXIT_OK;
     },
   });

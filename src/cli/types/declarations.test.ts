@@ -159,8 +159,22 @@ describe('declarationsOf()', () => {
 
   test('of any JSON as a schema declares one interface and named types, and nothing else', () => {
     const keyword = fc.constantFrom(
-      ...['type', 'properties', 'required', 'items', 'prefixItems', 'anyOf', 'allOf', 'oneOf'],
-      ...['enum', 'const', '$ref', '$defs', 'additionalProperties', 'description', 'minItems', 'a'],
+      'type',
+      'properties',
+      'required',
+      'items',
+      'prefixItems',
+      'anyOf',
+      'allOf',
+      'oneOf',
+      'enum',
+      'const',
+      '$ref',
+      '$defs',
+      'additionalProperties',
+      'description',
+      'minItems',
+      'a',
     );
     const word = fc.constantFrom('object', 'array', 'string', 'null', '#', '#/$defs/a', '*/', '"');
     const { schema } = fc.letrec((tie) => ({

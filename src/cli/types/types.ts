@@ -10,7 +10,7 @@ import { writeFile } from 'node:fs/promises';
 import { createClient } from '../../client/client.ts';
 import type { Manifest } from '../../protocol/trust.ts';
 import { credentialFor } from '../login/credential.ts';
-import { answerOf, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
+import { answerOrExit, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import type { Io } from '../shell/io.ts';
@@ -63,5 +63,5 @@ async function manifestFor(given: Given<typeof OPTIONS>, io: Io): Promise<Manife
   const credential = gatedManifest ? await credentialFor(url, file, io) : undefined;
   const pins = given.pin.length > 0 ? given.pin : undefined;
   const client = createClient({ url, credential, pins, gatedManifest });
-  return answerOf(await client.manifest(), { json: false }, io);
+  return answerOrExit(await client.manifest(), { json: false }, io);
 }

@@ -9,8 +9,8 @@
 import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../../domain/log/origin.ts';
 import { operations } from '../../protocol/operations.ts';
 import { CommandFault, EXIT_CREDENTIAL } from '../shell/exit.ts';
-import { jsonOf } from '../shell/files.ts';
-import { exitOf, type Remote } from '../shell/remote.ts';
+import { parseJsonBytes } from '../shell/files.ts';
+import { type Remote, statusExit } from '../shell/remote.ts';
 
 export async function fetchedManifest(
   remote: Remote,
@@ -23,7 +23,7 @@ export async function fetchedManifest(
   }
   if (status !== 200) {
     const why = `"${remote.url}" answered ${status} for its manifest`;
-    throw new CommandFault(why, { exit: exitOf(status) });
+    throw new CommandFault(why, { exit: statusExit(status) });
   }
   return { body, signature: headers.get('x-svc-signature') ?? '' };
 }
@@ -72,7 +72,10 @@ export async function proofAt(remote: Remote, id: string, index: number): Promis
 }
 
 /** With the proof that it extends an earlier one. */
-export async function extending(remote: Remote | undefined, earlier: unknown): Promise<unknown> {
+export async function fetchExtending(
+  remote: Remote | undefined,
+  earlier: unknown,
+): Promise<unknown> {
   const service = needed(remote);
   const { checkpoint_id } = (earlier ?? {}) as { checkpoint_id?: unknown };
   const query = `?consistency_from=${encodeURIComponent(String(checkpoint_id))}`;
@@ -100,7 +103,7 @@ async function proved(remote: Remote, id: string, field: string, value: unknown)
   const query = `?include_proof=true&${field}=${encodeURIComponent(String(value))}`;
   const path = pathOf(id) + query;
   const { status, body } = await remote.ask('GET', path);
-  if (status === 200) return jsonOf(body, `the answer of "${remote.url}"`);
+  if (status === 200) return parseJsonBytes(body, `the answer of "${remote.url}"`);
   return detail(remote, id, '');
 }
 

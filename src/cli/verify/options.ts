@@ -9,7 +9,7 @@ import { operations } from '../../protocol/operations.ts';
 import type { KeySource, Keys } from '../../verify/keys.ts';
 import type { CheckpointAnchors, TrustAnchors } from '../../verify/signed.ts';
 import { followKeys } from '../../verify/successors.ts';
-import { jsonIn } from '../shell/files.ts';
+import { readJsonFile } from '../shell/files.ts';
 import { flag, type Given, list, value } from '../shell/options.ts';
 import { JSON_OPTION } from '../shell/output.ts';
 import { type Remote, remoteAt } from '../shell/remote.ts';
@@ -59,7 +59,7 @@ function keyOf(text: string): NoteKey {
  */
 export async function keySource({ jwks, remote, pins, noteKeys }: Sources): Promise<KeySource> {
   if (jwks !== undefined) {
-    return { jwks: jsonIn(jwks), pinned: pins.length > 0 ? pins : 'all', noteKeys };
+    return { jwks: readJsonFile(jwks), pinned: pins.length > 0 ? pins : 'all', noteKeys };
   }
   if (!remote) return { pinned: pins, noteKeys };
   return { jwks: await remote.json('GET', operations.jwks.path), pinned: pins, noteKeys };
@@ -72,7 +72,7 @@ async function keysFor(sources: Sources): Promise<Keys> {
   throw new Error('there is no key to check with; give --jwks, --vkey or --service');
 }
 
-export async function anchorsOf(sources: Sources): Promise<TrustAnchors> {
+export async function readAnchors(sources: Sources): Promise<TrustAnchors> {
   const { allowErased } = sources;
   const serviceId = await namedService(sources);
   return { keys: await keysFor(sources), now: new Date(), serviceId, allowErased };
@@ -80,7 +80,7 @@ export async function anchorsOf(sources: Sources): Promise<TrustAnchors> {
 
 /** Signatures of checkpoints cover the service id. */
 export async function checkpointAnchors(sources: Sources): Promise<CheckpointAnchors> {
-  const { serviceId, ...anchors } = await anchorsOf(sources);
+  const { serviceId, ...anchors } = await readAnchors(sources);
   if (serviceId === undefined) {
     throw new Error('no service is named; give --service-id or --service');
   }

@@ -6,7 +6,7 @@
 
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { codeOf } from '../../keyring/key-file.ts';
+import { errorCode } from '../../keyring/key-file.ts';
 import type { ExportAnchors } from '../../verify/export/lines.ts';
 import { type StreamChunk, type StreamReport, verifyStream } from '../../verify/export/stream.ts';
 import { chunksIn } from '../audit/stream/file-sink.ts';
@@ -41,6 +41,6 @@ function namesIn(folder: string): string[] {
   try {
     return chunksIn(folder);
   } catch (error) {
-    throw new Error(`"${folder}" cannot be read (${codeOf(error)})`, { cause: error });
+    throw new Error(`"${folder}" cannot be read (${errorCode(error)})`, { cause: error });
   }
 }

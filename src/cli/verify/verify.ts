@@ -22,18 +22,18 @@ import { verifyToken } from '../../verify/token.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
 import { type Group, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
-import { attempted, bytesIn, jsonIn } from '../shell/files.ts';
+import { bytesIn, namingFile, readJsonFile } from '../shell/files.ts';
 import type { Io } from '../shell/io.ts';
 import { flag, type Given, needed, type Options, value } from '../shell/options.ts';
 import { printJson } from '../shell/output.ts';
 import { startProgress } from '../shell/progress.ts';
 import { remoteAt } from '../shell/remote.ts';
-import { coveringEntry, coveringLeaf, extending, fetchedManifest, newest } from './fetch.ts';
+import { coveringEntry, coveringLeaf, fetchExtending, fetchedManifest, newest } from './fetch.ts';
 import {
-  anchorsOf,
   checkpointAnchors,
   keySource,
   namedService,
+  readAnchors,
   type Sources,
   sourcesOf,
   VERIFY_OPTIONS,
@@ -106,7 +106,7 @@ function tokenKind(): Leaf {
     async report({ file }, sources, io) {
       const isPiped = file === undefined || file === '-';
       const text = isPiped ? await io.input?.() : new TextDecoder().decode(bytesIn(file));
-      return verifyToken((text ?? '').trim(), await anchorsOf(sources));
+      return verifyToken((text ?? '').trim(), await readAnchors(sources));
     },
   });
 }
@@ -142,12 +142,12 @@ function manifestKind(): Leaf {
       const credential = isGated ? credentialOf(given['token-file'], io) : undefined;
       if (file === undefined && sources.remote) {
         const remote = remoteAt(sources.remote.url, credential);
-        return verifyManifest(await fetchedManifest(remote), await anchorsOf(sources));
+        return verifyManifest(await fetchedManifest(remote), await readAnchors(sources));
       }
       if (file === undefined || signature === undefined) {
         throw new Error('expected a file and --signature, or --service');
       }
-      return verifyManifest({ body: bytesIn(file), signature }, await anchorsOf(sources));
+      return verifyManifest({ body: bytesIn(file), signature }, await readAnchors(sources));
     },
   });
 }
@@ -159,7 +159,7 @@ function grantKind(): Leaf {
     operands: { file: needed('<file>', 'the grant') },
     examples: [['writ verify grant grant.json --jwks jwks.json', 'by keys that you saved']],
     async report({ file }, sources) {
-      return verifyGrant(jsonIn(file), await anchorsOf(sources));
+      return verifyGrant(readJsonFile(file), await readAnchors(sources));
     },
   });
 }
@@ -173,7 +173,7 @@ function checkpointKind(): Leaf {
       ['writ verify checkpoint --service http://127.0.0.1:8420', 'the newest of a service'],
     ],
     async report({ file }, sources) {
-      const found = file === undefined ? await newest(sources.remote) : jsonIn(file);
+      const found = file === undefined ? await newest(sources.remote) : readJsonFile(file);
       return verifyCheckpoint(found, await checkpointAnchors(sources));
     },
   });
@@ -195,8 +195,8 @@ function entryKind(): Leaf {
       ['writ verify entry entry.json --service http://127.0.0.1:8420', 'with a fetched proof'],
     ],
     async report({ file, checkpoint: second }, sources) {
-      const entry = onlyEntry(jsonIn(file));
-      const checkpoint = second ? jsonIn(second) : await coveringEntry(sources.remote, entry);
+      const entry = onlyEntry(readJsonFile(file));
+      const checkpoint = second ? readJsonFile(second) : await coveringEntry(sources.remote, entry);
       return verifyEntry({ entry, checkpoint }, await checkpointAnchors(sources));
     },
   });
@@ -214,8 +214,8 @@ function consistencyKind(): Leaf {
       ['writ verify consistency kept.json --service http://127.0.0.1:8420', 'the log only grew'],
     ],
     async report({ earlier: file, later: second }, sources) {
-      const earlier = jsonIn(file);
-      const later = second ? jsonIn(second) : await extending(sources.remote, earlier);
+      const earlier = readJsonFile(file);
+      const later = second ? readJsonFile(second) : await fetchExtending(sources.remote, earlier);
       return verifyConsistency({ earlier, later }, await checkpointAnchors(sources));
     },
   });
@@ -253,14 +253,14 @@ function receiptKind(): Leaf {
       if (given.signed && (second !== undefined || given.log !== undefined)) {
         throw new Error('--signed verifies the receipt alone; give no checkpoint and no --log');
       }
-      const receipt = receiptIn(jsonIn(file));
+      const receipt = receiptIn(readJsonFile(file));
       if (given.signed) return verifySignedReceipt(receipt, await checkpointAnchors(sources));
       if (given.log !== undefined) {
         return exportReport(given.log, { ...given, sources, receipt }, io);
       }
       const isAlone = !second && !sources.remote && hasSignature(receipt);
       const fetched = () => (isAlone ? undefined : coveringLeaf(sources.remote, receipt));
-      const checkpoint = second ? jsonIn(second) : await fetched();
+      const checkpoint = second ? readJsonFile(second) : await fetched();
       return verifyReceipt({ receipt, checkpoint }, await checkpointAnchors(sources));
     },
   });
@@ -305,7 +305,7 @@ async function exportReport(
 ): Promise<Report> {
   const { allowErased } = sources;
   const serviceId = await namedService(sources);
-  const after = asked.after === undefined ? undefined : onlyCheckpoint(jsonIn(asked.after));
+  const after = asked.after === undefined ? undefined : onlyCheckpoint(readJsonFile(asked.after));
   const facts = { now: new Date(), serviceId, allowErased, receipt, after, isTrail: trail };
   return verifyExport(piecesOf(file, io), { keys: await keySource(sources), ...facts });
 }
@@ -315,7 +315,7 @@ async function* piecesOf(file: string, io: Io): AsyncGenerator<Uint8Array> {
   const progress = startProgress(io);
   const mebibytes = (bytes: number) => (bytes / 2 ** 20).toFixed(1);
   try {
-    const { size } = attempted(file, () => statSync(file));
+    const { size } = namingFile(file, () => statSync(file));
     let read = 0;
     for await (const piece of createReadStream(file)) {
       yield piece as Uint8Array;

@@ -5,7 +5,7 @@
  */
 
 import { useComputed } from '@preact/signals';
-import { agoOf, leftOf, shortOf } from '../../domain/values/time-words.ts';
+import { agoOf, leftOf, shortTime } from '../../domain/values/time-words.ts';
 import { now } from '../live.ts';
 
 interface At {
@@ -36,7 +36,7 @@ export function Left({ until }: { readonly until: string }) {
 
 /** The clock alone on the same day, otherwise with the day. */
 function Exact({ at }: At) {
-  const words = useComputed(() => shortOf(at, now.value));
+  const words = useComputed(() => shortTime(at, now.value));
   return <small class="unit">{words}</small>;
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { jsonWords, type Piece, type Words } from '../../domain/decision/pieces.ts';
-import { shortOf } from '../../domain/values/time-words.ts';
+import { shortTime } from '../../domain/values/time-words.ts';
 import { now } from '../live.ts';
 import { hrefOf } from '../router.ts';
 import { Chain } from './chain.tsx';
@@ -44,7 +44,7 @@ function elementOf(piece: Piece) {
 }
 
 function At({ of }: { readonly of: string }) {
-  return <>{shortOf(of, now.value)}</>;
+  return <>{shortTime(of, now.value)}</>;
 }
 
 /** JSON of any depth in canonical order, complete. */

@@ -22,7 +22,7 @@ export interface Trusting {
   readonly anchors: PageAnchors;
 }
 
-export async function anchorsOf(source: AnchorsSource): Promise<PageAnchors | { fault: string }> {
+export async function pageAnchors(source: AnchorsSource): Promise<PageAnchors | { fault: string }> {
   const { service_id, jwks, witness_keys, noted } = source;
   const noteKeys = witness_keys.flatMap((text) => readVkey(text) ?? []);
   if (noteKeys.length < witness_keys.length) return { fault: 'one key of a witness is malformed' };

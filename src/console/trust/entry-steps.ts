@@ -13,7 +13,7 @@ import { Checkpoint, InclusionProof } from '../../protocol/audit.ts';
 import { CHECKPOINT_LIMITS, headOf, verifyCheckpoint } from '../../verify/checkpoint.ts';
 import { inclusionCheck, proofIn } from '../../verify/entry.ts';
 import { contentCheck, readEntry } from '../../verify/leaf.ts';
-import { type Check, failed, ok } from '../../verify/report.ts';
+import { type Check, failed, passedCheck } from '../../verify/report.ts';
 import type { SignedHead } from '../../verify/signed.ts';
 import { passkeySteps } from './passkey-steps.ts';
 import {
@@ -23,8 +23,8 @@ import {
   type PageAnchors,
   type Path,
   type Proof,
-  pathOf,
   proofOf,
+  proofPath,
   type Step,
 } from './steps.ts';
 
@@ -116,7 +116,7 @@ function contentOf(missing: 'personal' | 'contents' | undefined, named: unknown)
     );
   }
   const check = contentCheck('entry', missing);
-  return missing === undefined ? ok('entry', 'its fields are what its bytes say') : check;
+  return missing === undefined ? passedCheck('entry', 'its fields are what its bytes say') : check;
 }
 
 function textOf(part: unknown): string | undefined {
@@ -167,7 +167,7 @@ function askedChecks({ entry, checkpoint }: GivenEntry, asked: Asked): Check[] {
     .filter(([, value]) => value !== undefined)
     .map(([field, value]) =>
       answered[field] === value
-        ? ok(field, String(value))
+        ? passedCheck(field, String(value))
         : failed(field, `asked for ${value}, answered with ${String(answered[field])}`),
     );
 }
@@ -189,5 +189,5 @@ function drawn(
   if (!joins || !hash || !head) return undefined;
   const numbers = [firstStep, ...joins.map((_, at) => firstStep + 1 + at)];
   const climbed = { seed, hash, joins, first: head.first };
-  return pathOf(climbed, { numbers, root: toHex(head.root), ...more });
+  return proofPath(climbed, { numbers, root: toHex(head.root), ...more });
 }

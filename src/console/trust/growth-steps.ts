@@ -16,7 +16,7 @@ import {
   withoutNotes,
 } from '../../verify/checkpoint.ts';
 import { growthChecks } from '../../verify/consistency.ts';
-import { failed, ok } from '../../verify/report.ts';
+import { failed, passedCheck } from '../../verify/report.ts';
 import type { SignedHead } from '../../verify/signed.ts';
 import {
   checkpointSteps,
@@ -26,8 +26,8 @@ import {
   type PageAnchors,
   type Path,
   type Proof,
-  pathOf,
   proofOf,
+  proofPath,
   type Step,
 } from './steps.ts';
 
@@ -84,7 +84,7 @@ function listedStep(later: unknown, listed: Checkpoint): Step {
   const answered: Readonly<Record<string, unknown>> = isObject(later) ? later : {};
   const checks = LISTED.map((field) =>
     answered[field] === listed[field]
-      ? ok(field)
+      ? passedCheck(field)
       : failed(field, `the list has ${listed[field]}, the answer ${String(answered[field])}`),
   );
   return checkStep('Compare the answer with the list', checks);
@@ -150,7 +150,7 @@ function drawn(
   const { seed: hash, covers, earlier, later } = joins;
   // The joins of the earlier tree and the comparison with its root stand between.
   const firstJoin = firstStep + earlier.length + 2;
-  return pathOf(
+  return proofPath(
     { seed: capital(leavesText(covers, after.first)), hash, joins: later, first: after.first },
     {
       numbers: [firstStep, ...later.map((_, at) => firstJoin + at)],

@@ -5,7 +5,7 @@
  */
 
 import { useState } from 'preact/hooks';
-import { payloadOf } from '../../domain/log/checkpoint.ts';
+import { signedCheckpointPayload } from '../../domain/log/checkpoint.ts';
 import { readDetached, TYPS } from '../../domain/wire/jws.ts';
 import { ask } from '../api.ts';
 import { Copy } from '../parts/hash.tsx';
@@ -89,5 +89,6 @@ async function newestSigner(serviceId: string): Promise<string | undefined> {
   const { checkpoints } = await ask('checkpoints.list', { limit: 1 });
   const [newest] = checkpoints;
   if (!newest) return undefined;
-  return readDetached(newest.signature, TYPS.checkpoint, payloadOf(serviceId, newest))?.kid;
+  return readDetached(newest.signature, TYPS.checkpoint, signedCheckpointPayload(serviceId, newest))
+    ?.kid;
 }

@@ -12,7 +12,7 @@ import { useState } from 'preact/hooks';
 import { ask, base } from '../api.ts';
 import { Failed, Loading, useLoaded } from '../parts/loaded.tsx';
 import { Shown } from '../parts/shown.tsx';
-import { anchorsOf, type Trusting } from './anchors.ts';
+import { pageAnchors, type Trusting } from './anchors.ts';
 import { CheckpointList } from './checkpoints.tsx';
 import { EntryForm } from './entry-form.tsx';
 import { KeySection } from './keys.tsx';
@@ -62,6 +62,6 @@ async function load(noted: readonly string[]): Promise<Trusting | { fault: strin
     ask('trust', {}),
   ]);
   const source = { service_id, jwks, witness_keys, noted };
-  const anchors = await anchorsOf(source);
+  const anchors = await pageAnchors(source);
   return 'fault' in anchors ? anchors : { source, anchors };
 }

@@ -8,7 +8,7 @@ import { isObject } from '../../domain/wire/json.ts';
 import { AuditEntry } from '../../protocol/audit.ts';
 import { verifyEntry } from '../../verify/entry.ts';
 import { hasPasskey, verifyPasskeyDecision } from '../../verify/passkey.ts';
-import { type Check, failed, ok } from '../../verify/report.ts';
+import { type Check, failed, passedCheck } from '../../verify/report.ts';
 import { checkStep, type PageAnchors, type Step } from './steps.ts';
 
 interface EarlierEntry {
@@ -66,5 +66,5 @@ async function coveredCheck(
     return failed(what, `${wrong?.what ?? 'it'}: ${wrong?.detail ?? 'not verified'}`);
   }
   const isBefore = typeof sequence === 'number' && sequence < decision.sequence;
-  return isBefore ? ok(what, 'in the log') : failed(what, 'it is not before the decision');
+  return isBefore ? passedCheck(what, 'in the log') : failed(what, 'it is not before the decision');
 }

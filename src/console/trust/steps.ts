@@ -130,7 +130,7 @@ export function joinSteps(joins: readonly Join[], first: number): Step[] {
   }));
 }
 
-export function pathOf(
+export function proofPath(
   {
     seed,
     hash,

@@ -29,12 +29,12 @@ export async function* slicesOf(
 }
 
 /** The JSON of a small file; `undefined` for one that is large or is not one JSON value. */
-export async function jsonIn(file: Blob): Promise<unknown> {
+export async function readJsonBlob(file: Blob): Promise<unknown> {
   if (file.size > WHOLE_MAX) return undefined;
-  return jsonOf(await file.text());
+  return parseJsonText(await file.text());
 }
 
-export function jsonOf(text: string): unknown {
+export function parseJsonText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

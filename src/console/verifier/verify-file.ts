@@ -6,10 +6,10 @@
 
 import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
 import { type ExportReport, verifyExport } from '../../verify/export/export.ts';
-import { anchorsOf, wordsIn } from '../trust/anchors.ts';
+import { pageAnchors, wordsIn } from '../trust/anchors.ts';
 import { proofOfGiven, readEvidence } from '../trust/evidence.ts';
 import type { Proof } from '../trust/steps.ts';
-import { jsonIn, jsonOf, slicesOf } from './read-file.ts';
+import { parseJsonText, readJsonBlob, slicesOf } from './read-file.ts';
 
 /** What the auditor has from another source than the file. All are texts as they were pasted. */
 export interface Known {
@@ -35,7 +35,7 @@ interface Running {
 /** Rejects with a sentence when the given texts cannot be used, and when the signal aborts. */
 export async function verifyFile(file: Blob, known: Known, running: Running): Promise<FileResult> {
   const given = givenOf(known);
-  const evidence = readEvidence(await jsonIn(file));
+  const evidence = readEvidence(await readJsonBlob(file));
   if (!evidence) {
     const report = await verifyExport(slicesOf(file, running), {
       keys: {
@@ -52,7 +52,7 @@ export async function verifyFile(file: Blob, known: Known, running: Running): Pr
     });
     return { kind: 'export', report, at: new Date() };
   }
-  const anchors = await anchorsOf({
+  const anchors = await pageAnchors({
     service_id: given.serviceId ?? evidence.service_id,
     jwks: given.jwks ?? evidence.jwks,
     // Witnesses that the file names could be anybody's.
@@ -89,7 +89,7 @@ function givenOf(known: Known): Given {
 
 function valueIn(text: string, what: string): unknown {
   if (text.trim() === '') return undefined;
-  const value = jsonOf(text);
+  const value = parseJsonText(text);
   if (value === undefined) throw new Error(`Cannot use ${what}: it is not JSON`);
   return value;
 }

@@ -11,7 +11,7 @@ import { place } from '../router.ts';
 import { DaysChart } from './activity/days.tsx';
 import { Entries } from './activity/entries.tsx';
 import { FilterForm } from './activity/filter-form.tsx';
-import { filtersOf } from './activity/filters.ts';
+import { queryFilters } from './activity/filters.ts';
 import { InvocationPage } from './invocation.tsx';
 
 export function ActivityView() {
@@ -21,7 +21,7 @@ export function ActivityView() {
 
 function Log() {
   const { query } = place.value;
-  const filters = filtersOf(query);
+  const filters = queryFilters(query);
   const cursor = query.get('cursor') ?? undefined;
   const search = JSON.stringify(filters);
   const { capability, token_id: tokenId } = filters;

@@ -9,13 +9,13 @@
 
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
-import { faultsOf, identityOf } from '../../domain/decision/checks.ts';
+import { decisionIdentity, faultsOf } from '../../domain/decision/checks.ts';
 import { hiddenTexts } from '../../domain/decision/claims.ts';
 import { hiddenNotice } from '../../domain/decision/evidence.ts';
 import type { PartName } from '../../domain/decision/facts.ts';
 import { firstTerms } from '../../domain/decision/terms.ts';
 import { textOf } from '../../domain/decision/text.ts';
-import { questionOf } from '../../domain/decision/words.ts';
+import { questionWords } from '../../domain/decision/words.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
 import { ask } from '../api.ts';
@@ -51,13 +51,15 @@ export function DecisionView({ id }: { readonly id: string }) {
   const [error] = useErrorBoundary();
   const value = decision.state === 'loading' ? undefined : decision.value;
   useTitle(
-    value && !error ? `${textOf(questionOf(value), now.peek())} · Approvals` : 'Approval request',
+    value && !error
+      ? `${textOf(questionWords(value), now.peek())} · Approvals`
+      : 'Approval request',
   );
   // One heading for all states: it keeps the focus.
   return (
     <>
       <h1>
-        {value && error === undefined ? <Marked of={questionOf(value)} /> : 'Approval request'}
+        {value && error === undefined ? <Marked of={questionWords(value)} /> : 'Approval request'}
       </h1>
       {error === undefined ? (
         <Body decision={decision} value={value} />
@@ -175,8 +177,8 @@ function Fault({ words }: { readonly words: string }) {
 
 /** Whether what was asked is no longer what the person began to read. */
 function useChange(of: Decision): boolean {
-  const first = useRef(identityOf(of));
-  return first.current === undefined || first.current !== identityOf(of);
+  const first = useRef(decisionIdentity(of));
+  return first.current === undefined || first.current !== decisionIdentity(of);
 }
 
 /** What speaks against approving, beyond the parts that are missing. */

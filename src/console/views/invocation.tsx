@@ -23,7 +23,7 @@ import { Value } from '../parts/words.tsx';
 import { hrefOf } from '../router.ts';
 import { ApprovalOf } from './activity/approval.tsx';
 import { EntryFields, VerifyLink } from './activity/entry-fields.tsx';
-import { Outcome, What, Who } from './activity/entry-row.tsx';
+import { EntryOutcome, What, Who } from './activity/entry-row.tsx';
 import { counted } from './counted.ts';
 
 export function InvocationPage({ id }: { readonly id: string }) {
@@ -106,7 +106,7 @@ function Facts({ of, call }: { readonly of: Invocation; readonly call: AuditEntr
     <dl class="facts">
       <dt>Outcome</dt>
       <dd>
-        <Outcome entry={call} />
+        <EntryOutcome entry={call} />
       </dd>
       <dt>Called by</dt>
       <dd>{chain.length > 0 ? <Chain of={chain} /> : <Who entry={call} />}</dd>
@@ -271,7 +271,7 @@ function Entries({ of }: { readonly of: readonly AuditEntry[] }) {
       {of.map((entry) => (
         <article key={entry.entry_id} class="stack">
           <h3>
-            <What entry={entry} /> <Outcome entry={entry} />
+            <What entry={entry} /> <EntryOutcome entry={entry} />
           </h3>
           <EntryFields entry={entry} />
         </article>

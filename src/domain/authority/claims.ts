@@ -18,7 +18,7 @@ export interface IssuedAuthority extends Authority {
 }
 
 /** The claims of one token of `service`, without the fields that the token does not have. */
-export function claimsOf(service: string, token: IssuedAuthority): DelegationClaims {
+export function delegationClaims(service: string, token: IssuedAuthority): DelegationClaims {
   const { capability, purpose, budget, parent_token_id, session_id } = token;
   return {
     iss: service,

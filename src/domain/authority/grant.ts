@@ -167,7 +167,7 @@ function misfit(grant: GrantFacts, call: Continuation): string | undefined {
     [grant.parameters_digest === call.parametersDigest, 'it was approved for other parameters'],
     [
       grant.grant_type !== 'session_bound' || grant.session_id === call.session_id,
-      boundElsewhere(grant, call),
+      sessionMismatch(grant, call),
     ],
     [
       call.formerApprover === undefined,
@@ -179,7 +179,7 @@ function misfit(grant: GrantFacts, call: Continuation): string | undefined {
 }
 
 /** Why a session-bound grant does not fit: names the session of the grant and that of the caller. */
-export function boundElsewhere(
+export function sessionMismatch(
   grant: Pick<GrantFacts, 'session_id'>,
   { session_id }: { readonly session_id?: string | undefined },
 ): string {

@@ -88,7 +88,7 @@ export function narrow(
 }
 
 /** The session that a request names, in its own field or as a purpose. If both are present they must be equal. */
-export function sessionOf(request: IssueRequest): { session?: string; failure?: Failure } {
+export function requestedSession(request: IssueRequest): { session?: string; failure?: Failure } {
   const purpose = request.purpose_parameters?.session_id as string | undefined;
   if (request.session_id !== undefined && purpose !== undefined && request.session_id !== purpose) {
     const detail = `Cannot issue a token: session_id is "${request.session_id}" and purpose_parameters.session_id is "${purpose}"`;
@@ -158,7 +158,7 @@ function oversizedPurpose(parent: Authority, request: IssueRequest): Failure | u
 
 /** A session begins with the root token. A session that began further down could claim the grants of another. */
 function otherSession(parent: Authority, request: IssueRequest): Failure | undefined {
-  const { session, failure: found } = sessionOf(request);
+  const { session, failure: found } = requestedSession(request);
   if (found) return found;
   if (session === undefined || session === parent.session_id) return undefined;
   const held = parent.session_id === undefined ? 'none' : `"${parent.session_id}"`;

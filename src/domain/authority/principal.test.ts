@@ -185,8 +185,14 @@ test('matchesPattern() accepts narrower patterns, and none of another class', ()
     'human:a human:a',
   ];
   const refused = [
-    ...['agent:a* agent:*', 'human:*@x human:*', 'human:a human:*', 'human:* agent:*', '* human:a'],
-    ...['human:* human:**', 'h* human:a', 'human:* *'],
+    'agent:a* agent:*',
+    'human:*@x human:*',
+    'human:a human:*',
+    'human:* agent:*',
+    '* human:a',
+    'human:* human:**',
+    'h* human:a',
+    'human:* *',
   ];
   const isAccepted = (pair: string) => {
     const [pattern = '', given = ''] = pair.split(' ');

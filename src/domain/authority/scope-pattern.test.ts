@@ -184,21 +184,27 @@ test('entitlesPattern() never allows a pattern that allows a scope the other wou
 
 test('entitlesPattern() allows a pattern itself and narrower ones, and nothing else', () => {
   const allowed = [
-    ...['a.* a.*', 'a.* a.b.*', 'a.* a.b', 'a.* a.b:*', 'w:* w:*', 'w:* w:b.*', 'w:* w:x', 'a a'],
+    'a.* a.*',
+    'a.* a.b.*',
+    'a.* a.b',
+    'a.* a.b:*',
+    'w:* w:*',
+    'w:* w:b.*',
+    'w:* w:x',
+    'a a',
   ];
   const refused = [
-    ...[
-      'a.b.* a.*',
-      'a.* ab.*',
-      'a.* a',
-      'a a.*',
-      'a.b a.*',
-      'w:* ww:*',
-      'w:x w:*',
-      '* a',
-      'a.* *',
-    ],
-    ...['a.* a.b*', 'w:* w.*'],
+    'a.b.* a.*',
+    'a.* ab.*',
+    'a.* a',
+    'a a.*',
+    'a.b a.*',
+    'w:* ww:*',
+    'w:x w:*',
+    '* a',
+    'a.* *',
+    'a.* a.b*',
+    'w:* w.*',
   ];
   const isAllowed = (pair: string) => {
     const [pattern = '', given = ''] = pair.split(' ');

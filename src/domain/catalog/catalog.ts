@@ -23,7 +23,7 @@ import { compensationFaults } from './compensation.ts';
 import { compositionFaults } from './composition.ts';
 import { costFaults } from './cost.ts';
 import { failureFaults } from './failures.ts';
-import { type Fault, type FaultRule, fault, repeated, serviceFault, similar } from './fault.ts';
+import { duplicates, type Fault, type FaultRule, fault, serviceFault, similar } from './fault.ts';
 import { inputFaults } from './inputs.ts';
 import { issueFaults } from './issues.ts';
 import { salvage } from './salvage.ts';
@@ -178,7 +178,7 @@ const repeatedNames: FaultRule = (capability) => {
     ['approval.grant_policy.allowed_grant_types', grantTypes(capability)],
   ];
   return lists.flatMap(([field, names]) =>
-    repeated(names).map((name) =>
+    duplicates(names).map((name) =>
       fault(capability.name, field, `"${name}" appears twice`, 'each of them once'),
     ),
   );

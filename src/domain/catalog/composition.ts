@@ -13,7 +13,7 @@ import { uncovered } from '../authority/scope-pattern.ts';
 import { defaultApplies } from '../invocation/inputs.ts';
 import { SIDE_EFFECT_STRENGTH } from '../invocation/observability.ts';
 import { formatMinor, toMinor } from '../values/money.ts';
-import { type Declarations, type FaultRule, fault, repeated, similar } from './fault.ts';
+import { type Declarations, duplicates, type FaultRule, fault, similar } from './fault.ts';
 
 export const compositionFaults: FaultRule = (capability, all) => {
   const { composition } = capability;
@@ -41,7 +41,7 @@ type Rule = (view: View) => Found[];
 const ATOMIC = 'an atomic capability with the response mode "unary"';
 
 const unusableSteps: Rule = ({ parent, composition, steps, all }) => [
-  ...repeated(composition.steps.map(({ id }) => id)).map(
+  ...duplicates(composition.steps.map(({ id }) => id)).map(
     (id): Found => ['composition.steps', `step "${id}" appears twice`, 'each id once'],
   ),
   ...composition.steps.flatMap((step, index): Found[] => {

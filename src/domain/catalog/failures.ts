@@ -6,7 +6,7 @@
 
 import type { ResolutionAction } from '../../protocol/failure.ts';
 import { isOfProtocol, RECOVERY } from '../failure.ts';
-import { type FaultRule, fault, repeated } from './fault.ts';
+import { duplicates, type FaultRule, fault } from './fault.ts';
 
 /** Actions that repeat the same call without any change. */
 const REPEATING: readonly ResolutionAction[] = ['retry_now', 'wait_and_retry'];
@@ -26,7 +26,7 @@ export const failureFaults: FaultRule = ({ name, kind, failure_types: declared =
       ),
     ];
   }
-  const twice = repeated(declared.map(({ type }) => type)).map((type) =>
+  const twice = duplicates(declared.map(({ type }) => type)).map((type) =>
     fault(name, 'failure_types', `"${type}" appears twice`, 'each type once'),
   );
   const unusable = declared.flatMap(({ type, retry, action }, index) => {

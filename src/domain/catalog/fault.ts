@@ -62,7 +62,7 @@ export function similar(name: string, known: Iterable<string>): string | undefin
   return nearest === undefined ? undefined : `"${nearest}"`;
 }
 
-export function repeated(names: readonly string[]): string[] {
+export function duplicates(names: readonly string[]): string[] {
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
 }
 

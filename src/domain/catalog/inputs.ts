@@ -7,13 +7,13 @@
 import type { Capability, Input, ResolutionBehavior } from '../../protocol/capability.ts';
 import { wrongType } from '../invocation/inputs.ts';
 import { canonicalJson } from '../wire/canonical.ts';
-import { type Fault, type FaultRule, fault, repeated } from './fault.ts';
+import { duplicates, type Fault, type FaultRule, fault } from './fault.ts';
 
 /** Names with this prefix carry continuation data on some transports. Handlers never receive them. */
 export const RESERVED_INPUT_PREFIX = 'svc_';
 
 export const inputFaults: FaultRule = (capability) => [
-  ...repeated(capability.inputs.map(({ name }) => name)).map((name) =>
+  ...duplicates(capability.inputs.map(({ name }) => name)).map((name) =>
     fault(capability.name, 'inputs', `"${name}" appears twice`, 'each name once'),
   ),
   ...capability.inputs.flatMap((input, index) =>
@@ -49,7 +49,7 @@ const unusableAllowedValues: InputRule = (input) => {
       const wrong = wrongType(input.type, value);
       return wrong ? [['allowed_values', wrong, `values of type "${input.type}"`]] : [];
     }),
-    ...repeated(values.map(canonicalJson)).map(
+    ...duplicates(values.map(canonicalJson)).map(
       (text): Found => ['allowed_values', `${text} appears twice`, 'each value once'],
     ),
   ];

@@ -8,9 +8,9 @@ import type { Decision } from '../../protocol/decision.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import { canonicalJson } from '../wire/canonical.ts';
 import { moneyInputs } from './claims.ts';
-import { namesOf } from './hidden.ts';
+import { sortedNames } from './hidden.ts';
 import { empty, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
-import { moneyIn, personOf, plain } from './values.ts';
+import { moneyValue, personOf, plain } from './values.ts';
 
 export interface Change {
   readonly name: string;
@@ -23,7 +23,7 @@ export function changesOf({ request, similar, capability }: Decision): Change[] 
   if (!similar) return [];
   const [then, asked] = [similar.parameters, request.parameters];
   const currencies = moneyInputs(capability, then, asked);
-  return namesOf({ ...then, ...asked })
+  return sortedNames({ ...then, ...asked })
     .map((name) => ({
       name,
       before: then[name],
@@ -69,7 +69,7 @@ export function namesWords(names: readonly string[], me: string): string {
 }
 
 export function differenceWords({ before, after, currency }: Change): Words {
-  const [then, asked] = [moneyIn(before, currency), moneyIn(after, currency)];
+  const [then, asked] = [moneyValue(before, currency), moneyValue(after, currency)];
   return [
     marked('del', [valuePiece(before, then)]),
     ' → ',

@@ -6,7 +6,7 @@ import type { Decision } from '../../protocol/decision.ts';
 import { chainOf } from '../authority/chain.ts';
 import { decisionDigest } from '../passkey/decision.ts';
 import { digestOf } from '../wire/canonical.ts';
-import { decisionPayload, digestsOf, faultsOf, identityOf } from './checks.ts';
+import { decisionIdentity, decisionPayload, digestsOf, faultsOf } from './checks.ts';
 
 const PARAMETERS = { amount: 250, booking_id: 'BK-1000', reason: 'canc\u202eelled' };
 const PREVIEW = { action: 'Refund', amount: '250.00 USD' };
@@ -64,7 +64,9 @@ test('faultsOf() finds nothing in a request whose digests are of what it shows',
 });
 
 const MILDER = {
-  ...{ name: 'issue_refund', description: 'Refunds', side_effect: { type: 'read' } },
+  name: 'issue_refund',
+  description: 'Refunds',
+  side_effect: { type: 'read' },
 } as unknown as Capability;
 
 const FAULTS: [string, Decision, RegExp][] = [
@@ -118,26 +120,29 @@ test('faultsOf() takes the names of a request whose token cannot be read', () =>
   assert.deepEqual(faultsOf(decision({}, { chain })), []);
 });
 
-test('identityOf() stays the same while others approve, and when the request is decided', () => {
+test('decisionIdentity() stays the same while others approve, and when the request is decided', () => {
   const approvals = [
     { approver: 'human:bob@example.com', approved_at: '2026-12-01T09:00:00.000Z' },
   ];
-  const first = identityOf(decision());
+  const first = decisionIdentity(decision());
 
-  assert.equal(identityOf(decision({ approvals, terms: TERMS })), first);
+  assert.equal(decisionIdentity(decision({ approvals, terms: TERMS })), first);
   assert.equal(
-    identityOf(decision({ status: 'denied', reason: 'no', decided_by: 'human:b' })),
+    decisionIdentity(decision({ status: 'denied', reason: 'no', decided_by: 'human:b' })),
     first,
   );
 });
 
-test('identityOf() differs when anything that was asked differs', () => {
-  const first = identityOf(decision());
+test('decisionIdentity() differs when anything that was asked differs', () => {
+  const first = decisionIdentity(decision());
 
-  assert.notEqual(identityOf(decision({ parameters: { ...PARAMETERS, amount: 251 } })), first);
-  assert.notEqual(identityOf(decision({ preview: null })), first);
-  assert.notEqual(identityOf(decision({ expires_at: '2026-12-01T09:00:00.000Z' })), first);
-  assert.notEqual(identityOf(decision({}, { cost: { currency: 'USD', amount: 1 } })), first);
+  assert.notEqual(
+    decisionIdentity(decision({ parameters: { ...PARAMETERS, amount: 251 } })),
+    first,
+  );
+  assert.notEqual(decisionIdentity(decision({ preview: null })), first);
+  assert.notEqual(decisionIdentity(decision({ expires_at: '2026-12-01T09:00:00.000Z' })), first);
+  assert.notEqual(decisionIdentity(decision({}, { cost: { currency: 'USD', amount: 1 } })), first);
 });
 
 test('decisionPayload() signs the digests of what is shown, not those that the request claims', () => {

@@ -118,7 +118,7 @@ function hasChanged({ request, capability, has_changed }: Decision): boolean {
 }
 
 /** Of everything that was asked. It stays the same until the request is decided, and afterwards. */
-export function identityOf({ request, cost }: Decision): string | undefined {
+export function decisionIdentity({ request, cost }: Decision): string | undefined {
   const { approvals, status, terms, terms_digest, safe, ...rest } = request;
   const { decided_at, decided_by, reason, grant_id, ...asked } = rest;
   return hashed({ asked, cost });

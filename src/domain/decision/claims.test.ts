@@ -91,7 +91,13 @@ test('lifetimeWords() says no less than what is signed', () => {
   const words = [0.5, 59, 60, 119, 900, 5_400, 86_400, 259_199].map(lifetimeWords);
 
   assert.deepEqual(words, [
-    ...['0.5 s', '59 s', '1 min', '1 min 59 s', '15 min', '1 h 30 min', '1 day'],
+    '0.5 s',
+    '59 s',
+    '1 min',
+    '1 min 59 s',
+    '15 min',
+    '1 h 30 min',
+    '1 day',
     '2 days 23 h 59 min 59 s',
   ]);
 });
@@ -110,6 +116,11 @@ test('numberWords() shows every digit', () => {
   const words = [0.0004, 1_234.567_89, -250, 1e21, 5e-324, 9_007_199_254_740_991].map(numberWords);
 
   assert.deepEqual(words, [
-    ...['0.0004', '1,234.56789', '-250', '1e+21', '5e-324', '9,007,199,254,740,991'],
+    '0.0004',
+    '1,234.56789',
+    '-250',
+    '1e+21',
+    '5e-324',
+    '9,007,199,254,740,991',
   ]);
 });

@@ -7,9 +7,9 @@
 import type { Decision } from '../../protocol/decision.ts';
 import { digestsOf } from './checks.ts';
 import { hiddenTexts, moneyInputs } from './claims.ts';
-import { namesOf } from './hidden.ts';
+import { sortedNames } from './hidden.ts';
 import { empty, type Fact, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
-import { countOf, formatted, moneyIn, parameterFacts, personOf } from './values.ts';
+import { countOf, formatted, moneyValue, parameterFacts, personOf } from './values.ts';
 import { undoSentence } from './words.ts';
 
 /** Not a fault of the connection: the answer came. */
@@ -33,7 +33,7 @@ export function previewPart(of: Decision): PartFacts {
       ...(preview === null && !isLost ? [empty(none)] : []),
     ],
     facts: [
-      ...namesOf(preview ?? {}).map((name) => previewFact(name, preview?.[name])),
+      ...sortedNames(preview ?? {}).map((name) => previewFact(name, preview?.[name])),
       { label: ['Undo'], words: [undoSentence(of)] },
     ],
   };
@@ -43,7 +43,7 @@ export function previewPart(of: Decision): PartFacts {
 function previewFact(name: string, value: unknown): Fact {
   const label = [{ shown: name }];
   if (typeof value === 'string') return { label, words: [{ shown: value }] };
-  const isFormatted = moneyIn(value, undefined) !== undefined || typeof value === 'boolean';
+  const isFormatted = moneyValue(value, undefined) !== undefined || typeof value === 'boolean';
   const form = isFormatted ? formatted(value, undefined) : [];
   const look = isFormatted ? 'muted' : undefined;
   return { label, words: [...form, ' ', marked('span', [{ json: value }], look)] };

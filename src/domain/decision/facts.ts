@@ -52,6 +52,6 @@ const MADE: Readonly<Record<PartName, (shown: Shown) => PartFacts>> = {
 };
 
 /** Throws where the answer lacks what the part needs. */
-export function partOf(name: PartName, shown: Shown): PartFacts {
+export function partFacts(name: PartName, shown: Shown): PartFacts {
   return MADE[name](shown);
 }

@@ -106,7 +106,7 @@ export function hiddenFields(value: unknown, path = ''): HiddenField[] {
     return hidden.length > 0 ? [{ path, text: value, hidden }] : [];
   }
   if (typeof value !== 'object' || value === null) return [];
-  return namesOf(value).flatMap((name) => {
+  return sortedNames(value).flatMap((name) => {
     const inner = path === '' ? name : `${path}.${name}`;
     const hidden = hiddenIn(name);
     const own = hidden.length > 0 ? [{ path: `name of ${inner}`, text: name, hidden }] : [];
@@ -120,6 +120,6 @@ export function hiddenWords(hidden: readonly Hidden[]): string {
 }
 
 /** Names in the order in which they are hashed and signed. */
-export function namesOf(value: object): string[] {
+export function sortedNames(value: object): string[] {
   return Object.keys(value).sort();
 }

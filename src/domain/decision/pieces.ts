@@ -8,7 +8,7 @@
  */
 
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
-import { namesOf } from './hidden.ts';
+import { sortedNames } from './hidden.ts';
 
 export type Piece =
   | string
@@ -94,7 +94,7 @@ function writeJson(words: Piece[], value: unknown, indent: string | undefined): 
   const isList = Array.isArray(value);
   const members: [string | undefined, unknown][] = isList
     ? value.map((each: unknown) => [undefined, each])
-    : namesOf(value).map((name) => [name, (value as JsonObject)[name]]);
+    : sortedNames(value).map((name) => [name, (value as JsonObject)[name]]);
   const [open = '', close = ''] = isList ? '[]' : '{}';
   words.push(open);
   const inner = indent === undefined ? undefined : `${indent}  `;

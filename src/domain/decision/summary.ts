@@ -9,7 +9,7 @@ import { effectOf } from '../sign-in/consent-words.ts';
 import { type Change, changesOf, differenceWords } from './changes.ts';
 import { hasKnownBudgets, noSimilarWords } from './claims.ts';
 import { marked, type PartFacts, type Piece, type Words } from './pieces.ts';
-import { countOf, digitsOf, moneyIn, personOf } from './values.ts';
+import { countOf, digitsOf, moneyValue, personOf } from './values.ts';
 import { effectSentence } from './words.ts';
 
 export function summaryPart(of: Decision): PartFacts {
@@ -82,7 +82,8 @@ function changedWords(of: Decision): Words {
 function isAmount({ before, after, currency }: Change): boolean {
   const isNumber = typeof before === 'number' && typeof after === 'number';
   return (
-    isNumber || (moneyIn(before, currency) !== undefined && moneyIn(after, currency) !== undefined)
+    isNumber ||
+    (moneyValue(before, currency) !== undefined && moneyValue(after, currency) !== undefined)
   );
 }
 

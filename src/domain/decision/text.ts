@@ -4,7 +4,7 @@
  * @module
  */
 
-import { agoOf, leftOf, shortOf } from '../values/time-words.ts';
+import { agoOf, leftOf, shortTime } from '../values/time-words.ts';
 import { visibleText } from '../wire/visible-text.ts';
 import { BLOCKS, jsonWords, type Piece, type Words } from './pieces.ts';
 import { personOf, plain } from './values.ts';
@@ -27,11 +27,12 @@ function pieceText(piece: Piece, nowMs: number): string {
   if ('shown' in piece) return visibleText(piece.shown);
   if ('json' in piece) return written(jsonWords(piece.json), nowMs);
   if ('money' in piece) return plain(piece.money);
-  if ('ago' in piece) return `${agoOf(Date.parse(piece.ago), nowMs)}, ${shortOf(piece.ago, nowMs)}`;
+  if ('ago' in piece)
+    return `${agoOf(Date.parse(piece.ago), nowMs)}, ${shortTime(piece.ago, nowMs)}`;
   if ('left' in piece) {
-    return `${leftOf(Date.parse(piece.left) - nowMs)} ${shortOf(piece.left, nowMs)}`;
+    return `${leftOf(Date.parse(piece.left) - nowMs)} ${shortTime(piece.left, nowMs)}`;
   }
-  if ('at' in piece) return shortOf(piece.at, nowMs);
+  if ('at' in piece) return shortTime(piece.at, nowMs);
   if ('hash' in piece) return piece.hash.replace(/^sha256:/, '');
   if ('chain' in piece) {
     return piece.chain.map((name) => visibleText(personOf(name))).join(' acts for ');

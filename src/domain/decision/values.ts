@@ -8,7 +8,7 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import { amountWords } from '../sign-in/consent-words.ts';
 import { exact } from '../values/time-words.ts';
-import { hiddenFields, hiddenIn, hiddenWords, namesOf } from './hidden.ts';
+import { hiddenFields, hiddenIn, hiddenWords, sortedNames } from './hidden.ts';
 import { type Fact, marked, type Words } from './pieces.ts';
 
 /** The currency of each parameter that is an amount, by its name. */
@@ -42,7 +42,7 @@ export function countOf(count: number, what: string): string {
 }
 
 /** A number that is known to be money, or an object of amount and currency alone. */
-export function moneyIn(value: unknown, currency: string | undefined): Money | undefined {
+export function moneyValue(value: unknown, currency: string | undefined): Money | undefined {
   if (typeof value === 'number')
     return currency === undefined ? undefined : { amount: value, currency };
   if (!isCompound(value)) return undefined;
@@ -53,7 +53,7 @@ export function moneyIn(value: unknown, currency: string | undefined): Money | u
 
 /** A value for people: money, a time, text without quotes. Nothing for a list or an object. */
 export function formatted(value: unknown, currency: string | undefined): Words {
-  const money = moneyIn(value, currency);
+  const money = moneyValue(value, currency);
   if (money) return [{ money }];
   if (typeof value === 'string') {
     const count = hiddenIn(value).length;
@@ -70,7 +70,7 @@ export function parameterFacts(
   inputs: Capability['inputs'] | undefined,
   money?: MoneyInputs,
 ): Fact[] {
-  return namesOf(parameters).map((name) => {
+  return sortedNames(parameters).map((name) => {
     const value = parameters[name];
     // What the declaration says was written by the service's author.
     const described = inputs?.find((input) => input.name === name)?.description;

@@ -14,7 +14,7 @@ import { titleParts } from '../catalog/title.ts';
 import { effectOf, titleOf } from '../sign-in/consent-words.ts';
 import { moneyInputs } from './claims.ts';
 import { marked, type Piece, type Words } from './pieces.ts';
-import { moneyIn, numberWords } from './values.ts';
+import { moneyValue, numberWords } from './values.ts';
 
 /** What the words of a call are made of. */
 interface CallAsked {
@@ -26,7 +26,7 @@ interface CallAsked {
 }
 
 /** "Refund 250.00 USD to C-7?" */
-export function questionOf({ request, capability, cost }: Decision): Words {
+export function questionWords({ request, capability, cost }: Decision): Words {
   const { capability: name, parameters } = request;
   return [...titleOfCall({ name, capability, parameters, cost }), '?'];
 }
@@ -68,7 +68,7 @@ const WORD = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._@:+/#-]*$/u;
 /** A value of the agent in a line of the service. */
 function valuePiece(value: unknown, currency: string | undefined): Piece {
   if (value === undefined || value === null) return '(none)';
-  const money = moneyIn(value, currency);
+  const money = moneyValue(value, currency);
   if (money) return { money };
   if (typeof value === 'number') return numberWords(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

@@ -65,7 +65,7 @@ export function checkBudget(
     return { failure: failure('budget_not_enforceable', detail) };
   }
   // Nothing is reserved yet: if a later rule refuses the call, the budget stays as reported here.
-  const context = contextOf(cost, charge, lineage);
+  const context = budgetView(cost, charge, lineage);
   const tight = lineage.find((state) => remainingOf(state) < charge.amount);
   return { charge, context, failure: tight && exceeded(charge, tight, token) };
 }
@@ -79,7 +79,7 @@ export function exceeded(charge: Charge, tight: BudgetState, token: Authority): 
 }
 
 /** The budget as a caller sees it: its own limit, and what the whole lineage leaves of it. */
-export function contextOf(
+export function budgetView(
   cost: Cost | undefined,
   charge: Charge | undefined,
   lineage: readonly BudgetState[],

@@ -6,10 +6,10 @@ import {
   checkpointDetail,
   checkpointPayload,
   checkpointView,
-  originOf,
-  payloadOf,
+  logOrigin,
   readRootText,
   rootText,
+  signedCheckpointPayload,
 } from './checkpoint.ts';
 import { EMPTY_ROOT } from './merkle.ts';
 import { isKeyName } from './note-key.ts';
@@ -34,11 +34,11 @@ test('checkpointPayload() is the canonical form of exactly the six signed fields
   assert.equal(text, expected);
 });
 
-test('payloadOf() gives the same bytes from the checkpoint as it travels', () => {
+test('signedCheckpointPayload() gives the same bytes from the checkpoint as it travels', () => {
   const signed = checkpointPayload('travel', RECORD);
 
-  assert.deepEqual(payloadOf('travel', checkpointView(RECORD)), signed);
-  assert.deepEqual(payloadOf('travel', checkpointDetail(RECORD)), signed);
+  assert.deepEqual(signedCheckpointPayload('travel', checkpointView(RECORD)), signed);
+  assert.deepEqual(signedCheckpointPayload('travel', checkpointDetail(RECORD)), signed);
 });
 
 test('checkpointPayload() changes with every signed field', () => {
@@ -75,8 +75,8 @@ for (const text of [ROOT_TEXT.slice(0, -2), ROOT_TEXT.toUpperCase(), ROOT_TEXT.s
   });
 }
 
-test('originOf() names the log without the scheme, in the form of a key name', () => {
-  assert.equal(originOf('travel', 'id-1'), 'travel/log/id-1');
-  assert.equal(originOf('https://svc.example.com/', 'id-1'), 'svc.example.com/log/id-1');
-  assert.ok(isKeyName(originOf('https://svc.example.com:8443/a_b-c', 'id-1')));
+test('logOrigin() names the log without the scheme, in the form of a key name', () => {
+  assert.equal(logOrigin('travel', 'id-1'), 'travel/log/id-1');
+  assert.equal(logOrigin('https://svc.example.com/', 'id-1'), 'svc.example.com/log/id-1');
+  assert.ok(isKeyName(logOrigin('https://svc.example.com:8443/a_b-c', 'id-1')));
 });

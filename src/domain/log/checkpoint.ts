@@ -33,7 +33,7 @@ export const FIRST_SEQUENCE = 1;
 
 /** The exact bytes that a checkpoint's JWS covers. */
 export function checkpointPayload(serviceId: string, facts: CheckpointFacts): Uint8Array {
-  return payloadOf(serviceId, {
+  return signedCheckpointPayload(serviceId, {
     checkpoint_id: facts.checkpoint_id,
     sequence: facts.sequence,
     merkle_root: rootText(facts.root),
@@ -43,7 +43,7 @@ export function checkpointPayload(serviceId: string, facts: CheckpointFacts): Ui
 }
 
 /** The same bytes, from a checkpoint as it travels. */
-export function payloadOf(serviceId: string, checkpoint: SignedFields): Uint8Array {
+export function signedCheckpointPayload(serviceId: string, checkpoint: SignedFields): Uint8Array {
   const { checkpoint_id, sequence, merkle_root, entry_count, created_at } = checkpoint;
   const facts = { checkpoint_id, sequence, merkle_root, entry_count, created_at };
   return new TextEncoder().encode(canonicalJson({ service_id: serviceId, ...facts }));
@@ -65,7 +65,7 @@ export function readRootText(text: string): Hash | undefined {
  * Names one log of one service in its notes, without the scheme of an address. A new store begins a new
  * log, which must not pass for the continuation of an older one. The log's own id keeps them apart.
  */
-export function originOf(serviceId: string, logId: string): string {
+export function logOrigin(serviceId: string, logId: string): string {
   return `${serviceId.replace(/^[a-z]+:\/\//, '').replace(/\/+$/, '')}/log/${logId}`;
 }
 

@@ -11,7 +11,7 @@
 
 import type { GrantPolicy } from '../../protocol/failure.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
-import { claimsOf, type IssuedAuthority } from '../authority/claims.ts';
+import { delegationClaims, type IssuedAuthority } from '../authority/claims.ts';
 import { type GrantFacts, unsignedGrant } from '../authority/grant.ts';
 import { digestOf } from '../wire/canonical.ts';
 
@@ -21,7 +21,7 @@ export type Facts = Readonly<Record<string, unknown>>;
 export function issuanceFacts(
   service: string,
   token: IssuedAuthority & { readonly kid: string; readonly chain: string },
-  claimsDigest: string = digestOf(claimsOf(service, token)),
+  claimsDigest: string = digestOf(delegationClaims(service, token)),
 ) {
   return {
     service,

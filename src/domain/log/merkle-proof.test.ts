@@ -267,16 +267,41 @@ test('verifyInclusion() and isConsistent() return false for an absent claim', ()
 });
 
 const hostileNumbers: unknown[] = [
-  ...[-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, 2 ** 64, 1e300],
-  ...[5n, '5', null, undefined, {}],
+  -1,
+  0.5,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  2 ** 53,
+  2 ** 64,
+  1e300,
+  5n,
+  '5',
+  null,
+  undefined,
+  {},
 ];
 const hostileHashes: unknown[] = [
-  ...[new Uint8Array(0), new Uint8Array(31), new Uint8Array(33), new Array(32).fill(0)],
-  ...['0'.repeat(32), new Uint16Array(32), null, undefined, 7],
+  new Uint8Array(0),
+  new Uint8Array(31),
+  new Uint8Array(33),
+  new Array(32).fill(0),
+  '0'.repeat(32),
+  new Uint16Array(32),
+  null,
+  undefined,
+  7,
 ];
 const hostileProofs: unknown[] = [
-  ...[null, undefined, 'abc', 3, {}, { length: 3 }, new Uint8Array(3), new Array(3)],
-  ...[new Array(1e6).fill(tree.leaf(0)), [tree.leaf(0), null, tree.leaf(1)]],
+  null,
+  undefined,
+  'abc',
+  3,
+  {},
+  { length: 3 },
+  new Uint8Array(3),
+  new Array(3),
+  new Array(1e6).fill(tree.leaf(0)),
+  [tree.leaf(0), null, tree.leaf(1)],
 ];
 
 const inclusionFields: Record<keyof InclusionClaim, unknown[]> = {

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { toBase64url } from '../wire/base64.ts';
-import { headerOf, TYPS } from '../wire/jws.ts';
-import { readSuccessor, successorPayload, thumbprintOf } from './successor.ts';
+import { jwsHeader, TYPS } from '../wire/jws.ts';
+import { pointThumbprint, readSuccessor, successorPayload } from './successor.ts';
 
 const KEY = { x: `${'A'.repeat(42)}E`, y: `${'B'.repeat(42)}E` };
 const NEXT = { x: `${'C'.repeat(42)}E`, y: `${'D'.repeat(42)}E` };
 const SIGNATURE = `${'A'.repeat(85)}A`;
-const KID = thumbprintOf(KEY);
+const KID = pointThumbprint(KEY);
 
 function textOf(
   payload: string | Uint8Array,
   kid = KID,
-  typ: Parameters<typeof headerOf>[1] = TYPS.successor,
+  typ: Parameters<typeof jwsHeader>[1] = TYPS.successor,
 ) {
   const bytes = typeof payload === 'string' ? new TextEncoder().encode(payload) : payload;
-  return `${headerOf(kid, typ)}.${toBase64url(bytes)}.${SIGNATURE}`;
+  return `${jwsHeader(kid, typ)}.${toBase64url(bytes)}.${SIGNATURE}`;
 }
 
 const json = (value: object) => JSON.stringify(value);
@@ -32,12 +32,12 @@ test('successorPayload() writes both keys and their use in canonical form', () =
 test('readSuccessor() reads both keys and their use', () => {
   const { kid, use, successorKid } = readSuccessor(textOf(WRITTEN)) ?? {};
 
-  assert.deepEqual([kid, use, successorKid], [KID, 'token', thumbprintOf(NEXT)]);
+  assert.deepEqual([kid, use, successorKid], [KID, 'token', pointThumbprint(NEXT)]);
 });
 
 const unread: Record<string, string> = {
   'of another artefact': textOf(WRITTEN, KID, TYPS.checkpoint),
-  'whose header names another key than its payload': textOf(WRITTEN, thumbprintOf(NEXT)),
+  'whose header names another key than its payload': textOf(WRITTEN, pointThumbprint(NEXT)),
   'in which a key names itself': textOf(json({ key: KEY, successor: KEY, use: 'token' })),
   'of a use that is never published': textOf(json({ key: KEY, successor: NEXT, use: 'row' })),
   'with a member more': textOf(json({ extra: 1, key: KEY, successor: NEXT, use: 'token' })),

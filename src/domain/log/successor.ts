@@ -58,14 +58,14 @@ export function readSuccessor(text: string): SuccessorText | undefined {
     return undefined;
   }
   const spki = p256Spki(key);
-  const successorKid = thumbprintOf(successor);
-  const isOwn = thumbprintOf(key) === read.kid && successorKid !== read.kid;
+  const successorKid = pointThumbprint(successor);
+  const isOwn = pointThumbprint(key) === read.kid && successorKid !== read.kid;
   if (spki === undefined || p256Spki(successor) === undefined || !isOwn) return undefined;
   return { ...read, use, spki, successorKid };
 }
 
 /** RFC 7638: the digest of the required members in their fixed order, so equal keys have equal names. */
-export function thumbprintOf({ x, y }: Point): string {
+export function pointThumbprint({ x, y }: Point): string {
   const members = JSON.stringify({ crv: 'P-256', kty: 'EC', x, y });
   return toBase64url(sha256(new TextEncoder().encode(members)));
 }

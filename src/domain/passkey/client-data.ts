@@ -18,7 +18,7 @@ export interface ExpectedClientData {
 }
 
 /** The origin that client data names, unchecked. */
-export function originOf(bytes: Uint8Array): string | undefined {
+export function clientOrigin(bytes: Uint8Array): string | undefined {
   const origin = membersOf(bytes)?.origin;
   return typeof origin === 'string' ? origin : undefined;
 }

@@ -18,7 +18,7 @@ export function clockOf(time: Date): string {
 }
 
 /** "14:40:03 UTC" for a time of today, otherwise as `exact`. */
-export function shortOf(at: string, nowMs: number): string {
+export function shortTime(at: string, nowMs: number): string {
   const isToday = at.slice(0, 10) === new Date(nowMs).toISOString().slice(0, 10);
   return isToday && at.endsWith('Z') ? `${at.slice(11, 19)} UTC` : exact(at);
 }

@@ -101,7 +101,7 @@ function memberOf(encoded: string, name: string): unknown {
 }
 
 /** The only header that this service writes, encoded. */
-export function headerOf(kid: string, typ: ArtefactTyp): string {
+export function jwsHeader(kid: string, typ: ArtefactTyp): string {
   return toBase64url(encoder.encode(JSON.stringify({ alg: ALG, kid, typ })));
 }
 

@@ -38,12 +38,12 @@ export function readDocument(text: string): JsonObject {
   if (typeof openapi === 'string' && /^3\.[01](?:\.\d{1,3})?$/.test(openapi)) return root;
   const found = openapi ?? root.swagger;
   const shown =
-    typeof found === 'string' ? `its version is ${quoted(found)}` : 'it names no version';
+    typeof found === 'string' ? `its version is ${quotedValue(found)}` : 'it names no version';
   throw new Unusable(`${shown}; expected OpenAPI 3.0 or 3.1`);
 }
 
 /** The object itself, or the one that its reference leads to. */
-export function followed(root: JsonObject, value: unknown): JsonObject {
+export function followReference(root: JsonObject, value: unknown): JsonObject {
   let found = value;
   for (let hops = 0; hops <= HOPS_MAX; hops++) {
     if (!isObject(found)) throw new Unusable('a part of it is no object');
@@ -62,12 +62,13 @@ export function targetOf(root: JsonObject, ref: string): unknown {
     const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, name);
     found = isThere ? (found as JsonObject)[name] : undefined;
   }
-  if (found === undefined) throw new Unusable(`it refers to ${quoted(ref)}, which is not there`);
+  if (found === undefined)
+    throw new Unusable(`it refers to ${quotedValue(ref)}, which is not there`);
   return found;
 }
 
 /** A text of the document in a message. */
-export function quoted(text: unknown): string {
+export function quotedValue(text: unknown): string {
   return JSON.stringify(foreignText(String(text), 64));
 }
 

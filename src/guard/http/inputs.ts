@@ -10,7 +10,7 @@
 import { isObject } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { isFreeHeader, type Route } from '../../service/outbound/route.ts';
-import { followed, quoted, Unusable } from './document.ts';
+import { followReference, quotedValue, Unusable } from './document.ts';
 import { type Schemas, uniqueName } from './schemas.ts';
 
 /** What an operation is read with. */
@@ -50,7 +50,7 @@ export function inputsOf(reading: Reading, operation: Operation): Inputs {
   const route = {
     path: operation.path.replace(/\{([^{}]*)\}/g, (_, name: string) => {
       const input = path.get(name);
-      if (input === undefined) throw new Unusable(`it declares no parameter ${quoted(name)}`);
+      if (input === undefined) throw new Unusable(`it declares no parameter ${quotedValue(name)}`);
       return `{${input}}`;
     }),
     ...(query.size > 0 && { query: Object.fromEntries(query) }),
@@ -84,14 +84,14 @@ interface Parameter {
 function sendable({ root, schemas, headers }: Reading, listed: readonly unknown[]): Parameter[] {
   const found = new Map<string, Parameter>();
   for (const each of listed) {
-    const given = followed(root, each);
+    const given = followReference(root, each);
     const { name, in: place, schema, description } = given;
     if (typeof name !== 'string' || name === '') throw new Unusable('a parameter has no name');
     if (place === 'header' && /^(?:accept|content-type|authorization)$/i.test(name)) continue;
     const isRequired = given.required === true || place === 'path';
     const why = unsendable(given, schemas, headers);
     if (why !== undefined && isRequired) {
-      throw new Unusable(`it needs the parameter ${quoted(name)}: ${why}`);
+      throw new Unusable(`it needs the parameter ${quotedValue(name)}: ${why}`);
     }
     if (why !== undefined) found.delete(`${place} ${name}`);
     else {
@@ -111,7 +111,7 @@ function unsendable(
   headers: ReadonlySet<string>,
 ): string | undefined {
   if (place !== 'path' && place !== 'query' && place !== 'header') {
-    return `it goes into ${quoted(place)}`;
+    return `it goes into ${quotedValue(place)}`;
   }
   if (
     place === 'header' &&
@@ -119,7 +119,7 @@ function unsendable(
   ) {
     return 'the policy does not list this header';
   }
-  if (style !== undefined && style !== STYLES[place]) return `its style is ${quoted(style)}`;
+  if (style !== undefined && style !== STYLES[place]) return `its style is ${quotedValue(style)}`;
   if (!isObject(schema)) return 'it has no schema';
   const { type } = rootOf(schema);
   const types = Array.isArray(type) ? type : [type];
@@ -152,7 +152,7 @@ function inputName(name: string, taken: Set<string>): string {
 /** The JSON body: its properties become inputs where nothing is lost by it, otherwise it is one input. */
 function addBody(reading: Reading, made: Making, requestBody: unknown): Partial<Inputs['route']> {
   if (requestBody === undefined) return {};
-  const { content, required } = followed(reading.root, requestBody);
+  const { content, required } = followReference(reading.root, requestBody);
   const type = jsonTypeOf(content);
   if (type === undefined) {
     if (required === true) throw new Unusable('it needs a body that is not JSON');
@@ -183,8 +183,18 @@ export function jsonTypeOf(content: unknown): { key: string; name: string } | un
 
 /** Keywords of a body that its properties alone would lose. */
 const LOST = [
-  ...['allOf', 'anyOf', 'oneOf', 'not', 'if', 'patternProperties', 'propertyNames', 'nullable'],
-  ...['minProperties', 'maxProperties', 'dependentSchemas', 'dependentRequired'],
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'not',
+  'if',
+  'patternProperties',
+  'propertyNames',
+  'nullable',
+  'minProperties',
+  'maxProperties',
+  'dependentSchemas',
+  'dependentRequired',
 ];
 
 /** Adds each property of a body as an input. `undefined`, and nothing is added, where the body has to stay whole. */

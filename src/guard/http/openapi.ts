@@ -19,7 +19,7 @@ import { SCHEMA_LIMITS } from '../../service/author/schema-reading.ts';
 import type { Method } from '../../service/outbound/outbound.ts';
 import { type Route, readBase, routeFault } from '../../service/outbound/route.ts';
 import type { UpstreamTool } from '../upstream.ts';
-import { followed, readDocument, Unusable } from './document.ts';
+import { followReference, readDocument, Unusable } from './document.ts';
 import { inputsOf, jsonTypeOf, type Reading } from './inputs.ts';
 import { createSchemas, uniqueName } from './schemas.ts';
 
@@ -92,7 +92,7 @@ function operationsOf(root: JsonObject, skipped: { operation: string; why: strin
   for (const [path, given] of Object.entries(root.paths)) {
     if (path.startsWith('x-')) continue;
     try {
-      listed.push(...operationsAt(path, followed(root, given)));
+      listed.push(...operationsAt(path, followReference(root, given)));
     } catch (error) {
       if (!(error instanceof Unusable)) throw error;
       skipped.push({ operation: foreignText(path, SHOWN_LENGTH_MAX), why: error.message });
@@ -196,7 +196,7 @@ function answerSchema({ root }: Reading, responses: unknown): unknown {
   if (!isObject(responses)) return undefined;
   const statuses = Object.keys(responses).filter((status) => /^2(?:\d\d|XX)$/i.test(status));
   if (statuses.length !== 1) return undefined;
-  const { content } = followed(root, responses[statuses[0] as string]);
+  const { content } = followReference(root, responses[statuses[0] as string]);
   const type = jsonTypeOf(content);
   const media = type && (content as JsonObject)[type.key];
   return isObject(media) ? media.schema : undefined;

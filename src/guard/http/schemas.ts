@@ -9,7 +9,7 @@
 
 import { isObject } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import { followed, quoted, targetOf, Unusable } from './document.ts';
+import { followReference, quotedValue, targetOf, Unusable } from './document.ts';
 
 export interface Schemas {
   /** Throws `Unusable`. */
@@ -75,7 +75,7 @@ export function createSchemas(root: JsonObject): Schemas {
     return collected;
   }
 
-  return { convert, definitions, rootOf: (schema) => followed(root, schema) };
+  return { convert, definitions, rootOf: (schema) => followReference(root, schema) };
 }
 
 /** The name, or the first of `name_2`, `name_3` … that is free. Takes it. */
@@ -94,8 +94,17 @@ interface Converting {
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */
 const ONE = new Set([
-  ...['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'],
-  ...['unevaluatedItems', 'unevaluatedProperties', 'additionalItems'],
+  'items',
+  'additionalProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+  'additionalItems',
 ]);
 const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const NAMED = new Set(['properties', 'patternProperties', 'dependentSchemas']);
@@ -123,7 +132,7 @@ function convertedSchema(schema: unknown, converting: Converting, depth: number)
     if (isOld) return made;
   }
   for (const [key, value] of Object.entries(schema)) {
-    if (REFUSED.test(key)) throw new Unusable(`its schema uses ${quoted(key)}`);
+    if (REFUSED.test(key)) throw new Unusable(`its schema uses ${quotedValue(key)}`);
     if (key === '$ref' || LEFT_OUT.test(key)) continue;
     made[key] = convertedMember(key, value, below);
   }

@@ -51,7 +51,9 @@ test('an upstream of a document calls the reviewed route with the credential', a
   const api = await localApi(json(200, { name: 'Cup' }));
   onTestFinished(() => api.close());
   const { upstream } = await opened({
-    ...{ origin: `${api.origin}/v1`, inside: true, credential: CREDENTIAL },
+    origin: `${api.origin}/v1`,
+    inside: true,
+    credential: CREDENTIAL,
   });
   const tool = named(await upstream.tools(), 'update_record1');
 

@@ -11,8 +11,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Platform } from '../../platform.ts';
 import { createLineCutter } from '../../service/pace/lines.ts';
-import { codeOf, UpstreamFault } from './fault.ts';
-import { type Secrets, shownLine } from './foreign-text.ts';
+import { systemCode, UpstreamFault } from './fault.ts';
+import { type Secrets, visibleLine } from './foreign-text.ts';
 
 /** Bytes of one line, which is one message. A result may have an eighth of it. */
 const LINE_BYTES_MAX = 8 * 1024 * 1024;
@@ -131,7 +131,9 @@ function write({ stdin }: ChildProcessWithoutNullStreams, line: string): Promise
 /** Resolves when the process has ended and its output was read, with how it ended. */
 function endOf(child: ChildProcessWithoutNullStreams, platform: Platform): Promise<string> {
   return new Promise((resolve) => {
-    child.once('error', (error) => resolve(`it cannot be started (${codeOf(error) ?? 'error'})`));
+    child.once('error', (error) =>
+      resolve(`it cannot be started (${systemCode(error) ?? 'error'})`),
+    );
     child.once('exit', (code, signal) => {
       // What the process started must not outlive it.
       signalGroup(child, 'SIGKILL');
@@ -177,7 +179,7 @@ function lastWords({ stderr }: ChildProcessWithoutNullStreams, secrets: Secrets)
   const keep = (line: ReturnType<typeof cutter.rest>) => {
     // Where a line was cut, half a secret could be left.
     if (!line || 'tooLong' in line) return;
-    const text = shownLine(
+    const text = visibleLine(
       secrets.inText(Buffer.from(line.bytes).toString('utf8')),
       WORDS_LENGTH_MAX,
     );

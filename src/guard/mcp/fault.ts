@@ -41,7 +41,7 @@ export function faultIn(error: unknown): UpstreamFault | undefined {
 const CAUSES_MAX = 5;
 
 /** The code of a system error, such as ECONNREFUSED. */
-export function codeOf(error: unknown): string | undefined {
+export function systemCode(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,63}$/.test(code) ? code : undefined;
 }

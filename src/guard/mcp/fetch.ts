@@ -25,7 +25,7 @@ import {
   REFUSED_ADDRESS,
   type Resolve,
 } from '../../service/outbound/outbound.ts';
-import { codeOf, UpstreamFault } from './fault.ts';
+import { systemCode, UpstreamFault } from './fault.ts';
 import { callInFlight } from './mcp-upstream.ts';
 
 /** Bytes of one answer. A result may have an eighth of it. */
@@ -209,7 +209,7 @@ function connectionFault(error: unknown, wasConnected: boolean): UpstreamFault {
 
 /** What a system error means. Its message stays out: it may repeat an address. */
 function wordsFor(error: unknown): string {
-  const code = codeOf(error);
+  const code = systemCode(error);
   if (code === REFUSED_ADDRESS) return REFUSED;
   return `the connection failed (${code ?? 'error'})`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { secretsOf, shownLine } from './foreign-text.ts';
+import { secretsOf, visibleLine } from './foreign-text.ts';
 
 test('secretsOf() replaces a credential with and without its scheme', () => {
   const secrets = secretsOf(['Bearer abc-123-def']);
@@ -34,9 +34,9 @@ test('secretsOf() takes an address with a password for a secret', () => {
   assert.equal(secretsOf([value]).inValue(`to ${value}`), 'to [secret]');
 });
 
-test('shownLine() is one bounded line of visible characters', () => {
-  assert.equal(shownLine(' a\n\tb ', 10), 'a b');
-  assert.equal(shownLine('\u001b[31mred\u202e', 20), '⟨U+001B⟩[31mred⟨U+202E⟩');
-  assert.equal(shownLine('abcdef', 3), 'abc…');
-  assert.equal(shownLine('x'.repeat(1_000), 3), 'xxx…');
+test('visibleLine() is one bounded line of visible characters', () => {
+  assert.equal(visibleLine(' a\n\tb ', 10), 'a b');
+  assert.equal(visibleLine('\u001b[31mred\u202e', 20), '⟨U+001B⟩[31mred⟨U+202E⟩');
+  assert.equal(visibleLine('abcdef', 3), 'abc…');
+  assert.equal(visibleLine('x'.repeat(1_000), 3), 'xxx…');
 });

@@ -10,7 +10,7 @@
 
 import { visibleText } from '../../domain/wire/visible-text.ts';
 import { scrubbed } from '../../service/http-api/http-answer.ts';
-import { secretsOf as credentialTexts } from '../../service/http-api/http-call.ts';
+import { credentialTexts } from '../../service/http-api/http-call.ts';
 
 /** Replaces the secrets that one upstream was given. */
 export interface Secrets {
@@ -63,7 +63,7 @@ export function bothSecrets(one: Secrets, other: Secrets): Secrets {
 const LOOKED_AT_FACTOR = 4;
 
 /** One line of at most `lengthMax` characters, without characters that a person cannot see. */
-export function shownLine(text: string, lengthMax: number): string {
+export function visibleLine(text: string, lengthMax: number): string {
   const line = text
     .slice(0, lengthMax * LOOKED_AT_FACTOR)
     .replace(/\s+/g, ' ')

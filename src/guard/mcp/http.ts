@@ -18,7 +18,7 @@ import { createFetch, type FetchOptions } from './fetch.ts';
 import { credentialSecrets } from './foreign-text.ts';
 import type { Connection } from './link.ts';
 import { createMcpUpstream } from './mcp-upstream.ts';
-import { faultOf } from './outcome.ts';
+import { upstreamFault } from './outcome.ts';
 
 export interface HttpUpstreamOptions extends FetchOptions {
   readonly url: string;
@@ -77,7 +77,7 @@ async function connectHttp(
   const client = await connectClient(transport, connecting)
     .catch((error: unknown) => {
       leave();
-      throw faultOf(error, deadlineMs);
+      throw upstreamFault(error, deadlineMs);
     })
     .finally(() => signal?.removeEventListener('abort', leave));
   async function close(): Promise<void> {

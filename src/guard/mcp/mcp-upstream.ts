@@ -17,7 +17,7 @@ import { toolDigest, type Upstream, type UpstreamCall, type UpstreamTool } from 
 import { UpstreamFault } from './fault.ts';
 import { bothSecrets, credentialSecrets, type Secrets } from './foreign-text.ts';
 import { type Connection, createLink, type Link } from './link.ts';
-import { callFailure, faultOf, resultOf } from './outcome.ts';
+import { callFailure, toolResult, upstreamFault } from './outcome.ts';
 import { listTools } from './tool-list.ts';
 
 /** In milliseconds. A server that changes a tool without a notice is found out within this time. */
@@ -65,7 +65,7 @@ export function createMcpUpstream(options: McpUpstreamOptions): Upstream {
         const { client } = await link.ready();
         return await listTools(client, { log, deadlineMs, secrets, signal: late.signal });
       } catch (error) {
-        throw listFailure(name, faultOf(error, deadlineMs));
+        throw listFailure(name, upstreamFault(error, deadlineMs));
       } finally {
         platform.cancel(timer);
       }
@@ -112,7 +112,7 @@ async function callFor(
 ): Promise<JsonObject> {
   if (!options.openFor) throw notSent('it takes no access token of a person');
   const connection = await options.openFor(accessToken).catch((error: unknown) => {
-    throw notSent(faultOf(error, options.deadlineMs).message);
+    throw notSent(upstreamFault(error, options.deadlineMs).message);
   });
   try {
     return await callOnce(options, connection, call);
@@ -182,7 +182,7 @@ async function callOnce(
   const result = await Promise.race([asking, failing]).catch(async (error: unknown) => {
     throw await explained(error, connection, deadlineMs);
   });
-  return resultOf(call, result, secrets);
+  return toolResult(call, result, secrets);
 }
 
 /** The fault with the reason why the connection ended. A connection of no more use is ended here. */
@@ -195,7 +195,7 @@ async function explained(
     const { why, isRefused } = await connection.ended;
     return new UpstreamFault(why, { mayHaveActed: true, isLost: !isRefused });
   }
-  const fault = faultOf(error, deadlineMs);
+  const fault = upstreamFault(error, deadlineMs);
   if (fault.isLost) connection.lose(fault.message);
   return fault.isLost ? fault : error;
 }

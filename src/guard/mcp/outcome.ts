@@ -22,23 +22,23 @@ import { HandlerFailure, NoEffect } from '../../service/author/handler.ts';
 import { UPSTREAM_FAILED } from '../../service/http-api/http-answer.ts';
 import type { UpstreamCall } from '../upstream.ts';
 import { faultIn, UpstreamFault } from './fault.ts';
-import { type Secrets, shownLine } from './foreign-text.ts';
+import { type Secrets, visibleLine } from './foreign-text.ts';
 
 /** Characters of the text of an upstream in a failure. */
 const TEXT_LENGTH_MAX = 500;
 const NAME_LENGTH_MAX = 128;
 
 /** Returns the result of a tool as the result of a capability. Throws the failure where the tool reports an error. */
-export function resultOf(
+export function toolResult(
   { tool: { name }, isRead }: Pick<UpstreamCall, 'tool' | 'isRead'>,
   result: CallToolResult,
   secrets: Secrets,
 ): JsonObject {
-  const tool = shownLine(name, NAME_LENGTH_MAX);
+  const tool = visibleLine(name, NAME_LENGTH_MAX);
   // A read that fails has changed nothing.
   const Failed = isRead ? NoEffect : HandlerFailure;
   if (result.isError) {
-    const text = shownLine(secrets.inText(textOf(result)), TEXT_LENGTH_MAX);
+    const text = visibleLine(secrets.inText(textOf(result)), TEXT_LENGTH_MAX);
     throw new Failed(
       `Cannot complete "${tool}": the tool reports an error${text && `: ${text}`}`,
       UPSTREAM_FAILED.type,
@@ -75,9 +75,9 @@ export interface FailedCall {
 
 /** The failure for what a call of the client threw. */
 export function callFailure(error: unknown, call: FailedCall): NoEffect | HandlerFailure {
-  const tool = shownLine(call.name, NAME_LENGTH_MAX);
+  const tool = visibleLine(call.name, NAME_LENGTH_MAX);
   if (error instanceof ProtocolError) return refused(tool, error, call.secrets);
-  const fault = faultOf(error, call.deadlineMs);
+  const fault = upstreamFault(error, call.deadlineMs);
   const detail = `Cannot complete "${tool}": ${fault.message}`;
   if (fault.isAnswered) {
     return new HandlerFailure(
@@ -94,7 +94,7 @@ const NOT_RUN: ReadonlySet<number> = new Set([-32_700, -32_600, -32_601, -32_602
 
 /** An answer of the protocol instead of a result. */
 function refused(tool: string, error: ProtocolError, secrets: Secrets): NoEffect | HandlerFailure {
-  const text = shownLine(secrets.inText(error.message), TEXT_LENGTH_MAX);
+  const text = visibleLine(secrets.inText(error.message), TEXT_LENGTH_MAX);
   const detail = `Cannot complete "${tool}": the upstream refuses with code ${error.code}: ${text}`;
   return NOT_RUN.has(error.code)
     ? new NoEffect(detail, UPSTREAM_FAILED.type)
@@ -102,7 +102,7 @@ function refused(tool: string, error: ProtocolError, secrets: Secrets): NoEffect
 }
 
 /** What went wrong, in our own words. */
-export function faultOf(error: unknown, deadlineMs: number): UpstreamFault {
+export function upstreamFault(error: unknown, deadlineMs: number): UpstreamFault {
   const own = faultIn(error);
   if (own) return own;
   if (error instanceof SdkHttpError) return statusFault(error.status);

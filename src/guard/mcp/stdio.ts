@@ -12,7 +12,7 @@ import type { Upstream } from '../upstream.ts';
 import { CLOSED } from './child.ts';
 import { connectClient } from './client.ts';
 import { UpstreamFault } from './fault.ts';
-import { secretsOf, shownLine } from './foreign-text.ts';
+import { secretsOf, visibleLine } from './foreign-text.ts';
 import type { Connection } from './link.ts';
 import { createMcpUpstream } from './mcp-upstream.ts';
 import { connectStdio } from './stdio-transport.ts';
@@ -44,7 +44,7 @@ export interface StdioUpstreamOptions {
 export function openStdioUpstream(options: StdioUpstreamOptions): Upstream {
   const { command, environment, env, platform, startMs = START_MS } = options;
   const secrets = secretsOf(env.flatMap((name) => environment[name] ?? []));
-  const program = shownLine(basename(command[0] ?? ''), PROGRAM_LENGTH_MAX);
+  const program = visibleLine(basename(command[0] ?? ''), PROGRAM_LENGTH_MAX);
   let prior: PriorDiscovery | undefined;
 
   async function open(signal: AbortSignal, onToolsChanged: () => void): Promise<Connection> {

@@ -15,7 +15,7 @@ import type { Logger } from '../../log.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { UpstreamTool } from '../upstream.ts';
 import { UpstreamFault } from './fault.ts';
-import { type Secrets, shownLine } from './foreign-text.ts';
+import { type Secrets, visibleLine } from './foreign-text.ts';
 
 /** A server may put one tool on each page. More pages than this have no end. */
 const PAGES_MAX = 100;
@@ -86,7 +86,10 @@ function readTools(
   }
   for (const [name, why] of leftOut) {
     tools.delete(name);
-    log.warn({ tool: shownLine(secrets.inText(name), NAME_LENGTH_MAX), why }, 'a tool is left out');
+    log.warn(
+      { tool: visibleLine(secrets.inText(name), NAME_LENGTH_MAX), why },
+      'a tool is left out',
+    );
   }
   return [...tools.values()].filter(({ name }) => !leftOut.has(name));
 }

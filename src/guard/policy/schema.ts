@@ -15,7 +15,7 @@ import { amountFault } from '../../domain/values/money.ts';
 import { SideEffectType } from '../../protocol/capability.ts';
 import { isCurrency } from '../../protocol/currencies.ts';
 import { CapabilityName, FieldName, type JsonObject, Scope } from '../../protocol/primitives.ts';
-import { refuse, Upstream } from './upstream-schema.ts';
+import { addFault, Upstream } from './upstream-schema.ts';
 
 /** Characters. Tool names of real servers are far shorter. */
 export const TOOL_NAME_LENGTH_MAX = 256;
@@ -35,7 +35,7 @@ const Amount = z
     const [amount = '', currency = ''] = text.split(' ');
     const money = { currency, amount: Number(amount) };
     const wrong = unreadable(money.amount, currency);
-    if (wrong !== undefined) refuse(context, wrong);
+    if (wrong !== undefined) addFault(context, wrong);
     return money;
   });
 
@@ -59,7 +59,7 @@ const Limit = z
   .transform((text, context) => {
     const [limit = '', , unit = ''] = text.split(' ');
     const window = UNITS[unit] ?? unit;
-    if (!((parseDuration(window) ?? 0) > 0)) refuse(context, SOME_LIMIT);
+    if (!((parseDuration(window) ?? 0) > 0)) addFault(context, SOME_LIMIT);
     return { limit: Number(limit), window };
   });
 
@@ -103,7 +103,7 @@ const Condition = z
     if (text === 'always') return text;
     const [, above = '', currency = ''] = text.split(' ');
     const wrong = unreadable(Number(above), currency);
-    if (wrong !== undefined) refuse(context, wrong);
+    if (wrong !== undefined) addFault(context, wrong);
     return { above: Number(above), currency };
   });
 
@@ -119,7 +119,7 @@ const DetailedApproval = z
     const isThreshold = above !== undefined && field !== undefined;
     const isPart = above !== undefined || field !== undefined;
     if (when !== undefined ? !isPart : isThreshold) return;
-    refuse(context, 'expected "when", or "above" with "field"');
+    addFault(context, 'expected "when", or "above" with "field"');
   });
 
 const Approval = z
@@ -160,7 +160,7 @@ const Tool = z
       cost === undefined
         ? 'there is no cost to compare; write a cost, or { above: …, field: … }'
         : `it compares ${approval.when.currency}, but the cost is in ${cost.currency}`;
-    if (cost?.currency !== approval.when.currency) refuse(context, message, path);
+    if (cost?.currency !== approval.when.currency) addFault(context, message, path);
   });
 
 /** The file. */
@@ -188,7 +188,7 @@ export const Policy = z
     for (const [capability, { tool = capability }] of Object.entries(tools)) {
       const message = `the tool "${tool}" is already offered by another capability`;
       const path = ['tools', capability];
-      if (named.has(tool)) refuse(context, message, path);
+      if (named.has(tool)) addFault(context, message, path);
       named.add(tool);
     }
   });
@@ -239,7 +239,7 @@ function refuseAmount(
   context: z.RefinementCtx,
 ): void {
   const wrong = unreadable(most, currency);
-  if (wrong !== undefined) refuse(context, wrong, ['most']);
+  if (wrong !== undefined) addFault(context, wrong, ['most']);
 }
 
 function unreadable(amount: number, currency: string): string | undefined {

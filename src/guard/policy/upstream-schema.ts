@@ -47,7 +47,7 @@ const Credential = z
   })
   .superRefine(({ header, query }, context) => {
     if ((header === undefined) === (query === undefined)) {
-      refuse(context, 'expected either "header" or "query"');
+      addFault(context, 'expected either "header" or "query"');
     }
   });
 
@@ -56,7 +56,7 @@ const Address = z
   .max(1_000)
   .superRefine((text, context) => {
     const wrong = addressFault(text);
-    if (wrong !== undefined) refuse(context, wrong);
+    if (wrong !== undefined) addFault(context, wrong);
   });
 
 const Account = z
@@ -127,13 +127,13 @@ export const Upstream = z
       .optional(),
   })
   .superRefine((upstream, context) => {
-    for (const [path, message] of upstreamFaults(upstream)) refuse(context, message, path);
+    for (const [path, message] of upstreamFaults(upstream)) addFault(context, message, path);
   });
 
 export type UpstreamPolicy = z.infer<typeof Upstream>;
 
 /** Reports a fault, after which no rule about the holder of the value runs: it could not rely on the value. */
-export function refuse(
+export function addFault(
   context: z.RefinementCtx,
   message: string,
   path: readonly PropertyKey[] = [],

@@ -22,13 +22,13 @@ import { perform } from '../../service/operations/operations.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
-import { answerOf } from '../answer.ts';
+import { httpAnswer } from '../answer.ts';
 import {
   type AddedRoute,
   closedOf,
   type Exchange,
   type HttpAnswer,
-  headerOf,
+  headerText,
   type Route,
 } from '../exchange.ts';
 import { traceOf } from '../request.ts';
@@ -160,7 +160,7 @@ async function answerApi(parts: ConsoleRoutes, exchange: Exchange): Promise<Http
   const operation = CONSOLE_OPERATIONS.find((each) => each === name);
   const method = own ? () => own(asking) : operation && runtime.methods[operation];
   if (!method) throw new Refusal(failure('not_found', 'Cannot find this method of the console'));
-  return answerOf(runtime, exchange, await perform(name, method, asking, runtime));
+  return httpAnswer(runtime, exchange, await perform(name, method, asking, runtime));
 }
 
 /** Refuses a request that our page did not send. A browser names the origin of the page in every such request. */
@@ -171,7 +171,7 @@ async function provedSession(
   const session = await signIn.session(cookies().session.read(exchange.ask));
   const { origin } = new URL(pagesUrl(signIn.baseUrl()));
   // Exactly: another port of this machine is another origin, and shares its cookies.
-  if (isForeign(exchange, signIn) || headerOf(exchange.ask, 'origin') !== origin) {
+  if (isForeign(exchange, signIn) || headerText(exchange.ask, 'origin') !== origin) {
     const detail = 'Cannot take the request: a page of another site sent it';
     throw new Refusal(failure('not_entitled', detail));
   }
@@ -179,7 +179,7 @@ async function provedSession(
     const detail = 'Cannot identify the person: the session is over; sign in again';
     throw new Refusal(failure('authentication_required', detail));
   }
-  if (isCsrf(headerOf(exchange.ask, CSRF_HEADER), session.secret, PURPOSE)) return session;
+  if (isCsrf(headerText(exchange.ask, CSRF_HEADER), session.secret, PURPOSE)) return session;
   const detail = 'Cannot take the request: the page is out of date; load it again';
   throw new Refusal(failure('not_entitled', detail));
 }

@@ -13,7 +13,7 @@ import type { Platform } from '../../platform.ts';
 import { askNow } from '../../service/foreign/foreign.ts';
 import { beforeLate } from '../../service/pace/deadline.ts';
 import type { Runtime } from '../../service/runtime.ts';
-import { refusalOf } from '../answer.ts';
+import { httpRefusal } from '../answer.ts';
 import { type Admit, type Bodies, createBodies } from '../bounds/bodies.ts';
 import { CONNECTION_BOUNDS } from '../bounds/connection.ts';
 import { type Load, watchLoad } from '../bounds/shed.ts';
@@ -24,10 +24,10 @@ import type { AskedHeaders, HttpAnswer, HttpAsk } from '../exchange.ts';
 import { createMetrics } from '../metrics.ts';
 import { nodeAsk, sendAnswer } from '../node.ts';
 import { isCrossSite } from '../origin.ts';
-import { pathOf } from '../request.ts';
+import { requestPath } from '../request.ts';
 import { signInRoutes } from '../sign-in/routes.ts';
 import type { Surface } from '../surface.ts';
-import { handedBody, inTime } from './body.ts';
+import { bodyInTime, handedBody } from './body.ts';
 import {
   type Arrival,
   type MountPlace,
@@ -143,7 +143,7 @@ async function answerWhileOpen(
   const done = running.begin();
   if (!done) {
     const found = failure('service_unavailable', 'Cannot answer: the service is closed');
-    return refusalOf(running, { ask, headers: {} }, found);
+    return httpRefusal(running, { ask, headers: {} }, found);
   }
   const answer = await core.answer(ask);
   const { status, headers, body } = answer;
@@ -198,10 +198,10 @@ async function answerListened(
 ): Promise<HttpAnswer> {
   const ask = nodeAsk(request, response, app.bodies, target ?? full);
   const { method, headers } = ask;
-  const path = pathOf(full);
+  const path = requestPath(full);
   if (target === undefined) {
     const detail = `Cannot find ${method} ${path}: the service is mounted at "${app.parts.place.prefix}"`;
-    return refusalOf(app.runtime, { ask, headers: {} }, failure('not_found', detail));
+    return httpRefusal(app.runtime, { ask, headers: {} }, failure('not_found', detail));
   }
   const body = async (admit: Admit) => (await handedBody(request, admit)) ?? ask.body(admit);
   const asked = { method, path, headers, raw: request };
@@ -219,7 +219,7 @@ function inApp(
   return {
     ...ask,
     fault: () => ask.fault?.() ?? place.foreignHost(arrival),
-    body: (admit) => inTime(platform, ask.body(admit)),
+    body: (admit) => bodyInTime(platform, ask.body(admit)),
     identify: identify && (() => (isForeign() ? null : identify(asked))),
   };
 }

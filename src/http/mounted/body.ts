@@ -70,7 +70,10 @@ function ended(): Refusal {
 }
 
 /** The same bound on time as the server of `serve()` has: the app's server may have none. */
-export async function inTime(platform: Platform, body: Eventual<Uint8Array>): Promise<Uint8Array> {
+export async function bodyInTime(
+  platform: Platform,
+  body: Eventual<Uint8Array>,
+): Promise<Uint8Array> {
   const read = await beforeLate(platform, body, REQUEST_TIMEOUT_MS);
   if (read !== LATE) return read;
   const detail = 'Cannot read the request: it took too long to arrive';

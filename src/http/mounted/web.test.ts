@@ -4,7 +4,7 @@ import { type Platform, system } from '../../platform.ts';
 import { createBodies } from '../bounds/bodies.ts';
 import { CONNECTION_BOUNDS } from '../bounds/connection.ts';
 import { STALL_MS } from '../bounds/limits.ts';
-import { inTime } from './body.ts';
+import { bodyInTime } from './body.ts';
 import { webExchange } from './web.ts';
 
 /** A platform whose timers run when the test says so. */
@@ -84,9 +84,9 @@ test('respond() sends the length and no body for HEAD', async () => {
   assert.deepEqual(calls, ['sent', 'closed']);
 });
 
-test('inTime() refuses a body that never comes', async () => {
+test('bodyInTime() refuses a body that never comes', async () => {
   const platform = heldPlatform();
-  const reading = inTime(platform, new Promise(() => undefined));
+  const reading = bodyInTime(platform, new Promise(() => undefined));
   platform.runTimers();
 
   await assert.rejects(reading, /took too long to arrive/);

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { text } from '../../openapi/html.ts';
+import { escapeHtml } from '../../openapi/html.ts';
 import type { AccountsView, AccountView } from '../../service/accounts/accounts.ts';
-import { type Frame, form, page, shown } from './frame.ts';
+import { type Frame, foreignHtml, form, page } from './frame.ts';
 import { time } from './values.ts';
 
 export function accountsPage(frame: Frame, { accounts, now }: AccountsView): string {
@@ -27,7 +27,7 @@ export function accountsPage(frame: Frame, { accounts, now }: AccountsView): str
 export function leavingPage(frame: Frame, location: string): string {
   const { host } = new URL(location);
   const main = `<h1>Log in at the other service</h1>
-<p><a class="button" rel="noreferrer" href="${text(location)}">Go on to ${shown(host)}</a></p>`;
+<p><a class="button" rel="noreferrer" href="${escapeHtml(location)}">Go on to ${foreignHtml(host)}</a></p>`;
   return page(frame, { title: 'Log in at the other service', main, isNarrow: true });
 }
 
@@ -42,14 +42,14 @@ function accountRow(frame: Frame, account: AccountView, now: Date): string {
   const isConnected = state === 'connected';
   const when =
     since && state !== 'none' ? `<br><span class="small">Since ${time(since, now)}</span>` : '';
-  const which = `<span class="vh"> ${shown(title)}</span>`;
+  const which = `<span class="vh"> ${foreignHtml(title)}</span>`;
   const connect = `<button${isConnected ? ' class="text"' : ''}>${state === 'none' ? 'Connect' : 'Connect again'}${which}</button>`;
   const end = `<button class="text">Disconnect${which}</button>`;
-  return `<li class="head"><p><b>${shown(title)}</b> ${STATE[state]}${when}
+  return `<li class="head"><p><b>${foreignHtml(title)}</b> ${STATE[state]}${when}
 <br><span class="small">${scopeWords(account)}</span>
-<br><span class="small muted">You log in at ${shown(new URL(authorize).host)}</span></p>
-<div class="row">${form(frame, `/accounts/${text(name)}/connect`, connect)}
-${state === 'none' ? '' : form(frame, `/accounts/${text(name)}/disconnect`, end)}</div></li>`;
+<br><span class="small muted">You log in at ${foreignHtml(new URL(authorize).host)}</span></p>
+<div class="row">${form(frame, `/accounts/${escapeHtml(name)}/connect`, connect)}
+${state === 'none' ? '' : form(frame, `/accounts/${escapeHtml(name)}/disconnect`, end)}</div></li>`;
 }
 
 /** Scopes that are listed; more are counted. */
@@ -57,7 +57,7 @@ const SCOPES_MAX = 12;
 
 function scopeWords({ scopes, state }: AccountView): string {
   if (scopes.length === 0) return 'No permission is named';
-  const listed = scopes.slice(0, SCOPES_MAX).map((scope) => `<code>${shown(scope)}</code>`);
+  const listed = scopes.slice(0, SCOPES_MAX).map((scope) => `<code>${foreignHtml(scope)}</code>`);
   const more = scopes.length - listed.length;
   const names = [...listed, ...(more > 0 ? [`${more} more`] : [])].join(', ');
   return `${state === 'none' ? 'Asks for' : 'Allows'} ${names}`;

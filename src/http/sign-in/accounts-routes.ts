@@ -14,7 +14,7 @@ import type { Exchange, HttpAnswer } from '../exchange.ts';
 import { statusOf } from '../status.ts';
 import { accountsPage, leavingPage } from './accounts-page.ts';
 import { faultAnswer, frameOf, pageAnswer, redirectAnswer } from './arrival.ts';
-import { formOf, LOGIN_SECONDS, type PageParts, queryOf, sessionIn } from './page-parts.ts';
+import { formOf, LOGIN_SECONDS, type PageParts, requestQuery, sessionIn } from './page-parts.ts';
 
 type AccountMethod = (
   parts: PageParts,
@@ -92,7 +92,7 @@ async function callback(
     return redirectAnswer(exchange, `${parts.basePath}/sign-in?${query}`, cleared);
   }
   try {
-    const back = { query: queryOf(exchange), login };
+    const back = { query: requestQuery(exchange), login };
     await accounts.finish(session, exchange.params.name ?? '', back);
     return redirectAnswer(exchange, `${parts.basePath}/accounts`, cleared);
   } catch (error) {

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { text } from '../../openapi/html.ts';
+import { escapeHtml } from '../../openapi/html.ts';
 import type { AgentsView, AgentView } from '../../service/sign-in/agents.ts';
-import { claimed, claimedText, type Frame, form, hidden, page, shown } from './frame.ts';
+import { claimed, claimedText, type Frame, foreignHtml, form, hidden, page } from './frame.ts';
 import { browserWords, clientWords } from './names.ts';
 import { money, time } from './values.ts';
 
@@ -16,7 +16,7 @@ export function agentsPage(frame: Frame, { now, agents, sessions }: AgentsView):
   const main = `<div class="head"><h1>My agents</h1>${stopLink(frame, agents.length)}</div>
 <section aria-labelledby="h-agents"><h2 id="h-agents">Active</h2>
 ${rows.length === 0 ? NO_AGENTS : `<ul class="sessions">${rows.join('\n')}</ul>`}
-<p class="small muted">What each agent did, passed on and was refused is on <a href="${text(`${frame.basePath}/console/agents`)}">the console</a>, with the agents that have ended.</p></section>
+<p class="small muted">What each agent did, passed on and was refused is on <a href="${escapeHtml(`${frame.basePath}/console/agents`)}">the console</a>, with the agents that have ended.</p></section>
 ${sessionList(frame, sessions, now)}`;
   return page(frame, { title: 'My agents', main });
 }
@@ -26,23 +26,23 @@ const NO_AGENTS =
 
 function stopLink({ basePath }: Frame, many: number): string {
   if (many < 2) return '';
-  return `<a class="button danger" href="${text(`${basePath}/agents/stop`)}">Stop all ${many} agents…</a>`;
+  return `<a class="button danger" href="${escapeHtml(`${basePath}/agents/stop`)}">Stop all ${many} agents…</a>`;
 }
 
 function agentRow({ basePath }: Frame, agent: AgentView, now: Date): string {
   const { id, tokenId, name, subject, purpose, since, until } = agent;
   const details = `${basePath}/console/agents/${encodeURIComponent(tokenId)}`;
   const end = `${basePath}/agents/end?${new URLSearchParams({ agent: id })}`;
-  const which = `<span class="vh"> ${text(`${claimedText(name)} ${claimedText(subject)}`)}</span>`;
+  const which = `<span class="vh"> ${escapeHtml(`${claimedText(name)} ${claimedText(subject)}`)}</span>`;
   return `<li class="head"><div><h3>${claimed(name)}</h3>
-<p class="small"><code>${shown(subject)}</code>${purpose === undefined ? '' : `, for ${shown(purpose)}`}</p>
+<p class="small"><code>${foreignHtml(subject)}</code>${purpose === undefined ? '' : `, for ${foreignHtml(purpose)}`}</p>
 <p class="small">${budgetWords(agent)}</p>
 <p class="small">Since ${time(since, now)}, ends ${time(until, now)}</p>
 <p class="small muted">Client: ${clientWords(agent.clientId)}<br>
-Answers to: ${shown(agent.answersTo)}<br>
-Allowed in: ${shown(browserWords(agent.userAgent))}</p></div>
-<div class="row"><a class="button" href="${text(details)}">What it did${which}</a>
-<a class="button danger" href="${text(end)}">End agent…${which}</a></div></li>`;
+Answers to: ${foreignHtml(agent.answersTo)}<br>
+Allowed in: ${foreignHtml(browserWords(agent.userAgent))}</p></div>
+<div class="row"><a class="button" href="${escapeHtml(details)}">What it did${which}</a>
+<a class="button danger" href="${escapeHtml(end)}">End agent…${which}</a></div></li>`;
 }
 
 function budgetWords({ budget }: AgentView): string {
@@ -57,8 +57,8 @@ function sessionList(frame: Frame, sessions: AgentsView['sessions'], now: Date):
   const rows = sessions.map(({ id, userAgent, since, isThis }) => {
     const browser = browserWords(userAgent);
     const here = isThis ? ' <span class="pill good">This browser</span>' : '';
-    const button = `${hidden('session', id)}<button class="text">Sign out<span class="vh"> of ${text(claimedText(browser))}</span></button>`;
-    return `<li class="head"><p>${shown(browser)}${here}<br><span class="small">Signed in ${time(since, now)}</span></p>
+    const button = `${hidden('session', id)}<button class="text">Sign out<span class="vh"> of ${escapeHtml(claimedText(browser))}</span></button>`;
+    return `<li class="head"><p>${foreignHtml(browser)}${here}<br><span class="small">Signed in ${time(since, now)}</span></p>
 ${form(frame, '/sign-out', button)}</li>`;
   });
   const everywhere = `${hidden('everywhere', 'yes')}<button>Sign out everywhere</button>`;
@@ -96,14 +96,14 @@ interface Ending {
 function endingPage(frame: Frame, { path, title, agents, content }: Ending): string {
   const rows = agents.map(
     (agent) =>
-      `<li>${claimed(agent.name)} <code>${shown(agent.subject)}</code><br>${budgetWords(agent)}</li>`,
+      `<li>${claimed(agent.name)} <code>${foreignHtml(agent.subject)}</code><br>${budgetWords(agent)}</li>`,
   );
   const fields = `${content}<p><span class="effect final">They stop now, for good.</span> Nothing that they did is undone, and what is spent stays spent.</p>
 <dl class="facts"><dt>Ends</dt><dd><ul>${rows.join('\n')}</ul></dd>
 <dt>With it</dt><dd>Every sub-agent below.</dd></dl>
 <div class="decide"><p class="small">A call that is running now may still finish.</p>
-<div class="row"><a class="button" href="${text(`${frame.basePath}/agents`)}">Keep running</a>
+<div class="row"><a class="button" href="${escapeHtml(`${frame.basePath}/agents`)}">Keep running</a>
 <button class="danger">${agents.length === 1 ? 'End agent' : `End ${agents.length} agents`}</button></div></div>`;
-  const main = `<h1>${text(title)}?</h1>\n${form(frame, path, fields)}`;
+  const main = `<h1>${escapeHtml(title)}?</h1>\n${form(frame, path, fields)}`;
   return page(frame, { title, main, isNarrow: true });
 }

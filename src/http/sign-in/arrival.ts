@@ -12,7 +12,7 @@ import { foreignArrival } from '../../address/arrival.ts';
 import { bareHost, isLoopback, pagesUrl, pathOfBase } from '../../address/host.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
-import { type Exchange, type HttpAnswer, headerOf } from '../exchange.ts';
+import { type Exchange, type HttpAnswer, headerText } from '../exchange.ts';
 import { isOfOtherSite } from '../origin.ts';
 import { type Cookie, cookieFor } from './cookies.ts';
 import { CSRF_FIELD, csrfOf, isCsrf } from './csrf.ts';
@@ -54,7 +54,7 @@ export function pageCsrf(secret: string): string {
 }
 
 export function userAgentOf({ ask }: Exchange): string {
-  return headerOf(ask, 'user-agent') ?? 'an unknown browser';
+  return headerText(ask, 'user-agent') ?? 'an unknown browser';
 }
 
 /** Whether a page of another site sent the request. */

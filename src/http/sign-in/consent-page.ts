@@ -10,20 +10,20 @@
 import type { ConsentOption } from '../../domain/sign-in/consent.ts';
 import type { Choice } from '../../domain/sign-in/consent-form.ts';
 import { FREE } from '../../domain/sign-in/consent-words.ts';
-import { text } from '../../openapi/html.ts';
+import { escapeHtml } from '../../openapi/html.ts';
 import type { ConsentView } from '../../service/sign-in/authorize.ts';
 import {
   claimed,
   claimedText,
   type Frame,
+  foreignHtml,
   form,
   hidden,
   page,
   problemNotice,
-  shown,
 } from './frame.ts';
 import { clientWords } from './names.ts';
-import { moneyIn } from './values.ts';
+import { moneyHtml } from './values.ts';
 
 /** What the service offers, and the fields that the form carries on. */
 export interface ConsentPageView extends ConsentView {
@@ -33,9 +33,9 @@ export interface ConsentPageView extends ConsentView {
 export function consentPage(frame: Frame, view: ConsentPageView): string {
   const { client, problem } = view;
   const title = `“${claimedText(client.name)}” wants to act for you`;
-  const who = frame.person === undefined ? 'you' : shown(frame.person);
-  const name = client.isVerified ? shown(client.name) : claimed(client.name);
-  const main = `<h1>${name} wants to act for ${who} at <bdi>${text(frame.service)}</bdi></h1>
+  const who = frame.person === undefined ? 'you' : foreignHtml(frame.person);
+  const name = client.isVerified ? foreignHtml(client.name) : claimed(client.name);
+  const main = `<h1>${name} wants to act for ${who} at <bdi>${escapeHtml(frame.service)}</bdi></h1>
 ${problemNotice(problem)}
 ${clientFacts(frame, view)}
 <p class="notice">Go on only if you started this yourself just now.</p>
@@ -45,12 +45,12 @@ ${form(frame, '/authorize', consentForm(frame, view))}`;
 
 function clientFacts({ service }: Frame, { client, before }: ConsentPageView): string {
   const name = client.isVerified
-    ? `<span class="pill good">Registered</span> <small>An operator of ${text(service)} entered this client.${client.answersTo.isLoopback ? ' Any program on this computer can claim to be it.' : ''}</small>`
+    ? `<span class="pill good">Registered</span> <small>An operator of ${escapeHtml(service)} entered this client.${client.answersTo.isLoopback ? ' Any program on this computer can claim to be it.' : ''}</small>`
     : '<span class="pill warn">Not verified</span> <small>Any program can give itself this name.</small>';
   const earlier =
     before === undefined
       ? ''
-      : `<dt>Before</dt><dd>${shown(before, TEXT_LENGTH_MAX)} <small>None of it is filled in below.</small></dd>`;
+      : `<dt>Before</dt><dd>${foreignHtml(before, TEXT_LENGTH_MAX)} <small>None of it is filled in below.</small></dd>`;
   return `<dl class="facts">
 <dt>Name</dt><dd>${name}</dd>
 <dt>Answer to</dt><dd>${answerPlace(client.answersTo)}</dd>
@@ -61,7 +61,7 @@ ${earlier}</dl>`;
 const TEXT_LENGTH_MAX = 400;
 
 function answerPlace({ isLoopback, host }: ConsentPageView['client']['answersTo']): string {
-  const place = `<code>${shown(host, TEXT_LENGTH_MAX)}</code>`;
+  const place = `<code>${foreignHtml(host, TEXT_LENGTH_MAX)}</code>`;
   if (isLoopback) return `This computer ${place}`;
   return host.endsWith(':') ? `The app on this device that opens ${place}` : `The server ${place}`;
 }
@@ -74,7 +74,7 @@ function consentForm(frame: Frame, view: ConsentPageView): string {
 <section><h2>What it can never do</h2>
 <p>It can never approve anything, raise these limits, act after you end it, or do what you may not do yourself.</p></section>
 <div class="decide">
-<p class="small">You can end it any time in <a href="${text(`${frame.basePath}/agents`)}">My agents</a>.</p>
+<p class="small">You can end it any time in <a href="${escapeHtml(`${frame.basePath}/agents`)}">My agents</a>.</p>
 <div class="row"><button name="answer" value="refuse" formnovalidate>Refuse</button>
 <button name="answer" value="allow" class="act" formnovalidate>Let it act</button></div>
 </div>`;
@@ -120,15 +120,16 @@ function rows(items: readonly string[]): string {
 
 function optionRow(option: ConsentOption): string {
   const { name, title, description, scope, blocked, cost, isChosen } = option;
-  const scopes = scope.map((each) => `<code class="muted">${text(each)}</code>`).join(' ');
-  const head = `<b><bdi>${text(title)}</bdi></b> ${scopes}`;
-  const about = description === '' ? '' : `<br><small><bdi>${text(description)}</bdi></small>`;
+  const scopes = scope.map((each) => `<code class="muted">${escapeHtml(each)}</code>`).join(' ');
+  const head = `<b><bdi>${escapeHtml(title)}</bdi></b> ${scopes}`;
+  const about =
+    description === '' ? '' : `<br><small><bdi>${escapeHtml(description)}</bdi></small>`;
   if (blocked !== undefined) {
-    return `<li class="opt">${CROSS}<span>${head}${about}<br><span class="small">${text(blocked)}</span></span></li>`;
+    return `<li class="opt">${CROSS}<span>${head}${about}<br><span class="small">${escapeHtml(blocked)}</span></span></li>`;
   }
   const ticked = isChosen ? ' checked' : '';
   const costs = cost === FREE ? '' : ' data-costs';
-  return `<li><label class="opt"><input type="checkbox" name="c" value="${text(name)}"${ticked}${costs}>
+  return `<li><label class="opt"><input type="checkbox" name="c" value="${escapeHtml(name)}"${ticked}${costs}>
 <span>${head}${about}<br><span class="small">${effectWords(option)}</span></span></label></li>`;
 }
 
@@ -136,8 +137,10 @@ const CROSS = '<span class="none" aria-hidden="true">✕</span>';
 
 function effectWords({ effect, cost, approval, alone }: ConsentOption): string {
   const kind = effect.kind === 'changes' ? 'effect' : `effect ${effect.kind}`;
-  const terms = [approval, alone].map((each) => (each === undefined ? '' : `<br>${text(each)}`));
-  return `<span class="${kind}">${text(effect.words)}</span> · ${moneyIn(cost)}${terms.join('')}`;
+  const terms = [approval, alone].map((each) =>
+    each === undefined ? '' : `<br>${escapeHtml(each)}`,
+  );
+  return `<span class="${kind}">${escapeHtml(effect.words)}</span> · ${moneyHtml(cost)}${terms.join('')}`;
 }
 
 function rightOf(scope: string): string {
@@ -146,7 +149,7 @@ function rightOf(scope: string): string {
 }
 
 function neverRow(scope: string): string {
-  return `<li class="opt">${CROSS}<span><b>${rightOf(scope)}</b> <code class="muted">${shown(scope)}</code><br>
+  return `<li class="opt">${CROSS}<span><b>${rightOf(scope)}</b> <code class="muted">${foreignHtml(scope)}</code><br>
 <span class="small">It asks for this. Consent can never give it.</span></span></li>`;
 }
 
@@ -166,9 +169,9 @@ function limitField(view: ConsentPageView): string {
   }
   // The pattern is for the style alone, which shows what is needed while the limit is 0. 0 is a limit, too: no button
   // validates the form, a screen reader does not call it invalid, and Firefox draws no red edge.
-  const hint = suggestedLimit === undefined ? '' : ` It suggests ${moneyIn(suggestedLimit)}.`;
+  const hint = suggestedLimit === undefined ? '' : ` It suggests ${moneyHtml(suggestedLimit)}.`;
   return `<div class="field"><label for="limit">Spend at most, in total</label>
-<span class="row"><input class="amount" id="limit" name="limit" inputmode="decimal" maxlength="32" value="${text(limit)}"
+<span class="row"><input class="amount" id="limit" name="limit" inputmode="decimal" maxlength="32" value="${escapeHtml(limit)}"
  pattern=".*[1-9].*" aria-invalid="false" aria-describedby="limit-hint limit-needs"> ${currencyField(currencies, chosenCurrency)}</span>
 <small id="limit-hint">All its sub-agents included. 0 means that it cannot spend.${hint}</small>
 <p class="needs small warn" id="limit-needs">What you ticked costs money: the limit has to be above 0.</p></div>`;
@@ -177,7 +180,7 @@ function limitField(view: ConsentPageView): string {
 function currencyField(currencies: readonly string[], chosen: string): string {
   if (currencies.length === 1) {
     const [only = ''] = currencies;
-    return `${hidden('currency', only)}<span class="money">${text(only)}</span>`;
+    return `${hidden('currency', only)}<span class="money">${escapeHtml(only)}</span>`;
   }
   const choices = currencies.map((each) => ({
     value: each,
@@ -188,17 +191,17 @@ function currencyField(currencies: readonly string[], chosen: string): string {
 }
 
 function askedFor(until: string | undefined): string {
-  return until === undefined ? '' : ` It asks for ${shown(until)}.`;
+  return until === undefined ? '' : ` It asks for ${foreignHtml(until)}.`;
 }
 
 function purposeField(purpose: string): string {
-  const seen = shown(purpose, TEXT_LENGTH_MAX);
+  const seen = foreignHtml(purpose, TEXT_LENGTH_MAX);
   const hasHidden = seen.includes('class="ctl"');
   const warning = hasHidden
     ? `<p class="small warn" id="for-seen">This text has hidden characters: ${seen}</p>`
     : '';
   return `<div class="field"><label for="for">For</label>
-<input id="for" name="for" value="${text(purpose)}" maxlength="200" dir="auto" aria-describedby="for-hint${hasHidden ? ' for-seen' : ''}">
+<input id="for" name="for" value="${escapeHtml(purpose)}" maxlength="200" dir="auto" aria-describedby="for-hint${hasHidden ? ' for-seen' : ''}">
 <small id="for-hint">What this is about, in your words, such as March offsite. The log keeps it.</small>${warning}</div>`;
 }
 
@@ -213,7 +216,7 @@ function optionTags(choices: readonly Choice[]): string {
   return choices
     .map(({ value, label, isSelected }) => {
       const selected = isSelected ? ' selected' : '';
-      return `<option value="${text(value)}"${selected}>${text(label)}</option>`;
+      return `<option value="${escapeHtml(value)}"${selected}>${escapeHtml(label)}</option>`;
     })
     .join('');
 }

@@ -17,7 +17,7 @@ import {
   loginAnswer,
   type PageParts,
   paramsIn,
-  queryOf,
+  requestQuery,
 } from './page-parts.ts';
 
 /** Carries the parameters of the client from the page to the form. The service reads them again. */
@@ -30,7 +30,7 @@ export async function answerConsent(
 ): Promise<HttpAnswer> {
   const userAgent = userAgentOf(exchange);
   if (exchange.ask.method === 'GET') {
-    const params = queryOf(exchange);
+    const params = requestQuery(exchange);
     const answer = await parts.signIn.authorize({ session, params, userAgent });
     return answerOf(parts, exchange, { session, params, answer });
   }

@@ -1,14 +1,14 @@
 /**
  * The frame of the sign-in pages, and how they show what others wrote.
  *
- * Texts of clients, agents and browsers pass `shown`: bounded in length, isolated from the text around them,
+ * Texts of clients, agents and browsers pass `foreignHtml`: bounded in length, isolated from the text around them,
  * with hidden characters made visible. No page has a script.
  *
  * @module
  */
 
 import { visibleText } from '../../domain/wire/visible-text.ts';
-import { text } from '../../openapi/html.ts';
+import { escapeHtml } from '../../openapi/html.ts';
 import { CSRF_FIELD } from './csrf.ts';
 import { formPageHeaders } from './headers.ts';
 import { STYLE, STYLE_HASH } from './style.ts';
@@ -45,9 +45,9 @@ interface MessageView {
 /** A page that only says something: why a request cannot be answered, or what was done. */
 export function messagePage(frame: Frame, { title, text: message, link }: MessageView): string {
   const way = link
-    ? `<p><a class="button" href="${text(frame.basePath + link.path)}">${text(link.label)}</a></p>`
+    ? `<p><a class="button" href="${escapeHtml(frame.basePath + link.path)}">${escapeHtml(link.label)}</a></p>`
     : '';
-  const main = `<h1>${shown(title)}</h1>\n<p>${shown(message, MESSAGE_LENGTH_MAX)}</p>\n${way}`;
+  const main = `<h1>${foreignHtml(title)}</h1>\n<p>${foreignHtml(message, MESSAGE_LENGTH_MAX)}</p>\n${way}`;
   return page(frame, { title: claimedText(title), main, isNarrow: true });
 }
 
@@ -62,13 +62,13 @@ export function page(frame: Frame, { title, main, isNarrow }: PageParts): string
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${text(title)} · ${text(frame.service)}</title>
+<title>${escapeHtml(title)} · ${escapeHtml(frame.service)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <a class="vh" href="#main">Skip to the page</a>
 <header class="top">
-<p><b>Writ</b> <bdi>${text(frame.service)}</bdi></p>
+<p><b>Writ</b> <bdi>${escapeHtml(frame.service)}</bdi></p>
 ${frame.person === undefined ? '' : personBar(frame, frame.person)}
 </header>
 <main id="main"${isNarrow ? ' class="narrow"' : ''}>
@@ -80,29 +80,29 @@ ${main}
 }
 
 function personBar(frame: Frame, person: string): string {
-  return `<div class="person"><p>${shown(person)}</p>
-<nav aria-label="Pages"><a href="${text(`${frame.basePath}/agents`)}">My agents</a>${accountsLink(frame)}</nav>
+  return `<div class="person"><p>${foreignHtml(person)}</p>
+<nav aria-label="Pages"><a href="${escapeHtml(`${frame.basePath}/agents`)}">My agents</a>${accountsLink(frame)}</nav>
 ${form(frame, '/sign-out', '<button class="text">Not you? Sign out</button>')}</div>`;
 }
 
 function accountsLink({ basePath, hasAccounts }: Frame): string {
-  return hasAccounts ? ` <a href="${text(`${basePath}/accounts`)}">Accounts</a>` : '';
+  return hasAccounts ? ` <a href="${escapeHtml(`${basePath}/accounts`)}">Accounts</a>` : '';
 }
 
 /** A form that is sent by POST, with its proof that it comes from this page. */
 export function form(frame: Frame, path: `/${string}`, content: string): string {
-  return `<form method="post" action="${text(frame.basePath + path)}" autocomplete="off">
+  return `<form method="post" action="${escapeHtml(frame.basePath + path)}" autocomplete="off">
 ${hidden(CSRF_FIELD, frame.csrf)}${content}</form>`;
 }
 
 export function hidden(name: string, value: string): string {
-  return `<input type="hidden" name="${text(name)}" value="${text(value)}">`;
+  return `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`;
 }
 
 /** A message that the person must see before going on. */
 export function problemNotice(problem: string | undefined): string {
   if (problem === undefined) return '';
-  return `<p class="notice bad" role="alert">${shown(problem, MESSAGE_LENGTH_MAX)}</p>`;
+  return `<p class="notice bad" role="alert">${foreignHtml(problem, MESSAGE_LENGTH_MAX)}</p>`;
 }
 
 /** In characters. A client cannot fill the screen with its own words. */
@@ -111,16 +111,16 @@ const NAME_LENGTH_MAX = 60;
 const MESSAGE_LENGTH_MAX = 1_000;
 
 /** Text that somebody else wrote, as HTML. What does not fit is counted. */
-export function shown(raw: string, lengthMax = LENGTH_MAX): string {
+export function foreignHtml(raw: string, lengthMax = LENGTH_MAX): string {
   const kept = clipped(raw, lengthMax);
-  const marked = text(visibleText(kept)).replace(MARKS, '<span class="ctl">$&</span>');
+  const marked = escapeHtml(visibleText(kept)).replace(MARKS, '<span class="ctl">$&</span>');
   const rest = kept.length === raw.length ? '' : ` <small>… of ${raw.length} characters</small>`;
   return `<bdi>${marked}</bdi>${rest}`;
 }
 
 /** A name that a client gave itself. */
 export function claimed(name: string): string {
-  return `<q class="claimed">${shown(name, NAME_LENGTH_MAX)}</q>`;
+  return `<q class="claimed">${foreignHtml(name, NAME_LENGTH_MAX)}</q>`;
 }
 
 /** The same name in a text without markup. */

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { shown } from './frame.ts';
+import { foreignHtml } from './frame.ts';
 
 /** `ann@example.com` for `human:ann@example.com`. No address begins like a class of principals. */
 export function personName(principal: string): string {
@@ -20,7 +20,7 @@ const REGISTERED = /^reg\.[\w-]+\.[\w-]+\.[\w-]+$/;
 /** HTML: which client it is, beyond the name that it claims. */
 export function clientWords(id: string): string {
   if (REGISTERED.test(id)) return 'It registered itself here, with this name and no address.';
-  return `<code>${shown(id, ID_LENGTH_MAX)}</code>`;
+  return `<code>${foreignHtml(id, ID_LENGTH_MAX)}</code>`;
 }
 
 /** Characters of a client id that are shown. An address is seldom longer. */

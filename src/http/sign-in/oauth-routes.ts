@@ -15,7 +15,7 @@ import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { JSON_TYPE } from '../answer.ts';
 import { RETRY_AFTER_SECONDS } from '../bounds/limits.ts';
 import type { Visits } from '../bounds/visits.ts';
-import { type AddedRoute, type Exchange, type HttpAnswer, headerOf } from '../exchange.ts';
+import { type AddedRoute, type Exchange, type HttpAnswer, headerText } from '../exchange.ts';
 import { readForm } from './forms.ts';
 
 export const SERVER_METADATA = '/.well-known/oauth-authorization-server';
@@ -27,7 +27,7 @@ const METADATA_SECONDS = 300;
 export function oauthRoutes(signIn: SignIn, visits: Visits | undefined): AddedRoute[] {
   const resource = (place: string, path: string) =>
     metadata(`${RESOURCE_METADATA}${place}`, ({ ask }) =>
-      signIn.resourceMetadata({ path, host: headerOf(ask, 'host') }),
+      signIn.resourceMetadata({ path, host: headerText(ask, 'host') }),
     );
   const form = (path: `/${string}`, name: string, answer: (fields: Fields) => Promise<object>) =>
     formRoute(path, name, (fields, { visit }) => {

@@ -25,7 +25,7 @@ export const LOGIN_SECONDS = 600;
 /** In the address of the sign-in page: shows it to a person who is signed in, too. */
 export const AGAIN_FIELD = 'again';
 
-export function queryOf({ ask }: Exchange): URLSearchParams {
+export function requestQuery({ ask }: Exchange): URLSearchParams {
   const start = ask.target.indexOf('?');
   return paramsIn(start < 0 ? '' : ask.target.slice(start + 1));
 }

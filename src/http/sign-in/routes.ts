@@ -17,7 +17,7 @@ import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { tooLong } from '../bounds/bodies.ts';
 import type { Visits } from '../bounds/visits.ts';
 import type { AddedRoute, Exchange, HttpAnswer } from '../exchange.ts';
-import { pathOf } from '../request.ts';
+import { requestPath } from '../request.ts';
 import { statusOf } from '../status.ts';
 import { type AccountPages, accountPages } from './accounts-routes.ts';
 import { agentsPage, endAgentPage, stopAllPage } from './agents-page.ts';
@@ -40,7 +40,7 @@ import {
   formOf,
   loginAnswer,
   type PageParts,
-  queryOf,
+  requestQuery,
   sessionIn,
 } from './page-parts.ts';
 import { signInPage } from './sign-in-page.ts';
@@ -159,7 +159,7 @@ function withSession(answer: SessionMethod): PageMethod {
 
 /** A person whose session ended while the consent page was open comes back to the same request. */
 function requestedAgain({ ask, body }: Exchange): string {
-  if (pathOf(ask.target) !== '/authorize') return '/agents';
+  if (requestPath(ask.target) !== '/authorize') return '/agents';
   const reading = readForm(body, ['c']);
   const request = 'form' in reading ? reading.form.one(REQUEST_FIELD) : undefined;
   return request === undefined ? '/agents' : `/authorize?${request}`;
@@ -174,7 +174,7 @@ function returnToOf(text: string | undefined): string {
 }
 
 async function showSignIn(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
-  const query = queryOf(exchange);
+  const query = requestQuery(exchange);
   const returnTo = returnToOf(query.get('return_to') ?? undefined);
   const session = query.has(AGAIN_FIELD) ? undefined : await sessionIn(parts, exchange);
   if (session) return redirectAnswer(exchange, `${parts.basePath}${returnTo}`);
@@ -239,7 +239,7 @@ async function signedIn(
 }
 
 async function startLogin(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
-  const query = queryOf(exchange);
+  const query = requestQuery(exchange);
   const provider = query.get('provider') ?? '';
   const returnTo = returnToOf(query.get('return_to') ?? undefined);
   return loginAnswer(parts, exchange, { provider, returnTo });
@@ -251,7 +251,7 @@ async function endLogin(parts: PageParts, exchange: Exchange): Promise<HttpAnswe
   try {
     const { provider: callback } = exchange.params;
     const at = { login, userAgent: userAgentOf(exchange), callback };
-    const { session, returnTo } = await signIn.finishLogin(queryOf(exchange), at);
+    const { session, returnTo } = await signIn.finishLogin(requestQuery(exchange), at);
     return await signedIn(parts, exchange, session, returnToOf(returnTo));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -293,7 +293,7 @@ async function askToEnd(
   exchange: Exchange,
   session: Session,
 ): Promise<HttpAnswer> {
-  const agent = await signIn.agent(session, queryOf(exchange).get('agent') ?? '');
+  const agent = await signIn.agent(session, requestQuery(exchange).get('agent') ?? '');
   return pageAnswer(exchange, endAgentPage(frameOf(signIn, basePath, session), agent));
 }
 

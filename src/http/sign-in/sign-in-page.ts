@@ -6,8 +6,8 @@
  * @module
  */
 
-import { text } from '../../openapi/html.ts';
-import { type Frame, form, hidden, page, problemNotice, shown } from './frame.ts';
+import { escapeHtml } from '../../openapi/html.ts';
+import { type Frame, foreignHtml, form, hidden, page, problemNotice } from './frame.ts';
 
 interface SignInView {
   readonly providers: readonly { readonly id: string; readonly label: string }[];
@@ -21,7 +21,7 @@ interface SignInView {
 export function signInPage(frame: Frame, view: SignInView): string {
   const { providers, takesKey, problem } = view;
   const title = `Sign in to ${frame.service}`;
-  const main = `<h1>Sign in to <bdi>${text(frame.service)}</bdi></h1>
+  const main = `<h1>Sign in to <bdi>${escapeHtml(frame.service)}</bdi></h1>
 ${problemNotice(problem)}
 <p>Here you decide what an agent may do for you, and end it.</p>
 ${providerLinks(frame, view)}
@@ -35,8 +35,8 @@ function providerLinks({ basePath }: Frame, { providers, returnTo }: SignInView)
   const links = providers.map(({ id, label }, index) => {
     const query = new URLSearchParams({ provider: id, return_to: returnTo });
     const kind = index === 0 ? 'button act' : 'button';
-    const href = text(`${basePath}/sign-in/start?${query}`);
-    return `<li><a class="${kind}" href="${href}"><span>Sign in with ${shown(label)}</span></a></li>`;
+    const href = escapeHtml(`${basePath}/sign-in/start?${query}`);
+    return `<li><a class="${kind}" href="${href}"><span>Sign in with ${foreignHtml(label)}</span></a></li>`;
   });
   return `<ul class="row">${links.join('\n')}</ul>`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { amountText, money, moneyIn, time } from './values.ts';
+import { amountText, money, moneyHtml, time } from './values.ts';
 
 const NOW = new Date('2026-11-16T14:40:00.000Z');
 
@@ -25,12 +25,12 @@ test('money() escapes the currency', () => {
   assert.equal(money(5, '<b>'), '<span class="money">5 <small>&lt;b&gt;</small></span>');
 });
 
-test('moneyIn() marks the amounts of a sentence and escapes the rest', () => {
+test('moneyHtml() marks the amounts of a sentence and escapes the rest', () => {
   assert.equal(
-    moneyIn('200.00 to 1,600.00 USD <each>'),
+    moneyHtml('200.00 to 1,600.00 USD <each>'),
     '<span class="money">200.00</span> to <span class="money">1,600.00 <small>USD</small></span> &lt;each&gt;',
   );
-  assert.equal(moneyIn('free'), 'free');
+  assert.equal(moneyHtml('free'), 'free');
 });
 
 const TIMES: [ms: number, relative: string, kind: string][] = [

@@ -6,12 +6,12 @@
 
 import { formatMinor, toMinor } from '../../domain/values/money.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
-import { text } from '../../openapi/html.ts';
+import { escapeHtml } from '../../openapi/html.ts';
 
 /** An amount with its currency. */
 export function money(amount: number, currency: string): string {
   const code = visibleText(currency.slice(0, CODE_LENGTH));
-  return `<span class="money">${text(amountText(amount, currency))} <small>${text(code)}</small></span>`;
+  return `<span class="money">${escapeHtml(amountText(amount, currency))} <small>${escapeHtml(code)}</small></span>`;
 }
 
 /** An edited row may name any currency. */
@@ -26,8 +26,8 @@ export function amountText(amount: number, currency: string): string {
 }
 
 /** The amounts in a sentence of ours, each in the look of money. */
-export function moneyIn(words: string): string {
-  return text(words).replace(
+export function moneyHtml(words: string): string {
+  return escapeHtml(words).replace(
     /(\d[\d,]*(?:\.\d+)?)( [A-Z]{3}\b)?/g,
     (_, digits: string, code = '') =>
       `<span class="money">${digits}${code && ` <small>${code.trim()}</small>`}</span>`,

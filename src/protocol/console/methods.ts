@@ -13,6 +13,7 @@ import { GrantType } from '../failure.ts';
 import type { OperationName } from '../operations.ts';
 import { PasskeyAssertion } from '../passkey.ts';
 import {
+  boundedText,
   CapabilityName,
   Cursor,
   HexHash,
@@ -23,7 +24,6 @@ import {
   Principal,
   pageSize,
   TokenId,
-  text,
 } from '../primitives.ts';
 
 /** Items of a page of any list in the console. */
@@ -31,7 +31,7 @@ const PAGE_MAX = 100;
 const PAGE_DEFAULT = 25;
 
 const page = { limit: pageSize(PAGE_MAX, PAGE_DEFAULT), cursor: optional(Cursor) };
-const approval = { approval_request_id: text(ID_LENGTH_MAX) };
+const approval = { approval_request_id: boundedText(ID_LENGTH_MAX) };
 
 export const consoleMethods = {
   /** Who is signed in, and what this person may do. */
@@ -48,7 +48,7 @@ export const consoleMethods = {
     decision: z.enum(['approve', 'deny']),
     /** With `approve`: the terms, as in the request of a grant. */
     grant_type: optional(GrantType),
-    session_id: optional(text(ID_LENGTH_MAX)),
+    session_id: optional(boundedText(ID_LENGTH_MAX)),
     expires_in_seconds: optional(z.number().positive()),
     max_uses: optional(z.int().positive()),
   }),
@@ -56,16 +56,16 @@ export const consoleMethods = {
   /** What the browser needs to make a passkey. */
   'passkeys.begin': Nothing,
   'passkeys.add': z.strictObject({
-    label: text(64),
+    label: boundedText(64),
     /** As `passkeys.begin` gave it. */
-    challenge: text(2_000),
+    challenge: boundedText(2_000),
     /** Base64url, as the browser made them. */
-    client_data: text(4_000),
-    authenticator_data: text(4_000),
+    client_data: boundedText(4_000),
+    authenticator_data: boundedText(4_000),
     /** By a key that counts already, over the same challenge: then the new one counts at once. */
     confirmed_by: optional(PasskeyAssertion),
   }),
-  'passkeys.remove': z.strictObject({ credential_id: text(1_400) }),
+  'passkeys.remove': z.strictObject({ credential_id: boundedText(1_400) }),
   /** The root tokens of a person, newest first, each with the tree below it. */
   agents: z.strictObject({
     ...page,
@@ -87,7 +87,7 @@ export const consoleMethods = {
     root_principal: optional(Principal),
   }),
   /** One invocation with everything that belongs to it. */
-  'activity.invocation': z.strictObject({ invocation_id: text(ID_LENGTH_MAX) }),
+  'activity.invocation': z.strictObject({ invocation_id: boundedText(ID_LENGTH_MAX) }),
   /** A dry run with the authority of the person. */
   try: z.strictObject({ capability: CapabilityName, parameters: JsonObject }),
   /** What a page verifies the log with: the name of the service, and the keys of its witnesses. */
@@ -96,11 +96,11 @@ export const consoleMethods = {
   operations: Nothing,
   'operations.identities': Nothing,
   'operations.sessions': z.strictObject(page),
-  'operations.end_session': z.strictObject({ session_id: text(ID_LENGTH_MAX) }),
+  'operations.end_session': z.strictObject({ session_id: boundedText(ID_LENGTH_MAX) }),
   /** Tools of others that changed since their review; for operators, where the service has such tools. */
   reviews: Nothing,
   /** Accepts a tool as the page showed it. */
-  'reviews.accept': z.strictObject({ name: text(ID_LENGTH_MAX), digest: HexHash }),
+  'reviews.accept': z.strictObject({ name: boundedText(ID_LENGTH_MAX), digest: HexHash }),
 } as const satisfies Record<string, z.ZodType>;
 
 export type ConsoleMethodName = keyof typeof consoleMethods;

@@ -17,9 +17,9 @@ import type { ConnectedRecord } from '../../storage/port/connected-store.ts';
 import type { AccountOptions } from '../author/accounts.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { authorizeUrl, type Granted, redeemCode } from './oauth.ts';
-import { type AccountParts, accountEntry, accountOf, sealTokens } from './parts.ts';
+import { type AccountParts, accountEntry, declaredAccount, sealTokens } from './parts.ts';
 import { revokeRow, revokeTokens } from './revoke.ts';
-import { endOf } from './tokens.ts';
+import { expiryTime } from './tokens.ts';
 
 /** In milliseconds: how long a person may take at the other service. */
 const LOGIN_MS = 600_000;
@@ -89,7 +89,7 @@ async function begin(
 }
 
 function declared(parts: AccountParts, name: string): AccountOptions {
-  const account = accountOf(parts, name);
+  const account = declaredAccount(parts, name);
   if (account) return account;
   throw new Refusal(failure('not_found', 'Cannot find the account: there is none with this name'));
 }
@@ -189,7 +189,7 @@ function recordOf(
     sealed: sealTokens(parts, place, { access, refresh }),
     scopes: scopes ?? [...declared(parts, place.account).scopes],
     connected_at: now,
-    expires_at: endOf(now, lifeSeconds),
+    expires_at: expiryTime(now, lifeSeconds),
   };
 }
 

@@ -8,7 +8,7 @@
  */
 
 import type { ConnectedPlace, ConnectedRecord } from '../../storage/port/connected-store.ts';
-import { type Repeated, repeated } from '../pace/repeated.ts';
+import { type Repeated, startRepeating } from '../pace/repeated.ts';
 import { livingToken } from '../sign-in/consents.ts';
 import { type AccountParts, accountEntry } from './parts.ts';
 import { revokeRow } from './revoke.ts';
@@ -28,7 +28,12 @@ const UNUSED_MS = 86_400_000;
 export function startAccountEnds(parts: AccountParts, everyMs: number = LOOK_MS): Repeated {
   let isStopping = false;
   const onError = (error: unknown) => parts.log.error({ err: error }, 'ending accounts failed');
-  const task = repeated(parts.platform, () => endAll(parts, () => isStopping), everyMs, onError);
+  const task = startRepeating(
+    parts.platform,
+    () => endAll(parts, () => isStopping),
+    everyMs,
+    onError,
+  );
   return {
     nudge: task.nudge,
     stop() {

@@ -95,7 +95,7 @@ export async function renewTokens(
 }
 
 /** Whether the other service took the revocation. RFC 7009: it also takes that of an unknown token. */
-export async function revokeToken(
+export async function revokeAtProvider(
   parts: Asking,
   account: AccountOptions,
   token: string,

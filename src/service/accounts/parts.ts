@@ -35,7 +35,7 @@ export interface Tokens {
 type Sealing = Pick<ServiceParts, 'definition' | 'keyring'>;
 
 /** Undefined when the service declares no such account. */
-export function accountOf(
+export function declaredAccount(
   { definition }: Pick<ServiceParts, 'definition'>,
   name: string,
 ): AccountOptions | undefined {
@@ -58,7 +58,7 @@ export function openTokens(
 
 /** A changed declaration must not send the tokens of one service to another. */
 function aboutOf(parts: Sealing, { principal, account }: ConnectedPlace): string {
-  const { token = '', client_id = '' } = accountOf(parts, account) ?? {};
+  const { token = '', client_id = '' } = declaredAccount(parts, account) ?? {};
   return `connected account\n${canonicalJson([principal, account, token, client_id])}`;
 }
 

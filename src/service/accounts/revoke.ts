@@ -9,8 +9,8 @@
 
 import { pause } from '../../platform.ts';
 import type { ConnectedPlace, ConnectedRecord } from '../../storage/port/connected-store.ts';
-import { revokeToken } from './oauth.ts';
-import { type AccountParts, accountOf, openTokens, type Tokens } from './parts.ts';
+import { revokeAtProvider } from './oauth.ts';
+import { type AccountParts, declaredAccount, openTokens, type Tokens } from './parts.ts';
 
 /** In milliseconds: the waits before the second and the third attempt. */
 const WAITS_MS = [500, 2_000];
@@ -33,13 +33,14 @@ export async function revokeTokens(
   { access, refresh }: Tokens,
   isStopping: () => boolean = () => false,
 ): Promise<void> {
-  const options = accountOf(parts, account);
+  const options = declaredAccount(parts, account);
   if (!options) return;
   for (const waitMs of [...WAITS_MS, undefined]) {
     // The refresh token first: it would give new access tokens.
     const taken =
-      (refresh === undefined || (await revokeToken(parts, options, refresh, 'refresh_token'))) &&
-      (await revokeToken(parts, options, access, 'access_token'));
+      (refresh === undefined ||
+        (await revokeAtProvider(parts, options, refresh, 'refresh_token'))) &&
+      (await revokeAtProvider(parts, options, access, 'access_token'));
     if (taken) return;
     if (waitMs === undefined || isStopping()) break;
     await pause(parts.platform, waitMs);

@@ -18,7 +18,7 @@ import { ANSWER_MS, type Granted, renewTokens, type TokenAnswer } from './oauth.
 import {
   type AccountParts,
   accountEntry,
-  accountOf,
+  declaredAccount,
   openTokens,
   sealTokens,
   type Tokens,
@@ -48,7 +48,7 @@ export function createAccountTokens(parts: AccountParts): AccountTokens {
   const renewals = new Map<string, Promise<string>>();
   return {
     async tokenOf(principal, account) {
-      const options = accountOf(parts, account);
+      const options = declaredAccount(parts, account);
       if (!options) throw new Error(`Cannot use account "${account}": the service declares none`);
       const asked = { principal, account, options };
       if (!isPerson(principal)) throw noPerson(asked);
@@ -149,7 +149,7 @@ async function keepRenewed(
     version: claim.version + 1,
     sealed: sealTokens(parts, asked, { access, refresh }),
     scopes,
-    expires_at: endOf(parts.store.now(), lifeSeconds),
+    expires_at: expiryTime(parts.store.now(), lifeSeconds),
     renewing_until: undefined,
   };
   if (await parts.settler.insist(() => parts.store.replaceConnected(next, claim))) return access;
@@ -162,7 +162,7 @@ async function keepRenewed(
   return undefined;
 }
 
-export function endOf(now: Date, lifeSeconds: number | undefined): Date | undefined {
+export function expiryTime(now: Date, lifeSeconds: number | undefined): Date | undefined {
   return lifeSeconds === undefined ? undefined : new Date(now.getTime() + lifeSeconds * 1_000);
 }
 

@@ -19,10 +19,10 @@ import type { TokenDescription, TokenState } from '../../storage/port/store.ts';
 import { notOperator } from '../authority/freeze.ts';
 import { actsByName, standingOf, visibleToken } from '../authority/tokens.ts';
 import { answered, inLane } from '../caller/audited.ts';
-import { type Asking, callerOf, holds } from '../caller/caller.ts';
+import { type Asking, callerOf, holdsScope } from '../caller/caller.ts';
 import { rememberedTokens } from '../caller/remembered-tokens.ts';
 import { type Ask, requestOf } from '../operations/operations.ts';
-import { PAGE_BYTES_MAX, placeOf } from '../operations/page.ts';
+import { cursorPosition, PAGE_BYTES_MAX } from '../operations/page.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 import { budgetOf, capabilitiesOf } from '../sign-in/agents.ts';
@@ -83,9 +83,11 @@ export async function agentTrees(
       ? caller.token.token_id
       : undefined;
   if (!isOwn && below === undefined) refuse(notOperator(caller, 'read'));
-  const before = placeOf(cursor, (text) => (/^tok_[0-9a-f]{32}$/.test(text) ? text : undefined));
+  const before = cursorPosition(cursor, (text) =>
+    /^tok_[0-9a-f]{32}$/.test(text) ? text : undefined,
+  );
   return inLane(parts, caller, ask, async (slices) => {
-    const mayKnow = isOwn || below !== undefined || holds(caller, 'operator:audit');
+    const mayKnow = isOwn || below !== undefined || holdsScope(caller, 'operator:audit');
     const reading = await readingOf(parts, slices, root_principal, mayKnow);
     const now = reading.now.toISOString();
     if (below !== undefined) {
@@ -131,7 +133,7 @@ export async function agentChildren(
   const { token } = await visibleToken(parts, caller, token_id, ['operator:read']);
   return inLane(parts, caller, ask, async (slices) => {
     const { root_principal } = token;
-    const mayKnow = root_principal === caller.principal || holds(caller, 'operator:audit');
+    const mayKnow = root_principal === caller.principal || holdsScope(caller, 'operator:audit');
     const reading = await readingOf(parts, slices, root_principal, mayKnow);
     const stem = await stemOf(reading, token);
     const { ids, next } = await branchesOf(reading, stem, limit, cursor);
@@ -180,7 +182,10 @@ async function readingOf(
   const { store } = parts;
   const freezes = await store.freezesUnder(principalFreezes(rootPrincipal));
   return {
-    ...{ parts, store, slices, now: store.now() },
+    parts,
+    store,
+    slices,
+    now: store.now(),
     acts: mayKnow ? await actsOf(parts, slices, rootPrincipal) : NO_ACTS,
     isFrozen: freezes.length > 0,
   };

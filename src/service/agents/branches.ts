@@ -10,7 +10,7 @@
 
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import type { ChildState, TokenState } from '../../storage/port/store.ts';
-import { placeOf } from '../operations/page.ts';
+import { cursorPosition } from '../operations/page.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
@@ -172,12 +172,15 @@ async function placeIn(
   { token_id, consent }: Stem,
   cursor: string,
 ): Promise<Place> {
-  const place = placeOf(cursor, readCursor) as Place;
+  const place = cursorPosition(cursor, readCursor) as Place;
   if (place.parent === undefined || place.parent === token_id) return place;
   const { token, lineage } = await store.load({ tokenId: place.parent });
   const isFolded = token?.parent_token_id === token_id && token.subject === consent?.subject;
   const link = isFolded ? lineage.at(-1) : undefined;
-  return placeOf(cursor, () => link && { ...place, isParentLiving: isAlive(link, now) }) as Place;
+  return cursorPosition(
+    cursor,
+    () => link && { ...place, isParentLiving: isAlive(link, now) },
+  ) as Place;
 }
 
 function cursorOf({ phase, parent, child }: Place): string {

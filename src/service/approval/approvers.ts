@@ -22,7 +22,7 @@ import type { Failure } from '../../protocol/failure.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { capabilityOf } from '../author/definition.ts';
-import { type Caller, holds } from '../caller/caller.ts';
+import { type Caller, holdsScope } from '../caller/caller.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
@@ -269,7 +269,7 @@ async function mayHold(
   caller: Caller,
   ...scopes: string[]
 ): Promise<boolean> {
-  const held = scopes.filter((scope) => holds(caller, scope));
+  const held = scopes.filter((scope) => holdsScope(caller, scope));
   if (held.length === 0) return false;
   return caller.kind === 'identity' || identities.isEntitled(caller.root_principal, ...held);
 }

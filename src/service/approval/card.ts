@@ -10,7 +10,7 @@
 
 import { titleParts } from '../../domain/catalog/title.ts';
 import { moneyInputs } from '../../domain/decision/claims.ts';
-import { moneyIn, personOf, plain } from '../../domain/decision/values.ts';
+import { moneyValue, personOf, plain } from '../../domain/decision/values.ts';
 import { effectOf, titleOf } from '../../domain/sign-in/consent-words.ts';
 import { exact } from '../../domain/values/time-words.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
@@ -97,7 +97,7 @@ function actOf({ request, capability, inputs }: CardSource): string {
     const { input } = part;
     const isShown = inputs.includes(input) && Object.hasOwn(parameters, input);
     if (!isShown) return `[${titleOf(input).toLowerCase()}]`;
-    const money = moneyIn(parameters[input], currencies.get(input));
+    const money = moneyValue(parameters[input], currencies.get(input));
     return money ? plain(money) : valueText(parameters[input]);
   });
   return words.join('');

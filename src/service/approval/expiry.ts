@@ -11,7 +11,7 @@ import { failure } from '../../domain/failure.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import { actEntry } from '../caller/entries.ts';
 import type { ServiceParts } from '../operations/parts.ts';
-import { type Repeated, repeated } from '../pace/repeated.ts';
+import { type Repeated, startRepeating } from '../pace/repeated.ts';
 import { noticesOf } from './notices.ts';
 
 /** In milliseconds: the longest delay of the entry and the notice. */
@@ -22,7 +22,7 @@ const BATCH = 10;
 
 export function startExpiry(parts: ServiceParts, everyMs: number = LOOK_MS): Repeated {
   const onError = (error: unknown) => parts.log.error({ err: error }, 'expiry failed');
-  return repeated(parts.platform, () => expireAll(parts), everyMs, onError);
+  return startRepeating(parts.platform, () => expireAll(parts), everyMs, onError);
 }
 
 async function expireAll(parts: ServiceParts): Promise<void> {

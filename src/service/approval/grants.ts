@@ -48,7 +48,7 @@ export async function issueGrant(parts: ServiceParts, ask: Ask): Promise<Answer>
     const asked = requestOf('approval_grants.issue', ask);
     for (let rivals = 0; rivals < RIVALS_MAX; rivals += 1) {
       const request = await addressedRequest(parts, caller, asked.approval_request_id);
-      Object.assign(about, namesOf(request));
+      Object.assign(about, refusalFacts(request));
       const answer = await approve(parts, caller, asked, request);
       if (answer) return answer;
     }
@@ -121,7 +121,7 @@ async function approve(
 }
 
 /** What the entry of a refusal contains about the request. */
-export function namesOf({ capability, approval_request_id }: ApprovalRecord) {
+export function refusalFacts({ capability, approval_request_id }: ApprovalRecord) {
   return { capability, approval_request_id };
 }
 

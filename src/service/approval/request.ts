@@ -26,7 +26,7 @@ import {
 } from '../../domain/authority/approval-request.ts';
 import { barredApprover } from '../../domain/authority/approver.ts';
 import { firstDelegate } from '../../domain/authority/chain.ts';
-import { boundElsewhere } from '../../domain/authority/grant.ts';
+import { sessionMismatch } from '../../domain/authority/grant.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { declarationDigest } from '../../domain/catalog/declaration.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
@@ -122,7 +122,7 @@ export async function standingAnswer(
 ): Promise<Failure | undefined> {
   const { caller, capability, parameters } = call;
   if (!call.request?.continue_approved) return undefined;
-  const question = questionOf(caller, capability, digestOf(parameters));
+  const question = approvalQuestion(caller, capability, digestOf(parameters));
   const latest = await parts.store.latestApproval(question);
   if (latest?.status === 'approved') return otherSession(parts, call, latest);
   return latest?.status === 'denied' ? standingDenial(parts, call, latest) : undefined;
@@ -147,7 +147,7 @@ async function otherSession(
 
   call.approvalRequestId = id;
   const how = `call with a token of that session; the grant waits until ${grant.expires_at.toISOString()}`;
-  const detail = `Cannot use grant "${grant.grant_id}": ${boundElsewhere(grant, token)}; ${how}`;
+  const detail = `Cannot use grant "${grant.grant_id}": ${sessionMismatch(grant, token)}; ${how}`;
   return failure('approval_grant_invalid', detail, { approval_request_id: id });
 }
 
@@ -276,7 +276,7 @@ function configuredApprover(
 }
 
 /** The fields by which two calls ask the same question. */
-export function questionOf(
+export function approvalQuestion(
   { token: { chain, session_id } }: TokenCaller,
   capability: Capability,
   parametersDigest: string,

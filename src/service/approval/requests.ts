@@ -16,10 +16,10 @@ import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { ApprovalPlace, ApprovalQuery } from '../../storage/port/store.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { answered, audited, inLane } from '../caller/audited.ts';
-import { acted, actorOf, type Caller, callerOf, holds } from '../caller/caller.ts';
+import { acted, actorOf, type Caller, callerOf, holdsScope } from '../caller/caller.ts';
 import { actEntry } from '../caller/entries.ts';
 import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
-import { createPage, placeOf } from '../operations/page.ts';
+import { createPage, cursorPosition } from '../operations/page.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 import type { Waiter } from '../pace/waits.ts';
@@ -33,7 +33,7 @@ import {
   visibleRequest,
 } from './approvers.ts';
 import { confirmationFacts, confirmationOf } from './confirmation.ts';
-import { namesOf } from './grants.ts';
+import { refusalFacts } from './grants.ts';
 import { noticesOf } from './notices.ts';
 
 /** In milliseconds: how often a wait asks the store. A decision in this process ends it at once. */
@@ -49,9 +49,9 @@ export async function listRequests(parts: ServiceParts, ask: Ask): Promise<Answe
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const { status, limit, cursor } = requestOf('approval_requests.list', ask);
     const names = [...parts.definition.catalog.capabilities.keys()];
-    const capabilities = names.filter((name) => holds(caller, approverScope(name)));
+    const capabilities = names.filter((name) => holdsScope(caller, approverScope(name)));
     const now = parts.store.now();
-    const query = { now, status, capabilities, before: placeOf(cursor, readCursor), limit };
+    const query = { now, status, capabilities, before: cursorPosition(cursor, readCursor), limit };
     // Most callers may decide nothing, so the store is not asked.
     if (capabilities.length === 0) return { body: { approval_requests: [], next_cursor: null } };
     return inLane(parts, caller, ask, (slices) => readPage(parts, slices, caller, query));
@@ -129,7 +129,7 @@ export async function denyRequest(parts: ServiceParts, ask: Ask): Promise<Approv
     const asked = requestOf('approval_requests.deny', ask);
     const { approval_request_id: id, reason } = asked;
     const request = await visibleRequest(parts, caller, id);
-    Object.assign(about, namesOf(request));
+    Object.assign(about, refusalFacts(request));
     const now = parts.store.now();
     refuse(await notApprover(parts, caller, request));
     refuse(closedRequest(request, now));

@@ -19,7 +19,7 @@ import { operatorList } from '../authority/freeze.ts';
 import type { Answer, Ask } from '../operations/operations.ts';
 import type { ServiceParts, Watcher } from '../operations/parts.ts';
 import type { OutboundRequest } from '../outbound/outbound.ts';
-import { type Repeated, repeated } from '../pace/repeated.ts';
+import { type Repeated, startRepeating } from '../pace/repeated.ts';
 
 /**
  * In milliseconds: how often the store is asked for due notices. Notices of this process are sent
@@ -79,7 +79,7 @@ export function startWebhooks(parts: SenderParts, timing: WebhookTiming = {}): R
     busy.set(target, sending);
   };
   const look = () => sendDue(parts, busy, send);
-  const looks = repeated(parts.platform, look, timing.lookMs ?? LOOK_MS, onError);
+  const looks = startRepeating(parts.platform, look, timing.lookMs ?? LOOK_MS, onError);
   return {
     nudge: looks.nudge,
     async stop() {

@@ -25,7 +25,7 @@ export function propertiesOf(schema: JsonObject): Property[] {
   const needed = Array.isArray(required) ? required : [];
   return Object.entries(isObject(properties) ? properties : {}).map(([name, property]) => ({
     name,
-    schema: followed(isObject(property) ? property : {}, root),
+    schema: followSchema(isObject(property) ? property : {}, root),
     isRequired: needed.includes(name),
     isNullable: takesNull(property, root, new Map()),
   }));
@@ -35,7 +35,7 @@ export function propertiesOf(schema: JsonObject): Property[] {
 const REFERENCES_MAX = 8;
 
 /** A schema that only refers to a definition of the same document, replaced by that definition. */
-export function followed(schema: JsonObject, document: JsonObject): JsonObject {
+export function followSchema(schema: JsonObject, document: JsonObject): JsonObject {
   let found = schema;
   for (let i = 0; i < REFERENCES_MAX && typeof found.$ref === 'string'; i++) {
     const target = definitionOf(found.$ref, document);
@@ -91,7 +91,7 @@ function takesNull(schema: unknown, document: JsonObject, known: Map<object, boo
   const earlier = known.get(schema);
   if (earlier !== undefined) return earlier;
   known.set(schema, false);
-  const { type, anyOf, oneOf, allOf, not, $ref, ...more } = followed(schema, document);
+  const { type, anyOf, oneOf, allOf, not, $ref, ...more } = followSchema(schema, document);
   const takes = (each: unknown) => takesNull(each, document, known);
   const values = Array.isArray(more.enum) ? more.enum : 'const' in more ? [more.const] : [null];
   const found =

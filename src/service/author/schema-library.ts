@@ -216,7 +216,10 @@ export function libraryOf(vendor: string): Library {
 }
 
 /** Why JSON Schema cannot describe what is marked, and what to write instead. */
-export function adviceOn({ path, mark }: Marked, library: Library): { why: string; write: string } {
+export function libraryAdvice(
+  { path, mark }: Marked,
+  library: Library,
+): { why: string; write: string } {
   const kind = kindOf(mark);
   if (!kind) return { why: 'JSON Schema cannot describe it', write: library.instead.function };
   const isWhole = kind === 'transform' && path === '';

@@ -9,8 +9,8 @@ import { type Fault, fault } from '../../domain/catalog/fault.ts';
 import { readForeignObject } from '../../domain/wire/foreign.ts';
 import { isObject, type JsonLimits } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import { followed } from './json-schema.ts';
-import { adviceOn, type Library, libraryOf, type Marked, marksIn } from './schema-library.ts';
+import { followSchema } from './json-schema.ts';
+import { type Library, libraryAdvice, libraryOf, type Marked, marksIn } from './schema-library.ts';
 import { type Settled, settled } from './settled.ts';
 import type { AnySchema } from './typed.ts';
 
@@ -90,7 +90,7 @@ export function faultAt({ capability, field }: Place, sentence: Sentence): Fault
 
 function sentenceOn(marked: Marked, library: Library): Sentence {
   const { path, mark } = marked;
-  return { path, written: library.written(mark), ...adviceOn(marked, library) };
+  return { path, written: library.written(mark), ...libraryAdvice(marked, library) };
 }
 
 type Description =
@@ -131,7 +131,7 @@ function readDocument(make: () => unknown, isSent: boolean): Description {
   }
   const { $schema: _, ...document } = reading.value;
   // A schema with an id of its own is a definition that the document refers to.
-  return { document: followed(document, document), made: found.made };
+  return { document: followSchema(document, document), made: found.made };
 }
 
 /** Characters of a library's own message in a fault. */

@@ -25,10 +25,10 @@ import type { FreezePlace } from '../../storage/port/store.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { absenceOf } from '../author/off.ts';
 import { answered, audited, inLane } from '../caller/audited.ts';
-import { acted, actorOf, type Caller, callerOf, holds } from '../caller/caller.ts';
+import { acted, actorOf, type Caller, callerOf, holdsScope } from '../caller/caller.ts';
 import { actEntry } from '../caller/entries.ts';
 import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
-import { createPage, type Listing, listed, placeOf } from '../operations/page.ts';
+import { createPage, cursorPosition, type Listing, listAnswer } from '../operations/page.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
@@ -70,7 +70,7 @@ export async function operatorList<Kept, Item extends object>(
 ): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, listing.name));
-    return inLane(parts, caller, ask, (slices) => listed(slices, listing));
+    return inLane(parts, caller, ask, (slices) => listAnswer(slices, listing));
   });
 }
 
@@ -84,7 +84,7 @@ export async function frozen(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'frozen'));
     const { limit, cursor } = requestOf('operator.frozen', ask);
-    const after = placeOf(cursor, readCursor);
+    const after = cursorPosition(cursor, readCursor);
     return inLane(parts, caller, ask, (slices) => readPage(parts, slices, limit, after));
   });
 }
@@ -115,7 +115,7 @@ async function readPage(
 
 /** Operators hold `operator:*` or the scope of the one operation. */
 export function notOperator(caller: Caller, verb: string): Failure | undefined {
-  if (holds(caller, `operator:${verb}`)) return undefined;
+  if (holdsScope(caller, `operator:${verb}`)) return undefined;
   const detail = `Cannot ${verb}: ${caller.principal} lacks scope "operator:${verb}"`;
   return failure('scope_insufficient', detail, { requires: [`operator:${verb}`] });
 }

@@ -18,7 +18,7 @@
  */
 
 import { chainOf } from '../../domain/authority/chain.ts';
-import { claimsOf } from '../../domain/authority/claims.ts';
+import { delegationClaims } from '../../domain/authority/claims.ts';
 import { levelOf } from '../../domain/authority/disclosure.ts';
 import {
   type Entitlement,
@@ -31,7 +31,7 @@ import {
   expiryOf,
   malformedSubject,
   narrow,
-  sessionOf,
+  requestedSession,
   unreadableBudget,
 } from '../../domain/authority/narrowing.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
@@ -91,7 +91,7 @@ async function issueRoot(
   refuse(malformedSubject(subject));
   refuse(unentitledSubject(caller.entitlement, subject));
   const authority = rootAuthority(parts, caller.entitlement, amended(request, { subject }));
-  const token = tokenOf(parts, authority);
+  const token = unsignedToken(parts, authority);
   await parts.store.insertRoot(token.record, issuanceEntry(parts, caller, token.record));
   return token;
 }
@@ -108,7 +108,7 @@ export function rootAuthority(
   refuse(unreadableBudget(request));
   refuse(excessiveLifetime(request, config.max_ttl_hours));
   refuse(excessiveDepth(request, config.max_delegation_depth));
-  const { session, failure: found } = sessionOf(request);
+  const { session, failure: found } = requestedSession(request);
   refuse(found);
   return {
     subject,
@@ -150,7 +150,7 @@ async function issueChild(
   );
   if ('failure' in narrowed) throw new Refusal(narrowed.failure);
 
-  const token = tokenOf(parts, narrowed.authority, parent);
+  const token = unsignedToken(parts, narrowed.authority, parent);
   const bounds = { now, childrenMax: CHILDREN_PER_TOKEN_MAX, judged: parent.lineage };
   const inserted = await parts.store.insertChild(
     token.record,
@@ -224,7 +224,11 @@ export interface UnsignedToken {
 }
 
 /** The row of a token, and what signs its text with the key that the row names. */
-export function tokenOf(parts: ServiceParts, authority: Authority, parent?: Parent): UnsignedToken {
+export function unsignedToken(
+  parts: ServiceParts,
+  authority: Authority,
+  parent?: Parent,
+): UnsignedToken {
   const token_id = newId(parts.platform, 'tok_');
   const above = parent?.lineage.map(({ subject }) => subject) ?? [];
   const issued_at = parts.store.now();
@@ -233,7 +237,7 @@ export function tokenOf(parts: ServiceParts, authority: Authority, parent?: Pare
     parent_token_id: parent?.token.token_id,
     issued_at,
   });
-  const claims = claimsOf(parts.definition.id, issued);
+  const claims = delegationClaims(parts.definition.id, issued);
   refuse(unreadableClaims(claims));
   // One text for the signature and for the digest in row and entry.
   const text = canonicalJson(claims);

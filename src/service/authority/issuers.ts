@@ -128,7 +128,7 @@ export function unusableToken(why: string) {
 }
 
 /** Reads the body of an answer. Rejects what is not one JSON object. */
-export function jsonOf(body: Uint8Array): Json {
+export function documentJson(body: Uint8Array): Json {
   const reading = readJson(body);
   if ('fault' in reading) throw new Error(reading.fault);
   if (typeof reading.value === 'object' && reading.value) return { ...reading.value };
@@ -226,7 +226,7 @@ async function fetchDocuments(issuer: string, call: Issuer['call']): Promise<Doc
 async function fetchJson(url: string, call: Issuer['call']): Promise<Json> {
   const { status, body } = await call({ url });
   if (status !== 200) throw new Error(`it answered ${status}`);
-  return jsonOf(body);
+  return documentJson(body);
 }
 
 /**

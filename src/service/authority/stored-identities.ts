@@ -29,7 +29,7 @@ import { answered, audited, inLane } from '../caller/audited.ts';
 import { acted, actorOf, type Caller, callerOf } from '../caller/caller.ts';
 import { actEntry } from '../caller/entries.ts';
 import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
-import { createPage, placeOf } from '../operations/page.ts';
+import { createPage, cursorPosition } from '../operations/page.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { newId } from '../operations/random.ts';
 import { frozenFor, notOperator } from './freeze.ts';
@@ -134,8 +134,13 @@ function addedEntry(parts: IdentityParts, identity: IdentityRecord, by: Actor): 
     identity;
   const detail: IdentityAdded = {
     verb: 'identity_added',
-    ...{ identity_id, key_sha256, principal, caller_class },
-    ...{ scopes: [...scopes], subjects: [...subjects], caller_classes: [...caller_classes] },
+    identity_id,
+    key_sha256,
+    principal,
+    caller_class,
+    scopes: [...scopes],
+    subjects: [...subjects],
+    caller_classes: [...caller_classes],
   };
   return actEntry(parts, by, { entry_type: 'operator', detail });
 }
@@ -144,7 +149,7 @@ export async function listIdentities(parts: ServiceParts, ask: Ask): Promise<Ans
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     refuse(notOperator(caller, 'identities'));
     const { removed, limit, cursor } = requestOf('identities.list', ask);
-    let after = placeOf(cursor, (text) => (ID.test(text) ? text : undefined));
+    let after = cursorPosition(cursor, (text) => (ID.test(text) ? text : undefined));
     return inLane(parts, caller, ask, async (slices) => {
       const page = createPage<StoredIdentity>('identities', limit);
       let isFull = false;
@@ -217,8 +222,13 @@ export function identityView(identity: IdentityRecord): StoredIdentity {
   const { identity_id, key_sha256, principal, caller_class, created_by } = identity;
   const { scopes, subjects, caller_classes, removed_by = null } = identity;
   return {
-    ...{ identity_id, key_sha256, principal, caller_class },
-    ...{ scopes: [...scopes], subjects: [...subjects], caller_classes: [...caller_classes] },
+    identity_id,
+    key_sha256,
+    principal,
+    caller_class,
+    scopes: [...scopes],
+    subjects: [...subjects],
+    caller_classes: [...caller_classes],
     created_at: identity.created_at.toISOString(),
     created_by,
     removed_at: identity.removed_at?.toISOString() ?? null,

@@ -17,7 +17,7 @@ import type { TokenRecord } from '../../storage/port/records.ts';
 import type { TokenDescription } from '../../storage/port/store.ts';
 import { moneyOf } from '../call/call.ts';
 import { answered, audited } from '../caller/audited.ts';
-import { acted, actorOf, type Caller, callerOf, holds } from '../caller/caller.ts';
+import { acted, actorOf, type Caller, callerOf, holdsScope } from '../caller/caller.ts';
 import { actEntry } from '../caller/entries.ts';
 import { type Ask, requestOf } from '../operations/operations.ts';
 import type { ServiceParts } from '../operations/parts.ts';
@@ -103,7 +103,7 @@ export async function visibleToken(
   operatorScopes: readonly string[],
 ): Promise<TokenDescription> {
   const described = await store.describeToken(tokenId, CHILDREN_SHOWN_MAX);
-  const isOperator = operatorScopes.some((scope) => holds(caller, scope));
+  const isOperator = operatorScopes.some((scope) => holdsScope(caller, scope));
   if (described && (isOperator || isAbove(caller, described))) return described;
   throw new Refusal(unknownToken(tokenId));
 }

@@ -7,8 +7,8 @@
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
 import {
   type BudgetState,
+  budgetView,
   type Charge,
-  contextOf,
   unsettledContext,
 } from '../../domain/invocation/budget.ts';
 import { eventClassOf, observedDetail } from '../../domain/invocation/observability.ts';
@@ -172,7 +172,7 @@ function entryDetail({ capability, parameters }: Call, { result, detail }: Endin
  * The answer: as much of a failure as the class of the caller may see, and the receipt of the
  * entry.
  */
-export function answerOf(
+export function invokeAnswer(
   parts: ServiceParts,
   call: Call,
   ending: Ending,
@@ -203,7 +203,7 @@ export function budgetContext(call: Call): BudgetContext | undefined {
   if (budget !== undefined && budget !== 'unsettled') return budget;
   const states = caller ? budgetsOf(caller.loaded) : [];
   const own = states.at(-1);
-  if (!own || budget !== 'unsettled') return contextOf(capability?.cost, undefined, states);
+  if (!own || budget !== 'unsettled') return budgetView(capability?.cost, undefined, states);
   return unsettledContext(capability?.cost, charge, own);
 }
 

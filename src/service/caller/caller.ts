@@ -8,7 +8,7 @@
  * @module
  */
 
-import { claimsOf } from '../../domain/authority/claims.ts';
+import { delegationClaims } from '../../domain/authority/claims.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { covers, entitles } from '../../domain/authority/scope-pattern.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
@@ -170,7 +170,7 @@ export function tokenCaller(
 }
 
 /** Whether the token or the entitlement of the caller has the scope. */
-export function holds(caller: Caller, scope: string): boolean {
+export function holdsScope(caller: Caller, scope: string): boolean {
   return caller.kind === 'token'
     ? caller.token.scope.some((held) => covers(held, scope))
     : caller.entitlement.scopes.some((pattern) => entitles(pattern, scope));
@@ -203,7 +203,7 @@ function isAsPresented(token: TokenRecord, presented: PresentedToken, service: s
   if (asPresented.get(token) === presented) return true;
   const { claims, digest } = presented;
   if (token.claims_digest !== digest) return false;
-  const isSame = canonicalJson(claimsOf(service, token)) === claims;
+  const isSame = canonicalJson(delegationClaims(service, token)) === claims;
   if (isSame) asPresented.set(token, presented);
   return isSame;
 }

@@ -28,7 +28,7 @@ import { isStoreFailure } from '../invoke/settle.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { compensate } from './compensate.ts';
 import { flowOf, runStep } from './step.ts';
-import { CallLost, drawnBy, listed, StepRefused, type Whole } from './trail.ts';
+import { CallLost, drawnBy, StepRefused, stepViews, type Whole } from './trail.ts';
 
 export async function runComposition(
   parts: ServiceParts,
@@ -65,7 +65,7 @@ export async function composedDone(
   reached: Reached,
 ): Promise<Done> {
   const { composition, call } = whole;
-  const steps = composition.audit_policy.record_child_invocations ? undefined : listed(whole);
+  const steps = composition.audit_policy.record_child_invocations ? undefined : stepViews(whole);
   if ('result' in reached) {
     const notes = { reported: reportedBy(whole), bindings: [] };
     const done = await run(completed(parts, call.capability.name, reached.result, notes));
@@ -83,7 +83,7 @@ export async function composedDone(
     reported: reportedBy(whole),
     bindings: [],
     needsApproval: reached.needsApproval,
-    steps: listed(whole),
+    steps: stepViews(whole),
   };
 }
 
@@ -153,7 +153,7 @@ function brokenOff({ log }: ServiceParts, whole: Whole, error: unknown): Done {
     outcome: 'indeterminate',
     failure: failure('outcome_unknown', detail),
     bindings: [],
-    steps: listed(whole),
+    steps: stepViews(whole),
     isAbandoned,
   };
 }

@@ -22,17 +22,24 @@ import type {
 } from '../../storage/port/composition-store.ts';
 import { HEARTBEAT_MS, type Settlement, SILENT_MS } from '../../storage/port/invocation-store.ts';
 import { capabilityOf } from '../author/definition.ts';
-import { answerOf, bytesOf, type Call, type Ending, endingEntry, readFacts } from '../call/call.ts';
+import {
+  bytesOf,
+  type Call,
+  type Ending,
+  endingEntry,
+  invokeAnswer,
+  readFacts,
+} from '../call/call.ts';
 import type { TokenCaller } from '../caller/caller.ts';
 import type { Done } from '../invoke/handler.ts';
 import { rollbackOf } from '../invoke/inputs.ts';
 import { admittedCaller } from '../invoke/recover.ts';
 import type { RecoveryOptions } from '../invoke/recovery.ts';
 import type { ServiceParts } from '../operations/parts.ts';
-import { type Repeated, repeated } from '../pace/repeated.ts';
+import { type Repeated, startRepeating } from '../pace/repeated.ts';
 import { composedDone, emptied, type Reached } from './compose.ts';
 import { flowOf } from './step.ts';
-import { listed, recordStep, type Whole } from './trail.ts';
+import { recordStep, stepViews, type Whole } from './trail.ts';
 
 type Timing = Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
 
@@ -59,8 +66,8 @@ export function startResuming(parts: ServiceParts, timing: Timing = {}): Repeate
   };
   const onError = (error: unknown) =>
     log.error({ err: error }, 'could not look for abandoned compositions');
-  const beats = repeated(platform, beat, intervalMs, onError);
-  const passes = repeated(platform, pass, intervalMs, onError);
+  const beats = startRepeating(platform, beat, intervalMs, onError);
+  const passes = startRepeating(platform, pass, intervalMs, onError);
   passes.nudge();
   return {
     nudge: passes.nudge,
@@ -153,14 +160,14 @@ async function goOn(
   };
   const interrupted = steps.filter(({ outcome }) => outcome === undefined);
   if (!interrupted.every((step) => capabilityOf(parts.definition, step.capability))) {
-    return { ...unknownEnd(), steps: listed(whole) };
+    return { ...unknownEnd(), steps: stepViews(whole) };
   }
   for (const step of interrupted) await endInterrupted(parts, whole, step);
   const reached = reachedBy(whole);
   if ('result' in reached || composition.failure_policy === 'compensate') {
     return composedDone(parts, whole, reached);
   }
-  return { ...unknownEnd(), steps: listed(whole) };
+  return { ...unknownEnd(), steps: stepViews(whole) };
 }
 
 function unknownEnd(): Done {
@@ -249,7 +256,7 @@ async function settled(
     rollback:
       capability &&
       (await run(rollbackOf(parts, caller, capability, { outcome, parameters, output }))),
-    answer: bytesOf(answerOf(parts, call, ending, entry)),
+    answer: bytesOf(invokeAnswer(parts, call, ending, entry)),
     entry,
     now: parts.store.now(),
   };

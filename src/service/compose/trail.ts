@@ -118,7 +118,7 @@ export function drawnBy({ trail }: Whole): bigint {
 }
 
 /** The trail as an entry shows it. */
-export function listed({ trail, call }: Whole): StepView[] {
+export function stepViews({ trail, call }: Whole): StepView[] {
   const currency = call.capability.cost?.financial?.currency;
   return trail.map(({ drawn, ...step }) => ({
     step: step.step_id,

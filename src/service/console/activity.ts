@@ -22,7 +22,7 @@ import { handsOf } from '../approval/hands.ts';
 import { notOperator } from '../authority/freeze.ts';
 import { unknownToken } from '../authority/tokens.ts';
 import { inLane } from '../caller/audited.ts';
-import { type Asking, type Caller, holds } from '../caller/caller.ts';
+import { type Asking, type Caller, holdsScope } from '../caller/caller.ts';
 import { rememberedTokens } from '../caller/remembered-tokens.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
@@ -48,7 +48,7 @@ export async function daysOf(
   { caller, ask }: Asking,
   { capability, token_id, root_principal }: ConsoleRequest<'activity.days'>,
 ): Promise<Days> {
-  const isAuditor = holds(caller, 'operator:audit');
+  const isAuditor = holdsScope(caller, 'operator:audit');
   if (root_principal !== undefined && root_principal !== caller.root_principal) {
     refuse(notOperator(caller, 'audit'));
   }
@@ -65,7 +65,7 @@ export async function daysOf(
 async function readableToken({ store }: ServiceParts, caller: Caller, tokenId: string) {
   const { token } = await store.load({ tokenId });
   const isOwn = token?.root_principal === caller.root_principal;
-  if (token && (isOwn || holds(caller, 'operator:audit'))) return token;
+  if (token && (isOwn || holdsScope(caller, 'operator:audit'))) return token;
   throw new Refusal(unknownToken(tokenId));
 }
 
@@ -146,7 +146,7 @@ export async function invocationOf(
   { caller, ask }: Asking,
   { invocation_id }: ConsoleRequest<'activity.invocation'>,
 ): Promise<Invocation> {
-  const rootPrincipal = holds(caller, 'operator:audit') ? undefined : caller.root_principal;
+  const rootPrincipal = holdsScope(caller, 'operator:audit') ? undefined : caller.root_principal;
   return inLane(parts, caller, ask, async (slices) => {
     const { store } = parts;
     const about = { rootPrincipal, invocationId: invocation_id };

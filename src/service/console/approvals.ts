@@ -17,8 +17,8 @@ import type { PendingPlace } from '../../storage/port/store.ts';
 import { handsIn, notApprover, titleText } from '../approval/approvers.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { inLane } from '../caller/audited.ts';
-import { type Asking, type Caller, holds } from '../caller/caller.ts';
-import { placeOf } from '../operations/page.ts';
+import { type Asking, type Caller, holdsScope } from '../caller/caller.ts';
+import { cursorPosition } from '../operations/page.ts';
 import type { Slices } from '../pace/slices.ts';
 import type { ConsoleParts } from './parts.ts';
 
@@ -34,7 +34,7 @@ export async function inboxOf(
   { caller, ask }: Asking,
 ): Promise<Inbox> {
   const capabilities = decidable(parts, caller);
-  const after = placeOf(cursor, readCursor);
+  const after = cursorPosition(cursor, readCursor);
   if (capabilities.length === 0) return { requests: [], next_cursor: null };
   return inLane(parts, caller, ask, async (slices) => {
     const requests: InboxItem[] = [];
@@ -71,7 +71,7 @@ async function decidableOf<Asked extends Parameters<typeof notApprover>[2]>(
 /** The capabilities whose requests the person may decide. */
 export function decidable({ definition }: ConsoleParts, caller: Caller): string[] {
   return [...definition.catalog.capabilities.values()]
-    .filter(({ name, approval }) => approval && holds(caller, approverScope(name)))
+    .filter(({ name, approval }) => approval && holdsScope(caller, approverScope(name)))
     .map(({ name }) => name);
 }
 

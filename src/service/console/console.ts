@@ -23,7 +23,7 @@ import { daysOf, invocationOf } from './activity.ts';
 import { agentEntries } from './agent-entries.ts';
 import { inboxOf } from './approvals.ts';
 import { meOf, pulseOf, trustOf } from './me.ts';
-import { endAnySession, identitiesOf, operationsOf, sessionsOf } from './operations.ts';
+import { endAnySession, identityList, operationsOf, sessionsOf } from './operations.ts';
 import type { ConsoleParts } from './parts.ts';
 import { challengeFor } from './passkeys.ts';
 import { acceptReview, reviewsOf } from './reviews.ts';
@@ -84,7 +84,7 @@ export function createConsole(parts: ConsoleParts): Console {
       try: async (ask) => ({ body: await tryCapability(parts, ask) }),
       operations: read(parts, 'operations', (_, { caller }) => operationsOf(parts, caller)),
       'operations.identities': read(parts, 'operations.identities', (_, { caller }) =>
-        identitiesOf(parts, caller),
+        identityList(parts, caller),
       ),
       'operations.sessions': read(parts, 'operations.sessions', (request, asking) =>
         sessionsOf(parts, asking, request),

@@ -11,7 +11,7 @@ import {
   type Pulse,
   type TrustGround,
 } from '../../protocol/console/views.ts';
-import { type Caller, holds } from '../caller/caller.ts';
+import { type Caller, holdsScope } from '../caller/caller.ts';
 import { passkeysOf } from '../passkey/keys.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { countPending, decidable } from './approvals.ts';
@@ -29,7 +29,7 @@ export async function meOf(
     now: store.now().toISOString(),
     session: { session_id, expires_at: expires_at.toISOString() },
     approves: decidable(parts, caller),
-    operates: OPERATOR_RIGHTS.filter((right) => holds(caller, `operator:${right}`)),
+    operates: OPERATOR_RIGHTS.filter((right) => holdsScope(caller, `operator:${right}`)),
     has_approvals: [...definition.catalog.capabilities.values()].some((each) => each.approval),
     is_anchored: parts.sealing() !== undefined,
     has_reviews: definition.review !== undefined,

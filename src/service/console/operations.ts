@@ -24,7 +24,7 @@ import { livingIdentities } from '../authority/stored-identities.ts';
 import { audited, inLane } from '../caller/audited.ts';
 import { type Asking, type Caller, callerOf } from '../caller/caller.ts';
 import { type Ask, consoleRequestOf } from '../operations/operations.ts';
-import { placeOf } from '../operations/page.ts';
+import { cursorPosition } from '../operations/page.ts';
 import { endSessionAs } from '../sign-in/entries.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { logHead } from './me.ts';
@@ -54,7 +54,9 @@ export async function operationsOf(parts: ConsoleParts, caller: Caller): Promise
     },
     keys: [...keyring.states(), ...keyring.rows.states()].map(
       ({ kid, use, state, since, until }): KeyView => ({
-        ...{ kid, use, state },
+        kid,
+        use,
+        state,
         since: since?.toISOString() ?? null,
         until: until?.toISOString() ?? null,
       }),
@@ -92,24 +94,37 @@ function settingsOf({ config, definition }: ConsoleParts): Operations['settings'
   };
 }
 
-export async function identitiesOf(parts: ConsoleParts, caller: Caller): Promise<IdentityList> {
+export async function identityList(parts: ConsoleParts, caller: Caller): Promise<IdentityList> {
   refuse(notOperator(caller, 'read'));
   const { config } = parts;
   const configured = config.identities.map(
     ({ principal, scopes, subjects, caller_class, demo }) => ({
-      ...{ principal, scopes, subjects, caller_class, is_demo: demo, stored: null },
+      principal,
+      scopes,
+      subjects,
+      caller_class,
+      is_demo: demo,
+      stored: null,
     }),
   );
   const stored = (await livingIdentities(parts)).map(
     ({ principal, scopes, subjects, caller_class, identity_id, created_by }) => ({
-      ...{ principal, scopes, subjects, caller_class, is_demo: false },
+      principal,
+      scopes,
+      subjects,
+      caller_class,
+      is_demo: false,
       stored: { identity_id, created_by },
     }),
   );
   return {
     identities: [...configured, ...stored],
     rules: config.entitlements.map(({ principals, scopes, subjects, caller_class }) => ({
-      ...{ principals, scopes, subjects, caller_class, is_demo: false },
+      principals,
+      scopes,
+      subjects,
+      caller_class,
+      is_demo: false,
     })),
     issuers: config.oidc.map(({ issuer }) => issuer),
   };
@@ -122,7 +137,9 @@ export async function sessionsOf(
 ): Promise<SessionList> {
   refuse(notOperator(caller, 'read'));
   const { store } = parts;
-  let after = placeOf(cursor, (text) => (/^ses_[0-9a-f]{32}$/.test(text) ? text : undefined));
+  let after = cursorPosition(cursor, (text) =>
+    /^ses_[0-9a-f]{32}$/.test(text) ? text : undefined,
+  );
   return inLane(parts, caller, ask, async (slices) => {
     const found: StoredSession[] = [];
     for (let reads = 0; reads < READS_MAX; reads++) {
@@ -143,7 +160,10 @@ function sessionView(
 ): SessionList['sessions'][number] {
   const { session_id, principal, user_agent, issuer } = session;
   return {
-    ...{ session_id, principal, user_agent, how: issuer ?? 'key' },
+    session_id,
+    principal,
+    user_agent,
+    how: issuer ?? 'key',
     created_at: session.created_at.toISOString(),
     seen_at: seen_at.toISOString(),
     expires_at: session.expires_at.toISOString(),

@@ -20,7 +20,7 @@ import type { IssueRequest } from '../../protocol/token.ts';
 import type { TokenRecord } from '../../storage/port/records.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { frozenFor } from '../authority/freeze.ts';
-import { issuanceEntry, rootAuthority, tokenOf, unknownBinding } from '../authority/issue.ts';
+import { issuanceEntry, rootAuthority, unknownBinding, unsignedToken } from '../authority/issue.ts';
 import { revocationEntry } from '../authority/tokens.ts';
 import { audited } from '../caller/audited.ts';
 import { type Caller, callerOf } from '../caller/caller.ts';
@@ -100,7 +100,7 @@ async function issueFor(
     caller.entitlement,
     request as typeof request & IssueRequest,
   );
-  const { record, signed } = tokenOf(parts, authority);
+  const { record, signed } = unsignedToken(parts, authority);
   await parts.store.insertRoot(record, issuanceEntry(parts, caller, record));
   const { token: text } = await signed();
   return { text, record, hasOwnBudget: budget !== undefined };

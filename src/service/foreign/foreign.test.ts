@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { runInNewContext } from 'node:vm';
 import { test } from 'vitest';
 import { run, type Steps } from '../../steps.ts';
-import { ask, type Heard } from './foreign.ts';
+import { callForeign, type Heard } from './foreign.ts';
 
 class Other<Value> extends Promise<Value> {}
 
-const heardFrom = async (code: () => unknown): Promise<Heard> => run(ask(code));
+const heardFrom = async (code: () => unknown): Promise<Heard> => run(callForeign(code));
 
 const LATER = Object.fromEntries([['then', (resolve: (value: string) => void) => resolve('done')]]);
 
@@ -16,7 +16,7 @@ test.each<[string, () => unknown]>([
   ['a promise of another kind', () => Other.resolve('done')],
   ['a promise of another realm', () => runInNewContext('Promise.resolve("done")')],
   ['a thenable', () => LATER],
-])('ask() hears what %s holds', async (_what, code) => {
+])('callForeign() hears what %s holds', async (_what, code) => {
   assert.deepEqual(await heardFrom(code), { returned: 'done' });
 });
 
@@ -25,7 +25,7 @@ const BROKEN = new Error('broken');
 test.each<[string, () => unknown]>([
   ['rejects', () => Promise.reject(BROKEN)],
   ['is of another kind and rejects', () => Other.reject(BROKEN)],
-])('ask() hears the error of a promise that %s', async (_what, code) => {
+])('callForeign() hears the error of a promise that %s', async (_what, code) => {
   assert.deepEqual(await heardFrom(code), { thrown: BROKEN });
 });
 
@@ -33,14 +33,14 @@ function thrown(error: Error): never {
   throw error;
 }
 
-test('ask() hears at once what does not wait, and reports no error of the steps after it', async () => {
+test('callForeign() hears at once what does not wait, and reports no error of the steps after it', async () => {
   function* next(code: () => unknown): Steps<never> {
-    yield* ask(code);
+    yield* callForeign(code);
     throw new Error('next');
   }
 
   for (const code of [() => 1, () => thrown(BROKEN), () => LATER, async () => 1]) {
     await assert.rejects(async () => run(next(code)), /next/);
   }
-  assert.deepEqual(run(ask(() => 1)), { returned: 1 });
+  assert.deepEqual(run(callForeign(() => 1)), { returned: 1 });
 });

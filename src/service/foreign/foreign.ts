@@ -16,7 +16,7 @@ import { beforeLate, type LATE } from '../pace/deadline.ts';
 export type Heard = { readonly returned: unknown } | { readonly thrown: unknown };
 
 /** Calls the code, and waits for its promise if it returns one. Never throws. */
-export function* ask(code: () => unknown): Steps<Heard> {
+export function* callForeign(code: () => unknown): Steps<Heard> {
   try {
     const returned = code();
     return { returned: isPromised(returned) ? yield returned : returned };
@@ -25,13 +25,13 @@ export function* ask(code: () => unknown): Steps<Heard> {
   }
 }
 
-/** Like `ask`, with a deadline. The answer is `LATE` when the time is up, and a later result is ignored. */
+/** Like `callForeign`, with a deadline. The answer is `LATE` when the time is up, and a later result is ignored. */
 export function askWithin(
   platform: Platform,
   deadlineMs: number,
   code: () => unknown,
 ): Eventual<Heard | typeof LATE> {
-  return beforeLate(platform, run(ask(code)), deadlineMs);
+  return beforeLate(platform, run(callForeign(code)), deadlineMs);
 }
 
 /** Calls code that must return at once. A promise is a defect, and its rejection is ignored. */

@@ -36,7 +36,7 @@ export interface Asked {
 }
 
 /** The result of an answer with a status of 200 to 299. Throws a failure when it cannot be used. */
-export function resultOf({ status, headers, body }: OutboundAnswer, asked: Asked): JsonObject {
+export function apiResult({ status, headers, body }: OutboundAnswer, asked: Asked): JsonObject {
   const read = contentOf(headers['content-type'], body);
   const result = 'fault' in read ? read : readForeignObject(read.value, RESULT_LIMITS);
   if ('value' in result) return scrubbed(result.value, asked.secrets) as JsonObject;
@@ -52,7 +52,7 @@ export function unusable(status: number, why: string, { isRead }: Asked): Error 
 }
 
 /** The failure for an answer with any other status. */
-export function refusalOf(
+export function apiRefusal(
   { status, headers, body }: Pick<OutboundAnswer, 'status'> & Partial<OutboundAnswer>,
   asked: Asked,
 ): Error {

@@ -25,9 +25,9 @@ import { takePlace } from '../outbound/places.ts';
 import { type Route, type RoutedRequest, readBase, routedRequest } from '../outbound/route.ts';
 import {
   type Asked,
+  apiRefusal,
+  apiResult,
   lost,
-  refusalOf,
-  resultOf,
   UPSTREAM_FAILED,
   unavailable,
   unusable,
@@ -117,10 +117,10 @@ const SOON = { estimated_availability: 'PT5S' };
 async function answered(api: HttpApi, call: HttpCall, request: RoutedRequest): Promise<JsonObject> {
   const first = await attempt(api, call, request);
   const last = isRepeatable(call, first) ? await attempt(api, call, request) : first;
-  const asked: Asked = { isRead: call.isRead, secrets: secretsOf(call.credential?.value) };
+  const asked: Asked = { isRead: call.isRead, secrets: credentialTexts(call.credential?.value) };
   if (last instanceof OutboundFault) throw failureOf(last, asked);
-  if (last.status < 200 || last.status > 299) throw refusalOf(last, asked);
-  return resultOf(last, asked);
+  if (last.status < 200 || last.status > 299) throw apiRefusal(last, asked);
+  return apiResult(last, asked);
 }
 
 async function attempt(
@@ -138,7 +138,13 @@ async function attempt(
   const { method } = route;
   const { bytes: bytesMax } = RESULT_LIMITS;
   return exchange(url, {
-    ...{ method, headers: sent, body, bytesMax, isNamedInside, resolve, signal },
+    method,
+    headers: sent,
+    body,
+    bytesMax,
+    isNamedInside,
+    resolve,
+    signal,
   }).catch((error: unknown) => {
     if (error instanceof OutboundFault) return error;
     throw error;
@@ -165,7 +171,7 @@ function failureOf({ code, hasLeft, status }: OutboundFault, asked: Asked): Erro
     return new NoEffect(`Cannot call the API: ${why}`, UPSTREAM_FAILED.type);
   }
   if (!hasLeft) return unavailable(`the API cannot be reached (${code})`);
-  if (status !== undefined && (status < 200 || status > 299)) return refusalOf({ status }, asked);
+  if (status !== undefined && (status < 200 || status > 299)) return apiRefusal({ status }, asked);
   if (code === LONG_ANSWER && status !== undefined) {
     return unusable(status, `it is longer than ${RESULT_LIMITS.bytes} bytes`, asked);
   }
@@ -181,7 +187,7 @@ const SECRET_LENGTH_MIN = 6;
  * The texts of a credential that an answer may repeat, the longest first: without the scheme, decoded, and as part of
  * an address.
  */
-export function secretsOf(value = ''): string[] {
+export function credentialTexts(value = ''): string[] {
   const [scheme = '', ...rest] = value.split(' ');
   const words = rest.length === 0 ? [scheme] : rest;
   const isBasic = /^basic$/i.test(scheme);

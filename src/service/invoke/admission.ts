@@ -8,7 +8,7 @@
  */
 
 import { Refusal } from '../../domain/failure.ts';
-import { contextOf } from '../../domain/invocation/budget.ts';
+import { budgetView } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { utf8 } from '../../domain/wire/hash.ts';
 import type { BudgetContext, InvokeAnswer } from '../../protocol/invocation.ts';
@@ -25,7 +25,7 @@ import type { IntentRecord } from '../../storage/port/records.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { requestApproval } from '../approval/request.ts';
 import { frozenFailure } from '../authority/freeze.ts';
-import { answerOf, type CheckedCall, type Ending, endingEntry, factsOf } from '../call/call.ts';
+import { type CheckedCall, type Ending, endingEntry, factsOf, invokeAnswer } from '../call/call.ts';
 import { type Answer, failureOf } from '../operations/operations.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { newOperationId } from '../operations/random.ts';
@@ -133,7 +133,7 @@ function* answerRead(parts: InvokeParts, call: CheckedCall, stream?: Stream): St
     const entry = endingEntry(parts, call, ending);
     yield parts.store.append([entry], done.bindings, overrun);
     lateSettlement(parts, call, done);
-    return { body: answerOf(parts, call, ending, entry), failure: ending.failure };
+    return { body: invokeAnswer(parts, call, ending, entry), failure: ending.failure };
   } catch (error) {
     return yield* wait(brokenRead(parts, call, error));
   }
@@ -174,7 +174,7 @@ function* runAndSettle(
   const { ending, overrun } = endingOf(parts, call, done, stream);
   call.budget = settledContext(call, done, ending, budgets);
   const entry = endingEntry(parts, call, ending);
-  const body = answerOf(parts, call, ending, entry);
+  const body = invokeAnswer(parts, call, ending, entry);
   // The text that a replay returns.
   const text = JSON.stringify(body);
   const settlement: Settlement = {
@@ -330,5 +330,5 @@ function settledContext(
       consumed: state.consumed + spent,
     }),
   );
-  return contextOf(cost, charge, after);
+  return budgetView(cost, charge, after);
 }

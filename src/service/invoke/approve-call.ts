@@ -25,7 +25,7 @@ import { type JsonObject, Money } from '../../protocol/primitives.ts';
 import { type Steps, wait } from '../../steps.ts';
 import type { GrantUse } from '../../storage/port/invocation-store.ts';
 import type { GrantRecord } from '../../storage/port/records.ts';
-import { PRICE_FIELD, questionOf } from '../approval/request.ts';
+import { approvalQuestion, PRICE_FIELD } from '../approval/request.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import type { TokenCaller } from '../caller/caller.ts';
 import { askNow, returnedBy } from '../foreign/foreign.ts';
@@ -50,7 +50,7 @@ export interface CallApproval {
 }
 
 /** Refuses a presented grant that does not cover the call, even if no approval is needed. */
-export function* approvalOf(parts: ServiceParts, call: ApprovableCall): Steps<CallApproval> {
+export function* callApproval(parts: ServiceParts, call: ApprovableCall): Steps<CallApproval> {
   const { caller, request } = call;
   const needed = isApprovalNeeded(parts, call);
   if (request.approval_grant === undefined) return { needed };
@@ -280,7 +280,7 @@ async function waitingGrant(
   parameters: JsonObject,
 ): Promise<GrantRecord | undefined> {
   const parametersDigest = digestOf(parameters);
-  const question = questionOf(caller, capability, parametersDigest);
+  const question = approvalQuestion(caller, capability, parametersDigest);
   const { store } = parts;
   const grants = await store.waitingGrants(question, store.now(), CANDIDATES_MAX);
   return usableGrant(parts, { caller, capability, parametersDigest }, grants);

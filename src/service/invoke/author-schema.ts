@@ -23,7 +23,7 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import { isPromised, type Steps, wait } from '../../steps.ts';
 import type { SchemaReader } from '../author/schema.ts';
 import type { TokenCaller } from '../caller/caller.ts';
-import { ask, askWithin, type Heard, noAnswer, returnedBy } from '../foreign/foreign.ts';
+import { askWithin, callForeign, type Heard, noAnswer, returnedBy } from '../foreign/foreign.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { LATE } from '../pace/deadline.ts';
 import { boundViews } from './context.ts';
@@ -84,7 +84,7 @@ export function* validatedResult(
 ): Steps<SchemaReading | { readonly fault: string }> {
   const given = readForeignObject(returned, limits);
   if ('fault' in given) return given;
-  const heard = yield* ask(() => read(given.value));
+  const heard = yield* callForeign(() => read(given.value));
   const what = 'what the schema of the output returned';
   try {
     const reading = readingOf(heard, what, limits);

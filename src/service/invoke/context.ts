@@ -82,7 +82,7 @@ export interface Notes {
   readonly bindings: BindingRecord[];
 }
 
-export function contextOf(
+export function handlerContext(
   parts: ServiceParts,
   { ids, caller }: HandledCall,
   work: Work,

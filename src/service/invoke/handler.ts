@@ -25,11 +25,11 @@ import { isPromised, run, type Steps, wait } from '../../steps.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
 import { ApprovalNeeded, HandlerFailure, NoEffect } from '../author/handler.ts';
 import type { CheckedCall } from '../call/call.ts';
-import { ask } from '../foreign/foreign.ts';
+import { callForeign } from '../foreign/foreign.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { createDeadline, type Deadline, inTime } from '../pace/deadline.ts';
 import { validatedResult } from './author-schema.ts';
-import { contextOf, type HandledCall, type Notes, type Work } from './context.ts';
+import { type HandledCall, handlerContext, type Notes, type Work } from './context.ts';
 import { containsLent, withoutLent } from './lent.ts';
 
 /** What a handler did, as far as it is known. */
@@ -67,8 +67,8 @@ export function* runHandler(
 ): Steps<Done> {
   const lent: string[] = [];
   const given = { deadline, notes, lent };
-  const heard = yield* ask(() =>
-    work.handler(copyOf(work.parameters), contextOf(parts, call, work, given)),
+  const heard = yield* callForeign(() =>
+    work.handler(copyOf(work.parameters), handlerContext(parts, call, work, given)),
   );
   const finalNotes = copyOfNotes(notes);
   if ('thrown' in heard) return broken(parts, work, withoutLent(lent, heard.thrown), finalNotes);

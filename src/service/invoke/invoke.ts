@@ -53,12 +53,12 @@ import {
 import { presentedToken, type TokenCaller, tokenCaller } from '../caller/caller.ts';
 import { type Answer, type Ask, failureOf, requestOf } from '../operations/operations.ts';
 import type { PresentedToken, ServiceParts } from '../operations/parts.ts';
-import { traced, within } from '../operations/tracing.ts';
+import { traced, withinSpan } from '../operations/tracing.ts';
 import { refuseWithheld } from '../operations/withheld.ts';
 import { admitAndRun } from './admission.ts';
 import {
-  approvalOf,
   type Continuing,
+  callApproval,
   continued,
   continues,
   livingGrant,
@@ -79,7 +79,7 @@ import { refusedCall, unrecordedCall } from './settle.ts';
 
 export function* invoke(parts: InvokeParts, ask: Ask): Steps<Answer> {
   const watch = watchCall(parts, ask);
-  const answer = yield* within(watch.span, answerTo(parts, ask, watch.call));
+  const answer = yield* withinSpan(watch.span, answerTo(parts, ask, watch.call));
   const { call } = watch;
   const whole = withRates(answer, call.rates);
   const { stream } = whole;
@@ -193,7 +193,7 @@ export function* check(
   call.charge = charge;
   call.idempotencyKey = key;
   const checked = call as CheckedCall;
-  const { needed, grant } = yield* approvalOf(parts, checked);
+  const { needed, grant } = yield* callApproval(parts, checked);
   if (needed && !grant) return { asks: checked };
   call.grant = grant;
   // The approved parameters are the ones that run.

@@ -18,12 +18,12 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import type { Overrun, Settlement } from '../../storage/port/invocation-store.ts';
 import type { FreezeRecord } from '../../storage/port/records.ts';
 import {
-  answerOf,
   bytesOf,
   type Call,
   type CheckedCall,
   type Ending,
   endingEntry,
+  invokeAnswer,
   moneyOf,
 } from '../call/call.ts';
 import { actEntry } from '../caller/entries.ts';
@@ -78,7 +78,7 @@ export async function supersededCall(
     outcome: 'indeterminate',
     actual: undefined,
     bindings: [],
-    answer: bytesOf(answerOf(parts, unsettled, ending, entry)),
+    answer: bytesOf(invokeAnswer(parts, unsettled, ending, entry)),
     entry,
   };
   const recordLate = (closed: 'settled' | 'superseded') =>
@@ -89,7 +89,7 @@ export async function supersededCall(
   const closed = await parts.settler.settle(closing, recordLate);
   if (closed !== 'unknown') recordLate(closed);
   const receipt = closed === 'settled' ? entry : undefined;
-  return { body: answerOf(parts, unsettled, ending, receipt), failure: found };
+  return { body: invokeAnswer(parts, unsettled, ending, receipt), failure: found };
 }
 
 async function record(

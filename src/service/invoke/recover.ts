@@ -12,7 +12,7 @@ import type { Money } from '../../protocol/primitives.ts';
 import type { IntentRecord } from '../../storage/port/records.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { notOperator, operatorEntry, operatorList } from '../authority/freeze.ts';
-import { answerOf, bytesOf, type Call, moneyOf, readFacts } from '../call/call.ts';
+import { bytesOf, type Call, invokeAnswer, moneyOf, readFacts } from '../call/call.ts';
 import { audited } from '../caller/audited.ts';
 import { acted, actorOf, callerOf, type TokenCaller } from '../caller/caller.ts';
 import { entryBy } from '../caller/entries.ts';
@@ -57,7 +57,7 @@ export function closeAbandoned(parts: ServiceParts): Close {
       budget: 'unsettled',
       rates: [],
     };
-    const body = answerOf(parts, call, { state: 'indeterminate', failure: found }, entry);
+    const body = invokeAnswer(parts, call, { state: 'indeterminate', failure: found }, entry);
     return { entry, answer: bytesOf(body) };
   };
 }
@@ -74,7 +74,7 @@ export async function admittedCaller(
   return { kind: 'token', principal: subject, root_principal, caller_class, token, loaded };
 }
 
-export function indeterminate(parts: ServiceParts, ask: Ask): Promise<Answer> {
+export function listIndeterminate(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return operatorList(parts, ask, {
     name: 'indeterminate',
     limit: INDETERMINATE_SHOWN_MAX,

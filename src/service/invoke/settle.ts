@@ -17,13 +17,13 @@ import type { Settlement } from '../../storage/port/invocation-store.ts';
 import type { IntentRecord } from '../../storage/port/records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../storage/port/store.ts';
 import {
-  answerOf,
   bytesOf,
   type Call,
   type CallerCall,
   type CheckedCall,
   type Ending,
   endingEntry,
+  invokeAnswer,
 } from '../call/call.ts';
 import { type Answer, failureOf } from '../operations/operations.ts';
 import type { ServiceParts, Settler } from '../operations/parts.ts';
@@ -215,20 +215,20 @@ export async function refusedCall(
 ): Promise<Answer> {
   const { caller } = call;
   const ending = { state: 'refused', failure: found, entryType } as const;
-  if (!caller) return { body: answerOf(parts, call, ending), failure: found };
+  if (!caller) return { body: invokeAnswer(parts, call, ending), failure: found };
   const entry = endingEntry(parts, call as CallerCall, ending);
   try {
     await parts.store.append([entry]);
   } catch (error) {
     return unrecordedCall(parts, call, failureOf('invoke', error, parts.log));
   }
-  return { body: answerOf(parts, call, ending, entry), failure: found };
+  return { body: invokeAnswer(parts, call, ending, entry), failure: found };
 }
 
 /** The store did not confirm the entry, so the answer names none. */
 export function unrecordedCall(parts: ServiceParts, call: Call, found: Failure): Answer {
   const ending = { state: 'indeterminate', failure: found } as const;
-  return { body: answerOf(parts, call, ending), failure: found };
+  return { body: invokeAnswer(parts, call, ending), failure: found };
 }
 
 /** Closes a call after a defect: unknown outcome, still charged, key and lease released. */
@@ -245,7 +245,7 @@ export async function brokenCall(
   const ending: Ending = { state: 'indeterminate', failure: found, cost: call.charge };
   const unsettled = { ...call, budget: 'unsettled' as const, parameters: undefined };
   const entry = endingEntry(parts, unsettled, ending);
-  const body = answerOf(parts, unsettled, ending, entry);
+  const body = invokeAnswer(parts, unsettled, ending, entry);
   const settlement: Settlement = {
     operation_id,
     outcome: 'indeterminate',
@@ -272,7 +272,7 @@ export async function brokenRead(
   const withoutParameters = { ...call, parameters: undefined };
   const entry = endingEntry(parts, withoutParameters, ending);
   await parts.store.append([entry]);
-  return { body: answerOf(parts, withoutParameters, ending, entry), failure: found };
+  return { body: invokeAnswer(parts, withoutParameters, ending, entry), failure: found };
 }
 
 /**

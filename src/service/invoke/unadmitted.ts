@@ -7,8 +7,8 @@
 import { failure, Refusal } from '../../domain/failure.ts';
 import {
   type BudgetState,
+  budgetView,
   type Charge,
-  contextOf,
   exceeded,
 } from '../../domain/invocation/budget.ts';
 import type { Failure } from '../../protocol/failure.ts';
@@ -16,12 +16,12 @@ import type { BudgetContext } from '../../protocol/invocation.ts';
 import type { Admission, Refused, Settlement } from '../../storage/port/invocation-store.ts';
 import { frozenFailure } from '../authority/freeze.ts';
 import {
-  answerOf,
   budgetsOf,
   bytesOf,
   type CheckedCall,
   type Ending,
   endingEntry,
+  invokeAnswer,
 } from '../call/call.ts';
 import type { Answer } from '../operations/operations.ts';
 import { lostGrant } from './approve-call.ts';
@@ -47,12 +47,12 @@ export function lostAdmission(
     operation_id: intent.operation_id,
     outcome: done.outcome,
     bindings: done.bindings,
-    answer: bytesOf(answerOf(parts, unsettled, ending, entry)),
+    answer: bytesOf(invokeAnswer(parts, unsettled, ending, entry)),
     entry,
     now: parts.store.now(),
   };
   parts.settler.release(settlement, () => void supersededCall(parts, call, done, settlement));
-  return { body: answerOf(parts, unsettled, ending), failure: found };
+  return { body: invokeAnswer(parts, unsettled, ending), failure: found };
 }
 
 /** The store refused: another call was faster, or the state changed after the checks. */
@@ -79,7 +79,7 @@ function tightContext(
   const budgets = budgetsOf(caller.loaded).map((state) =>
     state.token_id === tight.token_id ? tight : state,
   );
-  return contextOf(capability.cost, charge, budgets);
+  return budgetView(capability.cost, charge, budgets);
 }
 
 function admissionFailure(

@@ -21,9 +21,9 @@ import { amended } from '../../domain/values/amended.ts';
 import type { AuditEntry, AuditQuery } from '../../protocol/audit.ts';
 import type { EntryQuery } from '../../storage/port/store.ts';
 import { answered, inLane } from '../caller/audited.ts';
-import { type Caller, callerOf, holds } from '../caller/caller.ts';
+import { type Caller, callerOf, holdsScope } from '../caller/caller.ts';
 import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
-import { createPage, placeOf } from '../operations/page.ts';
+import { createPage, cursorPosition } from '../operations/page.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 
@@ -67,7 +67,7 @@ interface Search {
 
 function filtersOf(caller: Caller, query: AuditQuery): Filters {
   return {
-    rootPrincipal: holds(caller, 'operator:audit') ? undefined : caller.root_principal,
+    rootPrincipal: holdsScope(caller, 'operator:audit') ? undefined : caller.root_principal,
     entryType: query.entry_type === 'all' ? undefined : (query.entry_type ?? 'invocation'),
     capability: query.capability,
     invocationId: query.invocation_id,
@@ -75,7 +75,7 @@ function filtersOf(caller: Caller, query: AuditQuery): Filters {
     taskId: query.task_id,
     parentInvocationId: query.parent_invocation_id,
     since: query.since ? new Date(query.since) : undefined,
-    before: placeOf(query.cursor, readCursor),
+    before: cursorPosition(query.cursor, readCursor),
   };
 }
 

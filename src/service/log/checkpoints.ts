@@ -26,9 +26,9 @@ import type { SealAnswer } from '../../protocol/operator.ts';
 import { MarkDamaged } from '../../storage/port/mark.ts';
 import { notOperator, operatorEntry } from '../authority/freeze.ts';
 import { answered, audited } from '../caller/audited.ts';
-import { callerOf, holds } from '../caller/caller.ts';
+import { callerOf, holdsScope } from '../caller/caller.ts';
 import { type Answer, type Ask, type Methods, requestOf } from '../operations/operations.ts';
-import { placeOf } from '../operations/page.ts';
+import { cursorPosition } from '../operations/page.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { SealingRefused } from './compare-log.ts';
 import { consistencyHashes, inclusionHashes } from './proofs.ts';
@@ -51,7 +51,7 @@ export function checkpointMethods(parts: ServiceParts, sealer: Sealer): Methods 
 async function listCheckpoints({ store }: ServiceParts, ask: Ask): Promise<Answer> {
   const { limit, cursor } = requestOf('checkpoints.list', ask);
   // One more than the limit shows whether there is a next page.
-  const found = await store.listCheckpoints(limit + 1, placeOf(cursor, readCursor));
+  const found = await store.listCheckpoints(limit + 1, cursorPosition(cursor, readCursor));
   const page = found.slice(0, limit);
   const last = found.length > page.length ? page.at(-1) : undefined;
   const body: CheckpointListAnswer = {
@@ -152,7 +152,7 @@ async function leafOfInvocation(
   return answered(parts, await callerOf(parts, ask), async (caller) => {
     const found = await parts.store.findLeaf({ invocation_id: invocationId });
     const isVisible =
-      found?.root_principal === caller.root_principal || holds(caller, 'operator:audit');
+      found?.root_principal === caller.root_principal || holdsScope(caller, 'operator:audit');
     if (found && isVisible) return found.sequence;
     return refused(
       'not_found',

@@ -36,15 +36,15 @@ export interface LogSigner {
 }
 
 /** Includes token keys: they sign no log, so the mark has nothing about them. */
-export function signerOf(keyring: Pick<Keyring, 'jwks' | 'kid'>, store: string): LogSigner {
+export function logSigner(keyring: Pick<Keyring, 'jwks' | 'kid'>, store: string): LogSigner {
   const kids = () => [...keyring.jwks().keys.map(({ kid }) => kid), keyring.kid('log')];
-  return { kids, place: placeOf(store) };
+  return { kids, place: storeAddress(store) };
 }
 
 /**
  * The address without user and options. Another spelling of one address counts as another place.
  */
-export function placeOf(store: string): string {
+export function storeAddress(store: string): string {
   if (!/^postgres(?:ql)?:/.test(store)) return store;
   // An address that cannot be read may have a password at any place.
   if (!URL.canParse(store)) return 'postgres://…';

@@ -172,7 +172,11 @@ interface Break {
 
 function breakDetail(parts: RecoverOptions, { logId, endedLogId, lost, head }: Break): BreakDetail {
   return {
-    ...{ verb: 'recover', accepted: 'loss', log_id: logId, ended_log_id: endedLogId, lost },
+    verb: 'recover',
+    accepted: 'loss',
+    log_id: logId,
+    ended_log_id: endedLogId,
+    lost,
     surviving: { entry_count: head.size, merkle_root: rootText(foldPeaks(head.peaks)) },
     ...confirmation(parts),
   };
@@ -270,11 +274,17 @@ async function deny(parts: RecoverOptions, request: ApprovalRecord): Promise<num
   const { approval_request_id, capability, parameters_digest } = request;
   const caller = { principal: operator, root_principal: operator };
   const entry = actEntry(parts, caller, {
-    ...{ entry_type: 'approval_decision', capability, approval_request_id, parameters_digest },
+    entry_type: 'approval_decision',
+    capability,
+    approval_request_id,
+    parameters_digest,
     detail: { decision: 'denied', reason: REASON },
   });
   const outcome = await store.deny({
-    ...{ approval_request_id, decided_by: operator, reason: REASON, now: store.now() },
+    approval_request_id,
+    decided_by: operator,
+    reason: REASON,
+    now: store.now(),
     entry,
     deliveries: [],
   });

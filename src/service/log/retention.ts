@@ -14,7 +14,7 @@ import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
 import { EventClass } from '../../protocol/audit.ts';
 import type { Erasure, Store } from '../../storage/port/store.ts';
-import { type Repeated, repeated } from '../pace/repeated.ts';
+import { type Repeated, startRepeating } from '../pace/repeated.ts';
 import { createLead } from './lead.ts';
 
 /** In milliseconds. Contents are erased up to a minute late. */
@@ -56,7 +56,7 @@ export function startRetention(options: RetentionOptions): Pick<Repeated, 'stop'
     if (reached > 0) log.info({ entries: reached }, 'retention skipped entries');
   };
   const onError = (error: unknown) => log.error({ err: error }, 'retention failed');
-  const turns = repeated(platform, turn, intervalMs, onError);
+  const turns = startRepeating(platform, turn, intervalMs, onError);
   return { stop: () => turns.stop().then(lead.release) };
 }
 

@@ -16,7 +16,7 @@ import {
   type CheckpointFacts,
   type CheckpointRecord,
   checkpointPayload,
-  originOf,
+  logOrigin,
 } from '../../domain/log/checkpoint.ts';
 import { headText, writeNote } from '../../domain/log/note.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
@@ -157,7 +157,7 @@ function signedCheckpoint(
     created_at,
   };
   const { use, typ } = ARTEFACTS.checkpoint;
-  const origin = originOf(serviceId, logId);
+  const origin = logOrigin(serviceId, logId);
   const text = headText({ origin, size, root });
   return {
     ...facts,

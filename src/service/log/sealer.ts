@@ -16,7 +16,7 @@ import { parseDuration } from '../../domain/values/duration.ts';
 import type { Platform } from '../../platform.ts';
 import { MarkDamaged } from '../../storage/port/mark.ts';
 import { StoreUnavailable } from '../../storage/port/store.ts';
-import { repeated } from '../pace/repeated.ts';
+import { startRepeating } from '../pace/repeated.ts';
 import { compareLog, SealingRefused, seenElsewhere } from './compare-log.ts';
 import { createLead } from './lead.ts';
 import { followMark, type SealOptions, sealNext } from './seal.ts';
@@ -125,8 +125,8 @@ export async function startSealer(options: SealerOptions): Promise<Sealer> {
     }
   };
   const failed = (error: unknown) => standing.failed(error as Error);
-  const turns = repeated(platform, () => inTurn(turn), turnMs, failed);
-  const retries = repeated(
+  const turns = startRepeating(platform, () => inTurn(turn), turnMs, failed);
+  const retries = startRepeating(
     platform,
     async () => {
       if (standing.isRefused()) await look();

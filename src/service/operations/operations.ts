@@ -25,7 +25,7 @@ import {
   operations,
   type RequestOf,
 } from '../../protocol/operations.ts';
-import { type Eventual, resultOf, run, type Steps } from '../../steps.ts';
+import { type Eventual, run, type Steps, stepsOf } from '../../steps.ts';
 import { OutcomeUnknown, StoreUnavailable } from '../../storage/port/store.ts';
 import type { Document } from './documents.ts';
 import { newInvocationId } from './random.ts';
@@ -99,7 +99,7 @@ export function* performing(
   { log, platform }: { readonly log: Logger; readonly platform: Platform },
 ): Steps<Answer | Document> {
   try {
-    return yield* resultOf(method(ask));
+    return yield* stepsOf(method(ask));
   } catch (error) {
     const found = failureOf(name, error, log, ask.trace);
     const isInvocation = name === 'invoke' || name === 'test';

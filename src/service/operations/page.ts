@@ -17,7 +17,7 @@ export const PAGE_BYTES_MAX = 1_048_576;
 const FRAME_BYTES = 512;
 
 /** The place in a list that a cursor names. Refuses a cursor that `read` does not know. */
-export function placeOf<Place>(
+export function cursorPosition<Place>(
   cursor: string | undefined,
   read: (cursor: string) => Place | undefined,
 ): Place | undefined {
@@ -126,7 +126,7 @@ export interface Listing<Kept, Item extends object> {
 }
 
 /** A list without a cursor: the first items, up to the limit and the size of a page. */
-export async function listed<Kept, Item extends object>(
+export async function listAnswer<Kept, Item extends object>(
   slices: Slices,
   { name, limit, readMax, read, view }: Listing<Kept, Item>,
 ): Promise<Answer> {

@@ -15,10 +15,34 @@ const PLAIN = new Set<z.ZodType>([operations.invoke.request, operations['tokens.
 
 /** Values that some fields take, and values that none takes. */
 const VALUES: readonly unknown[] = [
-  ...[null, true, false, 0, 1, 50, -1, 1.5, '', 'x', 'true', 'USD', 'travel.read', 'agent:planner'],
-  ...[`tok_${'0a'.repeat(16)}`, 'inv-0123456789ab', '2030-01-01T00:00:00Z', 'P1D', 'x'.repeat(300)],
-  ...[[], ['travel.read'], {}, { currency: 'USD', max_amount: 5 }, { task_id: 't' }],
-  ...[JSON.parse('{"__proto__":{"a":1},"b":2}'), Object.create({ a: 1 }), new Date(0), new Map()],
+  null,
+  true,
+  false,
+  0,
+  1,
+  50,
+  -1,
+  1.5,
+  '',
+  'x',
+  'true',
+  'USD',
+  'travel.read',
+  'agent:planner',
+  `tok_${'0a'.repeat(16)}`,
+  'inv-0123456789ab',
+  '2030-01-01T00:00:00Z',
+  'P1D',
+  'x'.repeat(300),
+  [],
+  ['travel.read'],
+  {},
+  { currency: 'USD', max_amount: 5 },
+  { task_id: 't' },
+  JSON.parse('{"__proto__":{"a":1},"b":2}'),
+  Object.create({ a: 1 }),
+  new Date(0),
+  new Map(),
 ];
 
 /** Names that every object has, or that set its prototype. */

@@ -47,7 +47,7 @@ export function traced<Result>(tracer: Tracer, name: string, steps: Steps<Result
 }
 
 /** Runs steps inside a span. */
-export function within<Result>(span: Span, steps: Steps<Result>): Steps<Result> {
+export function withinSpan<Result>(span: Span, steps: Steps<Result>): Steps<Result> {
   return span === NO_SPAN ? steps : wait(span.within(() => run(steps)));
 }
 

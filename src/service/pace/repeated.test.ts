@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { system } from '../../platform.ts';
-import { repeated } from './repeated.ts';
+import { startRepeating } from './repeated.ts';
 
 /** Longer than any test: only a nudge runs the task. */
 const NEVER_MS = 3_600_000;
@@ -26,7 +26,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('nudge() during a run starts one more run after it, never a parallel one', async () => {
   const { task, open, most } = gated();
-  const job = repeated(system, task, NEVER_MS, unexpected);
+  const job = startRepeating(system, task, NEVER_MS, unexpected);
 
   job.nudge();
   job.nudge();
@@ -43,14 +43,14 @@ test('nudge() during a run starts one more run after it, never a parallel one', 
   await job.stop();
 });
 
-test('repeated() reports a failed run and goes on', async () => {
+test('startRepeating() reports a failed run and goes on', async () => {
   const errors: unknown[] = [];
   let runs = 0;
   const failing = async () => {
     runs += 1;
     throw new Error('once');
   };
-  const job = repeated(system, failing, NEVER_MS, (error) => errors.push(error));
+  const job = startRepeating(system, failing, NEVER_MS, (error) => errors.push(error));
 
   job.nudge();
   await turn();
@@ -64,7 +64,7 @@ test('repeated() reports a failed run and goes on', async () => {
 
 test('stop() waits for the current run and starts no other', async () => {
   const { task, open } = gated();
-  const job = repeated(system, task, 1, unexpected);
+  const job = startRepeating(system, task, 1, unexpected);
   job.nudge();
   job.nudge();
   let isStopped = false;

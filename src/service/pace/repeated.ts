@@ -13,7 +13,7 @@ export interface Repeated {
   stop(): Promise<void>;
 }
 
-export function repeated(
+export function startRepeating(
   { every, cancel }: Pick<Platform, 'every' | 'cancel'>,
   task: () => Promise<void>,
   everyMs: number,

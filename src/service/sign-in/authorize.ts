@@ -37,7 +37,7 @@ import type { Failure } from '../../protocol/failure.ts';
 import { IssueRequest } from '../../protocol/token.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import { frozenFor } from '../authority/freeze.ts';
-import { issuanceEntry, rootAuthority, tokenOf } from '../authority/issue.ts';
+import { issuanceEntry, rootAuthority, unsignedToken } from '../authority/issue.ts';
 import { newId } from '../operations/random.ts';
 import { entitlementOf } from './accounts.ts';
 import type { Clients } from './clients.ts';
@@ -190,7 +190,7 @@ async function give(page: Page, consented: Consented, userAgent: string): Promis
     throw new Refusal(failure('invalid_parameters', detail));
   }
   const authority = rootAuthority(parts, entitlement, { ...wanted.data, subject });
-  const { record: token } = tokenOf(parts, authority);
+  const { record: token } = unsignedToken(parts, authority);
   const code = newSecret();
   const now = parts.store.now();
   const consent: ConsentRecord = {

@@ -16,10 +16,10 @@ import { parsePrincipal } from '../../domain/authority/principal.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { Platform } from '../../platform.ts';
 import {
+  documentJson,
   type Issuer,
   type Issuers,
   type Json,
-  jsonOf,
   type VerifiedToken,
 } from '../authority/issuers.ts';
 import { clientProof } from '../outbound/client-proof.ts';
@@ -348,7 +348,7 @@ async function askTokens(
     headers: { 'content-type': 'application/x-www-form-urlencoded', ...proof.headers },
     body: new URLSearchParams({ ...form, ...proof.form }).toString(),
   });
-  return { status, answer: jsonOf(body) };
+  return { status, answer: documentJson(body) };
 }
 
 /** How this client sends its secret. Without one the list does not count: providers often do not list `none`. */

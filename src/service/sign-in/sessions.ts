@@ -203,7 +203,7 @@ function notPerson(principal: string): Failure | undefined {
 }
 
 /** The living session of a cookie, of a person who may still sign in. */
-export async function sessionOf(
+export async function livingSession(
   parts: SignInParts,
   secret: string | undefined,
 ): Promise<Session | undefined> {

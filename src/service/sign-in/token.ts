@@ -20,7 +20,7 @@ import { secretHash } from '../../keyring/secrets.ts';
 import type { FailureType } from '../../protocol/failure.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
 import { frozenFor } from '../authority/freeze.ts';
-import { issuanceEntry, type Parent, tokenOf } from '../authority/issue.ts';
+import { issuanceEntry, type Parent, unsignedToken } from '../authority/issue.ts';
 import { revocationEntry } from '../authority/tokens.ts';
 import { actEntry } from '../caller/entries.ts';
 import { confirm, entitlementOf } from './accounts.ts';
@@ -194,7 +194,7 @@ async function renew(
     { now, disclosure: (name) => levelOf(parts.config.disclosure, name) },
   );
   if ('failure' in narrowed) throw new OAuthError('invalid_grant', narrowed.failure.detail);
-  const { record, signed } = tokenOf(parts, narrowed.authority, parent);
+  const { record, signed } = unsignedToken(parts, narrowed.authority, parent);
   // Before the code is used up: a client that got no token asks again, and a used code that comes again ends the consent.
   const { token: access_token } = await signed();
   const entry = issuanceEntry(parts, { principal: seen.subject }, record);

@@ -10,7 +10,7 @@
 import type { Checkpoint } from '../../protocol/audit.ts';
 import { ExportHeader, LOG_FORMAT } from '../../protocol/export.ts';
 import { CHECKPOINT_LIMITS } from '../checkpoint.ts';
-import { failed, notChecked, ok, type Report, reportOf } from '../report.ts';
+import { failed, notChecked, passedCheck, type Report, reportOf } from '../report.ts';
 import type { CheckpointAnchors } from '../signed.ts';
 import { serviceLimit } from '../signed.ts';
 import { followKeys } from '../successors.ts';
@@ -64,8 +64,10 @@ export async function verifyExport(chunks: Chunks, anchors: ExportAnchors): Prom
     newest = read.checkpoint ?? newest;
   }
   const isRead = unread === 0;
-  const form = isRead ? ok('form') : failed('form', `${unread} lines are not canonical JSON`);
-  const checks = [ok('header', header.format), form, ...(await reader.finish())];
+  const form = isRead
+    ? passedCheck('form')
+    : failed('form', `${unread} lines are not canonical JSON`);
+  const checks = [passedCheck('header', header.format), form, ...(await reader.finish())];
   const isWhole = header.format === LOG_FORMAT;
   const found = search ? await search.checks({ checks, isWhole, anchors: opened.anchors }) : [];
   const extent = isWhole || anchors.isTrail ? [] : [NOT_WHOLE];

@@ -13,7 +13,7 @@ import { type LogHeader, LogLine } from '../../protocol/export.ts';
 import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
 import { createEnrolments, type Enrolments } from '../enrolments.ts';
 import { contentCheck, readEntry } from '../leaf.ts';
-import { type Check, failed, notChecked, ok, unlessFound } from '../report.ts';
+import { type Check, failed, notChecked, passedCheck, unlessFound } from '../report.ts';
 import type { CheckpointAnchors } from '../signed.ts';
 import type { ExportReader } from './lines.ts';
 import { passkeyTally } from './passkeys.ts';
@@ -151,6 +151,6 @@ function coverCheck(size: number, { sequence, entry_count: covered }: Checkpoint
     );
   }
   return covered === size
-    ? ok('cover', `checkpoint ${sequence} covers all ${size} entries`)
+    ? passedCheck('cover', `checkpoint ${sequence} covers all ${size} entries`)
     : notChecked('cover', `no checkpoint covers the last ${size - covered} entries`);
 }

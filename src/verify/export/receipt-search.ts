@@ -20,14 +20,14 @@
  * @module
  */
 
-import { originOf, payloadOf } from '../../domain/log/checkpoint.ts';
+import { logOrigin, signedCheckpointPayload } from '../../domain/log/checkpoint.ts';
 import { readHeadText, readNote } from '../../domain/log/note.ts';
 import { equalBytes } from '../../domain/wire/hash.ts';
 import { Checkpoint } from '../../protocol/audit.ts';
 import type { SignedReceipt } from '../../protocol/invocation.ts';
 import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
 import { hasSignature, NO_RECEIPT, receiptChecks, receiptHash, receiptLimits } from '../receipt.ts';
-import { about, type Check, failed, notChecked, ok, verdictOf } from '../report.ts';
+import { about, type Check, failed, notChecked, passedCheck, verdictOf } from '../report.ts';
 import type { CheckpointAnchors } from '../signed.ts';
 import type { ExportAnchors, ReadLine } from './lines.ts';
 
@@ -93,7 +93,8 @@ export function receiptSearch({ receipt, after }: ExportAnchors): ReceiptSearch 
       const { checks: ofSignature, signed } = await receiptChecks(receipt, anchors);
       const own = about('receipt', ofSignature);
       if (verdictOf(checks) !== 'verified') return [...own, notChecked('receipt', UNVERIFIED)];
-      if (place >= 0) return [...own, ok('receipt', `its leaf is the ${place + 1}. of ${seen}`)];
+      if (place >= 0)
+        return [...own, passedCheck('receipt', `its leaf is the ${place + 1}. of ${seen}`)];
       if (!isWhole) return [...own, notChecked('receipt', NOT_WHOLE)];
       return [...own, ...(await absenceChecks(signed, anchors))];
     },
@@ -119,7 +120,7 @@ function brokenPromise({ missing, signed, newest }: Promised, anchors: Checkpoin
   const unknown = (why: string) => notChecked('receipt', `${missing}; ${why}`);
   const origin = originIn(newest);
   if (!newest || origin === undefined) return unknown('no note names the log of its checkpoints');
-  if (origin !== originOf(anchors.serviceId, log_id)) {
+  if (origin !== logOrigin(anchors.serviceId, log_id)) {
     return unknown(`the receipt is of log "${log_id}", the newest checkpoint is of "${origin}"`);
   }
   const { sequence, created_at } = newest;
@@ -182,5 +183,8 @@ function originIn(checkpoint: unknown): string | undefined {
 
 /** Compares the signed content, because ECDSA gives different signatures for the same content. */
 function isSame(kept: Checkpoint, standing: Checkpoint, { serviceId }: CheckpointAnchors): boolean {
-  return equalBytes(payloadOf(serviceId, kept), payloadOf(serviceId, standing));
+  return equalBytes(
+    signedCheckpointPayload(serviceId, kept),
+    signedCheckpointPayload(serviceId, standing),
+  );
 }

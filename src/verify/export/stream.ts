@@ -7,7 +7,7 @@
  * @module
  */
 
-import { originOf, rootText } from '../../domain/log/checkpoint.ts';
+import { logOrigin, rootText } from '../../domain/log/checkpoint.ts';
 import { appendLeaves, foldPeaks, type Hash, peaksOf } from '../../domain/log/merkle.ts';
 import { verifyPrefix } from '../../domain/log/merkle-proof.ts';
 import { readHeadText, readNote } from '../../domain/log/note.ts';
@@ -24,7 +24,7 @@ import {
 import { CHECKPOINT_LIMITS, verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
 import { createEnrolments, type Enrolments } from '../enrolments.ts';
 import { contentCheck, readEntry } from '../leaf.ts';
-import { failed, notChecked, ok, type Report, reportOf, unlessFound } from '../report.ts';
+import { failed, notChecked, passedCheck, type Report, reportOf, unlessFound } from '../report.ts';
 import { type CheckpointAnchors, type SignedHead, serviceLimit } from '../signed.ts';
 import { followKeys } from '../successors.ts';
 import { type Chunks, type ExportAnchors, valuesOf } from './lines.ts';
@@ -85,7 +85,7 @@ export async function verifyStream(
   await witnessTally(stream);
   const open = stream.uncovered
     ? notChecked('cover', `no checkpoint covers the last entries of log "${place?.logId}"`)
-    : ok('cover', `checkpoint ${newest?.sequence} covers all entries of its log`);
+    : passedCheck('cover', `checkpoint ${newest?.sequence} covers all entries of its log`);
   return { ...reportOf([...tally.checks(), open], limits), place, newest, entries };
 }
 
@@ -302,7 +302,7 @@ function logFault(
 ): string | undefined {
   const note = readNote(tree_head);
   const origin = note && readHeadText(note.text)?.origin;
-  if (origin !== originOf(service_id, log_id)) return `its checkpoint is not of log "${log_id}"`;
+  if (origin !== logOrigin(service_id, log_id)) return `its checkpoint is not of log "${log_id}"`;
   return sequence > first ? undefined : 'its checkpoint is of an earlier log';
 }
 

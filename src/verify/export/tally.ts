@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Check, failed, notChecked, ok } from '../report.ts';
+import { type Check, failed, notChecked, passedCheck } from '../report.ts';
 
 /** Enough to see the kind of damage. */
 const EXAMPLES_MAX = 5;
@@ -50,5 +50,5 @@ function checkOf(what: string, { counts, examples }: Kind): Check {
   };
   if (counts.failed > 0) return failed(what, summary('failed'));
   if (counts.not_checked > 0) return notChecked(what, summary('not_checked'));
-  return ok(what, String(counts.ok));
+  return passedCheck(what, String(counts.ok));
 }

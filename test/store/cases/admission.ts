@@ -163,8 +163,11 @@ export const MONEY_CASES: Cases = {
 
     const expected: BudgetState[] = [[line[0], 900n] as const, [line[2], 500n] as const].map(
       ([token, max]) => ({
-        ...{ token_id: (token as TokenRecord).token_id, currency: 'USD', max },
-        ...{ reserved: 120n, consumed: 0n },
+        token_id: (token as TokenRecord).token_id,
+        currency: 'USD',
+        max,
+        reserved: 120n,
+        consumed: 0n,
       }),
     );
     same(result, { admitted: true, budgets: expected });

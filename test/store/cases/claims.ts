@@ -291,8 +291,11 @@ export const KEY_CASES: Cases = {
     const answered = await refusal(store, second, [token]);
 
     const record = {
-      ...{ chain: token.chain, capability: 'book_flight', key: 'key-1' },
-      ...{ fingerprint: 'sha256:01', operation_id: first.intent.operation_id },
+      chain: token.chain,
+      capability: 'book_flight',
+      key: 'key-1',
+      fingerprint: 'sha256:01',
+      operation_id: first.intent.operation_id,
     };
     same(running, { admitted: false, reason: 'key', record });
     same(answered, { admitted: false, reason: 'key', record: { ...record, answer: done.answer } });

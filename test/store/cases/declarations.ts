@@ -76,12 +76,14 @@ export const DECLARATION_CASES: Cases = {
     const query = { capability: 'pay', now: NOW, limit: 100 };
 
     same(await store.staleApprovals({ ...query, fits }), {
-      ...{ requests: 2, grants: 2 },
+      requests: 2,
+      grants: 2,
       isComplete: true,
     });
     same(await store.staleApprovals(query), { requests: 3, grants: 3, isComplete: true });
     same(await store.staleApprovals({ ...query, capability: 'other' }), {
-      ...{ requests: 0, grants: 0 },
+      requests: 0,
+      grants: 0,
       isComplete: true,
     });
   },

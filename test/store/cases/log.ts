@@ -27,11 +27,20 @@ export const LOG_CASES: Cases = {
 
   'append() stores every column and the exact bytes': async (store) => {
     const one = entry({
-      ...{ invocation_id: newId('inv-'), capability: 'book_flight', failure_type: 'frozen' },
-      ...{ client_reference_id: 'ref "ü" 🛫', task_id: 'task', upstream_service: 'up' },
-      ...{ parent_invocation_id: newId('inv-'), token_id: newId('tok_') },
-      ...{ event_class: 'high_risk_failure', success: false, state: 'refused' },
-      ...{ timestamp: at(123).toISOString(), detail: { a: [1.5, null] }, entry_type: 'replay' },
+      invocation_id: newId('inv-'),
+      capability: 'book_flight',
+      failure_type: 'frozen',
+      client_reference_id: 'ref "ü" 🛫',
+      task_id: 'task',
+      upstream_service: 'up',
+      parent_invocation_id: newId('inv-'),
+      token_id: newId('tok_'),
+      event_class: 'high_risk_failure',
+      success: false,
+      state: 'refused',
+      timestamp: at(123).toISOString(),
+      detail: { a: [1.5, null] },
+      entry_type: 'replay',
     });
 
     await store.append([one]);
@@ -214,7 +223,8 @@ export const QUERY_CASES: Cases = {
   'queryEntries() applies all filters together, also over pages': async (store) => {
     const entries = Array.from({ length: 12 }, (_, i) =>
       entry({
-        ...{ root_principal: `human:${i % 2}@example.com`, capability: `c${i % 3}` },
+        root_principal: `human:${i % 2}@example.com`,
+        capability: `c${i % 3}`,
         timestamp: at(i).toISOString(),
       }),
     );
@@ -258,7 +268,8 @@ export const LONG_LOG_CASES: Cases = {
   'queryEntries() agrees with a plain filter over a long, unordered log': async (store) => {
     const entries = Array.from({ length: LONG_LOG }, (_, i) =>
       entry({
-        ...{ root_principal: `human:${i % 3}@example.com`, capability: `c${i % 5}` },
+        root_principal: `human:${i % 3}@example.com`,
+        capability: `c${i % 5}`,
         timestamp: at((i * 7_919) % LONG_LOG).toISOString(),
       }),
     );
@@ -295,8 +306,11 @@ export const LONG_LOG_CASES: Cases = {
     let before: number | undefined;
     do {
       const page = await store.queryEntries({
-        ...{ taskId: 'task', capability: 'rare' },
-        ...{ since: at(-1), before, limit: 1 },
+        taskId: 'task',
+        capability: 'rare',
+        since: at(-1),
+        before,
+        limit: 1,
       });
       await store.append([entry(rare)]);
       found.push(...page.entries.map(({ sequence }) => sequence));
@@ -311,8 +325,10 @@ export const LONG_LOG_CASES: Cases = {
     const pick = (i: number, of: number) => Math.floor(i / 2 ** of) % 2;
     const entries = Array.from({ length: 192 }, (_, i) =>
       entry({
-        ...{ root_principal: `human:${pick(i, 0)}@example.com`, capability: `c${pick(i, 1)}` },
-        ...{ task_id: `t${pick(i, 2)}`, client_reference_id: `r${pick(i, 3)}` },
+        root_principal: `human:${pick(i, 0)}@example.com`,
+        capability: `c${pick(i, 1)}`,
+        task_id: `t${pick(i, 2)}`,
+        client_reference_id: `r${pick(i, 3)}`,
         parent_invocation_id: `inv-00000000000${pick(i, 4)}`,
         entry_type: pick(i, 5) ? 'dry_run' : 'invocation',
       }),

@@ -57,8 +57,12 @@ export const EXPIRY_CASES: Cases = {
     const { request } = await asked(store, approval({ expires_at: at(HOUR) }));
     await store.expireApprovals(at(HOUR), 10, () => ({ entry: entry(), deliveries: [] }));
     const denial = {
-      ...{ approval_request_id: request.approval_request_id, decided_by: 'human:x@example.com' },
-      ...{ reason: 'late', now: at(HOUR + 1), entry: entry(), deliveries: [] },
+      approval_request_id: request.approval_request_id,
+      decided_by: 'human:x@example.com',
+      reason: 'late',
+      now: at(HOUR + 1),
+      entry: entry(),
+      deliveries: [],
     };
 
     const result = await unchanged(store, { tokens: [] }, () => store.deny(denial));
@@ -156,7 +160,10 @@ export const DELIVERY_CASES: Cases = {
     const error = 'answered 503';
 
     await store.finishDelivery({
-      ...{ delivery_id: one.delivery_id, state: 'pending', error, now: at(9) },
+      delivery_id: one.delivery_id,
+      state: 'pending',
+      error,
+      now: at(9),
       nextAttempt: at(5 * HOUR),
     });
 
@@ -173,7 +180,10 @@ export const DELIVERY_CASES: Cases = {
     const one = await taken(store);
 
     await store.finishDelivery({
-      ...{ delivery_id: one.delivery_id, state: 'failed', error: 'gone', now: at(9) },
+      delivery_id: one.delivery_id,
+      state: 'failed',
+      error: 'gone',
+      now: at(9),
     });
 
     const [listed] = await store.listDeliveries(10);
@@ -211,7 +221,8 @@ export const OPERATOR_CASES: Cases = {
   'freeze() stores the freeze and its entry': async (store) => {
     const freeze = freezeOf({
       ...({ what: 'capability', target: 'book_flight', reason: 'leak "7"' } as const),
-      ...{ frozen_at: at(5), until: at(HOUR) },
+      frozen_at: at(5),
+      until: at(HOUR),
     });
     const logged = entry({ entry_type: 'operator' });
 
@@ -241,7 +252,8 @@ export const OPERATOR_CASES: Cases = {
 
     // Expired freezes are returned too: the time may have been edited.
     same(await store.freezesUnder([capability, { what: 'service', target: '' }]), [
-      ...[capability, service],
+      capability,
+      service,
     ]);
     same(await store.freezesUnder(all), all);
     same(await store.freezesUnder([{ what: 'capability', target: 'human:b@example.com' }]), []);

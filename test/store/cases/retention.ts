@@ -35,8 +35,11 @@ async function fill(store: Store, entries: readonly EntryRecord[]): Promise<void
 /** An entry with every erasable field, `after` minutes after the start. */
 function full(after: number, changed: Parameters<typeof entry>[0] = {}): EntryRecord {
   return entry({
-    ...{ capability: 'book_flight', invocation_id: newId('inv-'), task_id: 'task' },
-    ...{ client_reference_id: 'ref', parent_invocation_id: newId('inv-') },
+    capability: 'book_flight',
+    invocation_id: newId('inv-'),
+    task_id: 'task',
+    client_reference_id: 'ref',
+    parent_invocation_id: newId('inv-'),
     timestamp: minute(after).toISOString(),
     ...changed,
   });

@@ -125,10 +125,7 @@ export const ROW_CASES: Cases = {
 
       same(
         { name, ...answer },
-        {
-          ...{ name, admitted: false, reason: 'altered' },
-          ...{ token_id: child.token_id },
-        },
+        { name, admitted: false, reason: 'altered', token_id: child.token_id },
       );
     }
   },

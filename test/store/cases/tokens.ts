@@ -198,16 +198,27 @@ export const ISSUANCE_CASES: Cases = {
     const { subject } = root;
     same(described?.lineage, [
       {
-        ...{ token_id: root.token_id, subject, expires_at: root.expires_at, exclusive: true },
-        ...{ budget: { ...none, token_id: root.token_id, max: 500n }, token: root },
+        token_id: root.token_id,
+        subject,
+        expires_at: root.expires_at,
+        exclusive: true,
+        budget: { ...none, token_id: root.token_id, max: 500n },
+        token: root,
       },
       {
-        ...{ token_id: middle.token_id, subject: middle.subject, expires_at: at(3 * HOUR) },
-        ...{ exclusive: false, revoked_at: at(7), token: middle },
+        token_id: middle.token_id,
+        subject: middle.subject,
+        expires_at: at(3 * HOUR),
+        exclusive: false,
+        revoked_at: at(7),
+        token: middle,
       },
       {
-        ...{ token_id: leaf.token_id, subject: leaf.subject, expires_at: at(2 * HOUR) },
-        ...{ exclusive: false, budget: { ...none, token_id: leaf.token_id, max: 300n } },
+        token_id: leaf.token_id,
+        subject: leaf.subject,
+        expires_at: at(2 * HOUR),
+        exclusive: false,
+        budget: { ...none, token_id: leaf.token_id, max: 300n },
         token: leaf,
       },
     ]);
@@ -269,8 +280,12 @@ export const REVOCATION_CASES: Cases = {
     assert.equal(await livingCount(store, root.token_id, at(HOUR)), 1);
     same(await store.childrenOf([right.token_id], 9), [
       {
-        ...{ token_id: expiring.token_id, parent_token_id: right.token_id, hasChildren: true },
-        ...{ subject: expiring.subject, expires_at: at(HOUR), revoked_at: undefined },
+        token_id: expiring.token_id,
+        parent_token_id: right.token_id,
+        hasChildren: true,
+        subject: expiring.subject,
+        expires_at: at(HOUR),
+        revoked_at: undefined,
       },
     ]);
     const [marked] = await store.childrenOf([root.token_id], 9).then((all) => {

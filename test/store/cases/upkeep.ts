@@ -195,19 +195,21 @@ const ignore = () => undefined;
 
 /** Ignores every row. */
 const BLIND: LedgerSight = {
-  ...{ entry: ignore, erased: ignore, openCall: ignore, unknownCall: ignore, token: ignore },
-  ...{
-    oldKey: ignore,
-    debt: ignore,
-    request: ignore,
-    grant: ignore,
-    freeze: ignore,
-    passkey: ignore,
-    identity: ignore,
-    closedCall: ignore,
-    declaration: ignore,
-    unreadable: ignore,
-  },
+  entry: ignore,
+  erased: ignore,
+  openCall: ignore,
+  unknownCall: ignore,
+  token: ignore,
+  oldKey: ignore,
+  debt: ignore,
+  request: ignore,
+  grant: ignore,
+  freeze: ignore,
+  passkey: ignore,
+  identity: ignore,
+  closedCall: ignore,
+  declaration: ignore,
+  unreadable: ignore,
 };
 
 const CALLS: Record<string, (store: Store) => Promise<unknown>> = {

@@ -9,7 +9,7 @@ import { pauseFor } from '../../../client/pace.ts';
 import { printable } from '../../../domain/wire/printable.ts';
 import { makeFolder } from '../../../folder.ts';
 import type { StreamState } from '../../../protocol/export.ts';
-import { answerOf, clientFor, SERVICE_OPTIONS } from '../../login/session.ts';
+import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../../login/session.ts';
 import { type Leaf, leaf } from '../../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
 import { type Io, stopSignal } from '../../shell/io.ts';
@@ -102,7 +102,9 @@ async function run(given: StreamGiven, io: Io): Promise<number> {
   const stop = stopSignal(io);
   const progress = startProgress(io);
   const patience: Patience = {
-    ...{ signal: stop, tries: TRIES_FIRST, pause: pauseFor },
+    signal: stop,
+    tries: TRIES_FIRST,
+    pause: pauseFor,
     say(text) {
       progress.end();
       io.err(`${printable(text)}\n`);
@@ -112,7 +114,11 @@ async function run(given: StreamGiven, io: Io): Promise<number> {
     const source = await sourceFor(given, { patience, timeoutMs, io });
     patience.tries = given.once ? TRIES_ONCE : Number.POSITIVE_INFINITY;
     const following: Following = {
-      ...{ source, sink, file, patience, pins: [...given['log-pin'], ...given.pin] },
+      source,
+      sink,
+      file,
+      patience,
+      pins: [...given['log-pin'], ...given.pin],
       chunkEntries: Math.min(given['chunk-entries'] ?? CHUNK_ENTRIES, CHUNK_ENTRIES_MAX),
       say: progress.say,
       delivered(chunk) {
@@ -182,8 +188,8 @@ async function sourceFor(
 ): Promise<Source> {
   const first = await clientFor(given, io);
   const client = () => currentClient(first, given['token-file'], io);
-  const refused = (reply: Parameters<typeof answerOf>[0]): never => {
-    answerOf(reply, given, io);
+  const refused = (reply: Parameters<typeof answerOrExit>[0]): never => {
+    answerOrExit(reply, given, io);
     throw new Error('the service refused');
   };
   return openSource({ patience, timeoutMs, client, refused });

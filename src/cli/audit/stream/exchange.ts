@@ -31,7 +31,7 @@ interface Sent {
 }
 
 /** The answer. Throws `Busy` when none came in time, or when it says that the target is busy. */
-export async function exchanged(
+export async function sinkExchange(
   url: URL,
   { method, headers, body }: Sent,
   { timeoutMs, signal, bytesMax = ANSWER_BYTES_MAX }: ExchangeBounds,

@@ -7,7 +7,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../../../folder.ts';
-import { codeOf } from '../../../keyring/key-file.ts';
+import { errorCode } from '../../../keyring/key-file.ts';
 import { writeNew } from '../../shell/atomic-file.ts';
 import { CommandFault, EXIT_FOUND } from '../../shell/exit.ts';
 import { CHUNK_NAME, type Sink } from './sink.ts';
@@ -31,7 +31,7 @@ export function fileSink(folder: string, state: string): Sink {
         await writeNew(join(path, name), [text]);
       } catch (error) {
         // Another process, with another state, was faster.
-        throw codeOf(error) === 'EEXIST' ? otherChunk(`"${join(path, name)}"`) : error;
+        throw errorCode(error) === 'EEXIST' ? otherChunk(`"${join(path, name)}"`) : error;
       }
     },
     last: () => chunksIn(path).at(-1),

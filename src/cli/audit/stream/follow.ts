@@ -25,7 +25,7 @@ import { otherLog, type Span, spansAfter } from './heads.ts';
 import { type Patience, patiently } from './patience.ts';
 import { type Chunk, chunkName, type Sink } from './sink.ts';
 import type { Source, SourceEntry } from './source.ts';
-import { digestOf, peaksIn, type StateFile } from './state.ts';
+import { peaksIn, type StateFile, sha256Of } from './state.ts';
 
 /** Bytes of the lines of one chunk, beyond which it ends. One entry more may exceed it. */
 const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
@@ -155,14 +155,24 @@ async function send(
   const end = await endOf(source, span, growing);
   const number = start.chunk + 1;
   const header: StreamHeader = {
-    ...{ format: STREAM_FORMAT, service_id: source.serviceId, log_id, chunk: number, first },
-    ...{ size: start.size, peaks: start.peaks, jwks },
+    format: STREAM_FORMAT,
+    service_id: source.serviceId,
+    log_id,
+    chunk: number,
+    first,
+    size: start.size,
+    peaks: start.peaks,
+    jwks,
   };
   const text = [`${canonicalJson(header)}\n`, ...growing.lines, `${canonicalJson(end)}\n`].join('');
-  const sha256 = digestOf(utf8(text));
+  const sha256 = sha256Of(utf8(text));
   const checkpoint = cover ?? (first === state.place.first ? state.place.checkpoint : undefined);
   const after: StreamPlace = {
-    ...{ chunk: number, log_id, first, size: growing.size, peaks: growing.peaks.map(toHex) },
+    chunk: number,
+    log_id,
+    first,
+    size: growing.size,
+    peaks: growing.peaks.map(toHex),
     ...(checkpoint && { checkpoint }),
   };
   await file.keep(text);
@@ -226,8 +236,13 @@ function factsOf(
   const isNew = before.first !== after.first && before.chunk > 0;
   const size = before.first === after.first ? before.size : 0;
   return {
-    ...{ chunk: after.chunk, name, log_id: after.log_id, from: after.first + size },
-    ...{ entries: after.size - size, bytes: Buffer.byteLength(text), sha256 },
+    chunk: after.chunk,
+    name,
+    log_id: after.log_id,
+    from: after.first + size,
+    entries: after.size - size,
+    bytes: Buffer.byteLength(text),
+    sha256,
     checkpoint: after.checkpoint?.sequence,
     ...(isNew && { after_log_id: before.log_id }),
   };

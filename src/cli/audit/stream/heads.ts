@@ -8,7 +8,7 @@
  * @module
  */
 
-import { originOf, payloadOf } from '../../../domain/log/checkpoint.ts';
+import { logOrigin, signedCheckpointPayload } from '../../../domain/log/checkpoint.ts';
 import { readHeadText, readNote } from '../../../domain/log/note.ts';
 import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../../../domain/log/origin.ts';
 import { isObject } from '../../../domain/wire/json.ts';
@@ -119,7 +119,7 @@ async function coverOf(
   const before = place?.checkpoint;
   if (newest === undefined) return undefined;
   if (place && before && newest.checkpoint_id === before.checkpoint_id) {
-    const kid = signerOf(source.serviceId, before);
+    const kid = checkpointSigner(source.serviceId, before);
     // A process ended between two chunks under one checkpoint, which it had verified.
     return place.size < before.entry_count
       ? { detail: before, logId: place.log_id, kid }
@@ -177,17 +177,17 @@ async function verified(
   if ('fault' in keys) throw otherLog(`its keys cannot be used: ${keys.fault}`);
   const { checks } = await verifyCheckpoint(detail, { keys, now: new Date(), serviceId });
   const { sequence, tree_head } = detail;
-  const kid = signerOf(serviceId, detail);
+  const kid = checkpointSigner(serviceId, detail);
   const fault = checks.find(({ outcome }) => outcome !== 'ok');
   if (fault) throw otherLog(`checkpoint ${sequence}: ${faultText(fault, kid)}`);
   const note = readNote(tree_head);
   const origin = (note && readHeadText(note.text)?.origin) ?? '';
-  return { kid, logId: origin.slice(originOf(serviceId, '').length) };
+  return { kid, logId: origin.slice(logOrigin(serviceId, '').length) };
 }
 
 /** The thumbprint that a checkpoint names as its key. */
-export function signerOf(serviceId: string, checkpoint: Checkpoint): string {
-  const payload = payloadOf(serviceId, checkpoint);
+export function checkpointSigner(serviceId: string, checkpoint: Checkpoint): string {
+  const payload = signedCheckpointPayload(serviceId, checkpoint);
   return readDetached(checkpoint.signature, TYPS.checkpoint, payload)?.kid ?? '';
 }
 

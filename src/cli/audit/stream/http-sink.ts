@@ -10,7 +10,7 @@ import { sha256, toHex, utf8 } from '../../../domain/wire/hash.ts';
 import { readPrivately } from '../../../keyring/key-file.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_FOUND } from '../../shell/exit.ts';
 import type { Io } from '../../shell/io.ts';
-import { exchanged } from './exchange.ts';
+import { sinkExchange } from './exchange.ts';
 import { addressOf, type Sink } from './sink.ts';
 
 /** Headers for the receiver, one a line, where no file is named. */
@@ -39,7 +39,7 @@ export function httpSink(options: HttpOptions, io: Pick<Io, 'env'>): Sink {
       ...own,
     };
     const bounds = { timeoutMs: options.timeoutMs, signal };
-    const { status } = await exchanged(url, { method: 'POST', headers, body }, bounds);
+    const { status } = await sinkExchange(url, { method: 'POST', headers, body }, bounds);
     if (status >= 200 && status <= 299) return;
     if (status !== 413 || lines.length === 1) throw refusal(url, status, Buffer.byteLength(body));
     batchBytes = Math.min(batchBytes, Math.ceil(Buffer.byteLength(body) / 2));

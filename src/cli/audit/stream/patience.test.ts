@@ -6,7 +6,8 @@ import { Busy, type Patience, patiently } from './patience.ts';
 function patience(tries: number, signal = new AbortController().signal) {
   const [pauses, said]: [number[], string[]] = [[], []];
   const parts: Patience = {
-    ...{ signal, tries },
+    signal,
+    tries,
     pause: async (ms) => void pauses.push(ms),
     say: (text) => void said.push(text),
   };

@@ -11,7 +11,7 @@ import { toHex, utf8 } from '../../../domain/wire/hash.ts';
 import type { StreamState } from '../../../protocol/export.ts';
 import { verifyStream } from '../../../verify/export/stream.ts';
 import { bytesIn } from '../../shell/files.ts';
-import { signerOf } from './heads.ts';
+import { checkpointSigner } from './heads.ts';
 import type { Patience } from './patience.ts';
 import { patiently } from './patience.ts';
 import { CHUNK_NAME, chunkName, type Sink } from './sink.ts';
@@ -67,5 +67,9 @@ async function stateAfter(
   }
   const { chunk, logId: log_id, first, size, peaks } = place;
   const after = { chunk, log_id, first, size, peaks: peaks.map(toHex), checkpoint: newest };
-  return { ...newState(sink.target, serviceId), key: signerOf(serviceId, newest), place: after };
+  return {
+    ...newState(sink.target, serviceId),
+    key: checkpointSigner(serviceId, newest),
+    place: after,
+  };
 }

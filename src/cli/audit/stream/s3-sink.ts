@@ -6,7 +6,7 @@
 
 import { CommandFault, EXIT_CREDENTIAL, EXIT_FOUND } from '../../shell/exit.ts';
 import type { Io } from '../../shell/io.ts';
-import { type Exchanged, exchanged } from './exchange.ts';
+import { type Exchanged, sinkExchange } from './exchange.ts';
 import { otherChunk } from './file-sink.ts';
 import { Busy } from './patience.ts';
 import { encodedPath, type SigningKeys, signedHeaders } from './sigv4.ts';
@@ -37,9 +37,13 @@ export function s3Sink(options: S3Options, { env }: Pick<Io, 'env'>): Sink {
     const signed = signedHeaders({ method, url, headers, body, now: new Date() }, keys);
     const bounds = { timeoutMs: options.timeoutMs, signal };
     if (method === 'GET') {
-      return exchanged(url, { method, headers: signed }, { ...bounds, bytesMax: STORED_BYTES_MAX });
+      return sinkExchange(
+        url,
+        { method, headers: signed },
+        { ...bounds, bytesMax: STORED_BYTES_MAX },
+      );
     }
-    return exchanged(url, { method, headers: signed, body }, bounds);
+    return sinkExchange(url, { method, headers: signed, body }, bounds);
   }
 
   async function stored(name: string, signal: AbortSignal): Promise<string> {

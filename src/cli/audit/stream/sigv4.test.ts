@@ -74,12 +74,20 @@ async function theirs({ url, body, token, at }: Signed): Promise<string | undefi
   const { accessKeyId, secretAccessKey, region } = keys;
   const credentials = { accessKeyId, secretAccessKey, ...(token && { sessionToken: token }) };
   const signer = new SignatureV4({
-    ...{ credentials, region, service: 's3', sha256: Sha256 },
-    ...{ uriEscapePath: false, applyChecksum: true },
+    credentials,
+    region,
+    service: 's3',
+    sha256: Sha256,
+    uriEscapePath: false,
+    applyChecksum: true,
   });
   const { headers } = await signer.sign(
     {
-      ...{ method: 'PUT', protocol: 'https:', hostname: url.hostname, path: url.pathname, body },
+      method: 'PUT',
+      protocol: 'https:',
+      hostname: url.hostname,
+      path: url.pathname,
+      body,
       headers: { host: url.host, 'if-none-match': '*' },
     },
     { signingDate: at },

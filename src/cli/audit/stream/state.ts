@@ -10,11 +10,11 @@
 import { existsSync, rmSync } from 'node:fs';
 import { type Hash, peaksOf } from '../../../domain/log/merkle.ts';
 import { fromHex, sha256, toHex } from '../../../domain/wire/hash.ts';
-import { codeOf } from '../../../keyring/key-file.ts';
+import { errorCode } from '../../../keyring/key-file.ts';
 import { STREAM_STATE_FORMAT, type StreamPlace, StreamState } from '../../../protocol/export.ts';
 import { holdLock } from '../../../storage/file-lock.ts';
 import { writeTextAtomically } from '../../shell/atomic-file.ts';
-import { bytesIn, jsonIn } from '../../shell/files.ts';
+import { bytesIn, readJsonFile } from '../../shell/files.ts';
 
 /** The state of a target that has nothing yet. */
 export function newState(target: string, serviceId: string): StreamState {
@@ -57,14 +57,14 @@ export function openState(path: string): StateFile {
     keep: (text) => writeTextAtomically(chunk, text.slice(0, -1)),
     kept({ sha256: digest }) {
       const bytes = bytesIn(chunk);
-      if (digestOf(bytes) === digest) return new TextDecoder().decode(bytes);
+      if (sha256Of(bytes) === digest) return new TextDecoder().decode(bytes);
       throw new Error(`"${chunk}" is not the chunk that "${path}" names; restore both or neither`);
     },
     drop: () => rmSync(chunk, { force: true }),
   };
 }
 
-export function digestOf(bytes: Uint8Array): string {
+export function sha256Of(bytes: Uint8Array): string {
   return toHex(sha256(bytes));
 }
 
@@ -73,14 +73,14 @@ function locked(path: string): () => void {
   try {
     release = holdLock(`${path}.lock`);
   } catch (error) {
-    throw new Error(`"${path}" cannot be locked (${codeOf(error)})`, { cause: error });
+    throw new Error(`"${path}" cannot be locked (${errorCode(error)})`, { cause: error });
   }
   if (release) return release;
   throw new Error(`another process uses the state "${path}"; one at a time writes a stream`);
 }
 
 function stateIn(path: string): StreamState {
-  const parsed = StreamState.safeParse(jsonIn(path));
+  const parsed = StreamState.safeParse(readJsonFile(path));
   const state = parsed.data;
   const places = state ? [state.place, ...(state.pending ? [state.pending.after] : [])] : [];
   const isWhole = places.every((place) => place.peaks.length === peaksOf(place.size).length);

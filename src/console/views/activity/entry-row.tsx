@@ -44,7 +44,7 @@ export function EntryRow({ entry }: { readonly entry: AuditEntry }) {
         </button>
       </span>
       <span>
-        <Outcome entry={entry} />
+        <EntryOutcome entry={entry} />
       </span>
       <span class="cost">{entry.cost_actual ? <Amount of={entry.cost_actual} /> : null}</span>
       {isOpen ? (
@@ -87,7 +87,7 @@ function QuotedWord({ of: { text, kind } }: { readonly of: Quoted }) {
   );
 }
 
-export function Outcome({ entry }: EntryOf) {
+export function EntryOutcome({ entry }: EntryOf) {
   const { state, words } = outcomeOf(entry);
   return (
     <>

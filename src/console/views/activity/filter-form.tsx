@@ -6,7 +6,7 @@
 
 import { useId } from 'preact/hooks';
 import { go, hrefOf } from '../../router.ts';
-import { type Filters, filtersOf, TYPE_WORDS } from './filters.ts';
+import { type Filters, queryFilters, TYPE_WORDS } from './filters.ts';
 
 export function FilterForm({ filters }: { readonly filters: Filters }) {
   const search = (event: SubmitEvent) => {
@@ -53,7 +53,7 @@ export function FilterForm({ filters }: { readonly filters: Filters }) {
 function filtersIn(form: HTMLFormElement): Record<string, string> {
   const entered = new URLSearchParams();
   for (const [name, value] of new FormData(form)) entered.set(name, String(value));
-  return { ...filtersOf(entered) };
+  return { ...queryFilters(entered) };
 }
 
 function TypeChoice({ chosen }: { readonly chosen: string | undefined }) {

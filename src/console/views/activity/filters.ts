@@ -37,7 +37,7 @@ export const TYPE_WORDS = {
   session: 'Sign-in and passkeys',
 } as const satisfies Record<EntryType, string>;
 
-export function filtersOf(query: URLSearchParams): Filters {
+export function queryFilters(query: URLSearchParams): Filters {
   const given = FILTERS.map((name) => [name, query.get(name)?.trim() ?? ''] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== ''));
 }
@@ -46,7 +46,7 @@ export function filtersOf(query: URLSearchParams): Filters {
 export const PAGE_SIZE = 50;
 
 /** Without a type, the console shows entries of all types. The service refuses a type that it does not know. */
-export function queryOf(
+export function filterQuery(
   { entry_type, ...rest }: Omit<Filters, 'token_id'>,
   cursor: string | undefined,
 ): InputOf<'audit.query'> {

@@ -17,7 +17,7 @@ import { pulse } from '../../live.ts';
 import { announce } from '../../parts/announce.ts';
 import { type Loaded, useLoaded } from '../../parts/loaded.tsx';
 import { counted } from '../counted.ts';
-import { type Filters, PAGE_SIZE, queryOf } from './filters.ts';
+import { type Filters, filterQuery, PAGE_SIZE } from './filters.ts';
 
 export interface Tail {
   readonly loaded: Loaded<AuditAnswer>;
@@ -83,7 +83,7 @@ function pageOf(
   { token_id, ...filters }: Filters,
   cursor: string | undefined,
 ): Promise<AuditAnswer> {
-  const query = queryOf(filters, cursor);
+  const query = filterQuery(filters, cursor);
   if (token_id === undefined) return ask('audit.query', query);
   return ask('activity.entries', { ...query, token_id });
 }

@@ -38,7 +38,7 @@ export function choicesOf({ allowed_values }: Input): readonly unknown[] {
   return allowed_values ?? [true, false];
 }
 
-export function readForm(inputs: readonly Input[], entered: Entered): Reading {
+export function readInputs(inputs: readonly Input[], entered: Entered): Reading {
   const parameters: [string, unknown][] = [];
   const faults: [string, string][] = [];
   for (const input of inputs) {

@@ -12,7 +12,7 @@ import { ask } from '../../api.ts';
 import { announce } from '../../parts/announce.ts';
 import { whyOf } from '../../parts/loaded.tsx';
 import { Shown } from '../../parts/shown.tsx';
-import { choicesOf, controlOf, type Entered, readForm } from './form.ts';
+import { choicesOf, controlOf, type Entered, readInputs } from './form.ts';
 import { Tried } from './tried.tsx';
 
 type Outcome =
@@ -28,7 +28,7 @@ export function TryIt({ capability }: { readonly capability: Capability }) {
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     const form = event.currentTarget as HTMLFormElement;
-    const reading = readForm(capability.inputs, enteredIn(form));
+    const reading = readInputs(capability.inputs, enteredIn(form));
     setFaults(reading.faults);
     const [first] = Object.keys(reading.faults);
     if (first !== undefined) {

@@ -8,11 +8,11 @@
  */
 
 import { useSignal } from '@preact/signals';
-import { faultsOf, identityOf } from '../../../domain/decision/checks.ts';
+import { decisionIdentity, faultsOf } from '../../../domain/decision/checks.ts';
 import { hiddenTexts } from '../../../domain/decision/claims.ts';
 import { type HiddenField, hiddenWords } from '../../../domain/decision/hidden.ts';
 import { termsWords } from '../../../domain/decision/terms.ts';
-import { actOf, effectSentence, questionOf } from '../../../domain/decision/words.ts';
+import { actOf, effectSentence, questionWords } from '../../../domain/decision/words.ts';
 import { digestOf } from '../../../domain/wire/canonical.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/decision.ts';
@@ -63,7 +63,7 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveOf) {
         isFinal ? (
           <span class="effect final">{effectSentence(decision)}</span>
         ) : (
-          <Marked of={questionOf(decision)} />
+          <Marked of={questionWords(decision)} />
         )
       }
       confirm={passkey.is_required ? 'Sign with passkey and approve' : `Approve ${actOf(decision)}`}
@@ -97,7 +97,7 @@ function Facts({ asked: { decision, terms } }: { readonly asked: Asked }) {
     <dl class="facts">
       <dt>What</dt>
       <dd>
-        <Marked of={questionOf(decision)} />
+        <Marked of={questionWords(decision)} />
       </dd>
       <dt>For</dt>
       <dd>
@@ -150,7 +150,7 @@ export async function approve(
 ): Promise<GrantAnswer> {
   const { approval_request_id } = decision.request;
   const fresh = await ask('decision', { approval_request_id });
-  if (identityOf(fresh) !== identityOf(decision)) {
+  if (decisionIdentity(fresh) !== decisionIdentity(decision)) {
     throw new Error(
       'Cannot approve: the request changed while you read it; go back and read it again',
     );

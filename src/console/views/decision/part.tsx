@@ -10,7 +10,7 @@
 import type { Signal } from '@preact/signals';
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useErrorBoundary, useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { type PartName, partOf, type Shown } from '../../../domain/decision/facts.ts';
+import { type PartName, partFacts, type Shown } from '../../../domain/decision/facts.ts';
 import type { PartFacts } from '../../../domain/decision/pieces.ts';
 import { Shown as ShownText } from '../../parts/shown.tsx';
 import { Marked } from '../../parts/words.tsx';
@@ -78,7 +78,7 @@ export function Part({ name, shown, expects, children }: PartProps) {
 
 function made(name: PartName, shown: Shown): { facts?: PartFacts; error?: unknown } {
   try {
-    return { facts: partOf(name, shown) };
+    return { facts: partFacts(name, shown) };
   } catch (error) {
     return { error };
   }

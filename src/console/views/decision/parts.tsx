@@ -7,7 +7,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { isPreviewLost } from '../../../domain/decision/evidence.ts';
-import { partOf, type Shown } from '../../../domain/decision/facts.ts';
+import { partFacts, type Shown } from '../../../domain/decision/facts.ts';
 import type { Fact, PartFacts } from '../../../domain/decision/pieces.ts';
 import { personOf } from '../../../domain/decision/values.ts';
 import type { Decision } from '../../../protocol/decision.ts';
@@ -26,7 +26,7 @@ interface PartsOf {
 export function Summary({ shown }: PartsOf) {
   const whole = useRef<HTMLDivElement>(null);
   useReport('summary', whole, { selector: 'dt', count: 6 });
-  const { facts } = partOf('summary', shown);
+  const { facts } = partFacts('summary', shown);
   return (
     <div class="cols brief" ref={whole}>
       <List of={facts.slice(0, 3)} />

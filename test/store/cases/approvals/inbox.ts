@@ -37,7 +37,9 @@ export const INBOX_CASES: Cases = {
     let after: PendingPlace | undefined;
     do {
       const page: PendingPage<ApprovalRecord> = await store.pendingApprovals({
-        ...{ ...query, limit: 1, after },
+        ...query,
+        limit: 1,
+        after,
       });
       paged.push(...page.requests);
       after = page.next;
@@ -125,7 +127,9 @@ export const INBOX_CASES: Cases = {
     const { request } = await asked(store);
 
     const { requests } = await store.pendingSides({
-      ...{ now: at(0), capabilities: [request.capability], limit: 5 },
+      now: at(0),
+      capabilities: [request.capability],
+      limit: 5,
     });
 
     const { approval_request_id, capability, subject, root_principal } = request;

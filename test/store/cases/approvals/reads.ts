@@ -128,7 +128,10 @@ export const LISTING_CASES: Cases = {
     }
     const { requests: all } = await store.listApprovals({ now: at(HOUR), limit: 10 });
     assert.deepEqual(all.map(({ status }) => status).sort(), [
-      ...['approved', 'denied', 'expired', 'pending'],
+      'approved',
+      'denied',
+      'expired',
+      'pending',
     ]);
   },
 };
@@ -142,7 +145,12 @@ function questionOf(request: ApprovalRecord, changed: Partial<Question> = {}): Q
   const { chain, declaration_digest, capability, contract_version } = request;
   const { parameters_digest, session_id } = request;
   return {
-    ...{ chain, capability, contract_version, declaration_digest, parameters_digest, session_id },
+    chain,
+    capability,
+    contract_version,
+    declaration_digest,
+    parameters_digest,
+    session_id,
     ...changed,
   };
 }
@@ -232,7 +240,8 @@ export const WAITING_CASES: Cases = {
     async (store) => {
       const request = approval({ session_id: 'asked-in' });
       const bound = await granted(store, request, {
-        ...{ grant_type: 'session_bound', session_id: 'session-1' },
+        grant_type: 'session_bound',
+        session_id: 'session-1',
         expires_at: at(3 * HOUR),
       });
       const free = await granted(store, request, { expires_at: at(2 * HOUR) });

@@ -133,7 +133,8 @@ export const SESSION_CASES: Cases = {
   'beginSession() deletes a bounded number of sessions that expired long ago': async (store) => {
     const now = new Date(at(HOUR).getTime() + SESSION_KEPT_MS);
     const due = await several(store, SESSIONS_DELETED_MAX + 1, {
-      ...{ principal: OTHER, expires_at: at(HOUR) },
+      principal: OTHER,
+      expires_at: at(HOUR),
     });
     const recent = await begin(store, session({ expires_at: at(HOUR + 1) }));
     const remaining = async () => {
@@ -317,8 +318,12 @@ export const ACCOUNT_CASES: Cases = {
     const account = accountOf(begun);
     const next = {
       ...account,
-      ...{ principal: OTHER, issuer: undefined, upstream: 'v1.next', mac: 'kid.next' },
-      ...{ checked_at: at(HOUR), ended_at: at(HOUR) },
+      principal: OTHER,
+      issuer: undefined,
+      upstream: 'v1.next',
+      mac: 'kid.next',
+      checked_at: at(HOUR),
+      ended_at: at(HOUR),
     };
     const late = { ...account, checked_at: at(2 * HOUR) };
 
