@@ -72,9 +72,9 @@ async function* blocksOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string
 function eventOf(block: string): StreamEvent | undefined {
   // Flag "s": without it "." stops at U+2028, which ends no line in JSON or in an event stream.
   const fields = block.split(/\r?\n/).map((line) => /^(event|data): ?(.*)$/s.exec(line));
-  const textOf = (name: string) =>
+  const fieldText = (name: string) =>
     fields.flatMap((field) => (field?.[1] === name ? [field[2] ?? ''] : [])).join('\n');
-  const data = textOf('data');
+  const data = fieldText('data');
   if (data === '') return undefined;
   const reading = readJson(new TextEncoder().encode(data), {
     bytes: EVENT_BYTES_MAX,
@@ -82,6 +82,6 @@ function eventOf(block: string): StreamEvent | undefined {
     keys: 1_000_000,
   });
   if ('fault' in reading) throw new Error(`an event that is not JSON: ${reading.fault}`);
-  const event = { event: textOf('event'), data: reading.value };
+  const event = { event: fieldText('event'), data: reading.value };
   return StreamEvent.safeParse(event).success ? (event as StreamEvent) : undefined;
 }

@@ -12,8 +12,8 @@ import {
   expectAnswer,
   expectRefusal,
   HUMAN,
+  invokeRefusal,
   JET,
-  refused,
   rootToken,
   type Scenarios,
   SECOND_APPROVER_KEY,
@@ -41,7 +41,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
     );
     const fields = { parameters: jet, approval_grant: grant.grant_id };
     const chartered = await success(surface, token, 'charter_jet', fields);
-    const again = await refused(surface, token, 'charter_jet', fields);
+    const again = await invokeRefusal(surface, token, 'charter_jet', fields);
 
     assert.equal(seen.preview?.action, 'Charter one jet');
     assert.equal(seen.requester.root_principal, HUMAN);
@@ -55,14 +55,19 @@ export const APPROVAL_SCENARIOS: Scenarios = {
   ) => {
     const { token, id, jet } = await askedJet(surface);
     const again = { parameters: jet, continue_approved: true };
-    const pending = await refused(surface, token, 'charter_jet', again);
+    const pending = await invokeRefusal(surface, token, 'charter_jet', again);
     const decision = { approval_request_id: id, grant_type: 'one_time' } as const;
     await expectAnswer(surface, 'approval_grants.issue', decision, APPROVER_KEY);
     const chartered = await success(surface, token, 'charter_jet', again);
-    const { approval_request_id: next = '' } = await refused(surface, token, 'charter_jet', again);
+    const { approval_request_id: next = '' } = await invokeRefusal(
+      surface,
+      token,
+      'charter_jet',
+      again,
+    );
     const denial = { approval_request_id: next, reason: 'one is enough' };
     await expectAnswer(surface, 'approval_requests.deny', denial, APPROVER_KEY);
-    const denied = await refused(surface, token, 'charter_jet', again);
+    const denied = await invokeRefusal(surface, token, 'charter_jet', again);
 
     assert.deepEqual([pending.type, pending.approval_request_id], ['approval_required', id]);
     assert.equal(chartered.cost_actual?.amount, 18_500);
@@ -75,7 +80,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
     const small = await success(surface, token, 'issue_refund', {
       parameters: { ...REFUND, amount: 100 },
     });
-    const { type, grant_policy } = await refused(surface, token, 'issue_refund', {
+    const { type, grant_policy } = await invokeRefusal(surface, token, 'issue_refund', {
       parameters: REFUND,
     });
 
@@ -88,7 +93,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
     const fields = { capability: 'charter_fleet', subject: 'agent:planner' };
     const { token } = await rootToken(surface, ['travel.charter'], fields);
     const parameters = { ...JET, jets: 3 };
-    const { approval_request_id: id = '' } = await refused(surface, token, 'charter_fleet', {
+    const { approval_request_id: id = '' } = await invokeRefusal(surface, token, 'charter_fleet', {
       parameters,
     });
     const decision = { approval_request_id: id, grant_type: 'one_time' } as const;
@@ -168,7 +173,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
     const inSession = (session_id: string) => rootToken(surface, ['travel.refund'], { session_id });
     const { token } = await inSession('session-1');
     const call = { parameters: { ...REFUND, reason: 'session' } };
-    const { approval_request_id = '' } = await refused(surface, token, 'issue_refund', call);
+    const { approval_request_id = '' } = await invokeRefusal(surface, token, 'issue_refund', call);
     const decision = {
       approval_request_id,
       grant_type: 'session_bound',
@@ -180,7 +185,7 @@ export const APPROVAL_SCENARIOS: Scenarios = {
 
     await success(surface, token, 'issue_refund', { ...call, approval_grant });
     await success(surface, token, 'issue_refund', { ...call, approval_grant });
-    const { type } = await refused(surface, other.token, 'issue_refund', {
+    const { type } = await invokeRefusal(surface, other.token, 'issue_refund', {
       ...call,
       approval_grant,
     });

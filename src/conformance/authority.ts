@@ -12,9 +12,9 @@ import {
   expectRefusal,
   HUMAN,
   HUMAN_KEY,
+  invokeRefusal,
   OPERATOR_KEY,
   ROUTE,
-  refused,
   rootToken,
   type Scenarios,
   success,
@@ -114,7 +114,7 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     );
     const jet = restricted.find(({ capability }) => capability === 'charter_jet');
     assert.deepEqual(jet?.unmet_token_requirements, ['cost_ceiling']);
-    const { resolution } = await refused(surface, token, 'charter_jet', {
+    const { resolution } = await invokeRefusal(surface, token, 'charter_jet', {
       parameters: { route: 'SEA-SFO', date: '2026-12-01' },
     });
     assert.equal(jet?.resolution_hint, resolution.action);
@@ -209,7 +209,7 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     try {
       const { frozen } = await expectAnswer(surface, 'operator.frozen', {}, OPERATOR_KEY);
       assert.ok(frozen.some(({ target }) => target === 'request_taxi'));
-      assert.equal((await refused(surface, token, 'request_taxi', ride)).type, 'frozen');
+      assert.equal((await invokeRefusal(surface, token, 'request_taxi', ride)).type, 'frozen');
     } finally {
       await expectAnswer(surface, 'operator.unfreeze', taxi, OPERATOR_KEY);
     }

@@ -100,7 +100,7 @@ export async function success(
 }
 
 /** Invokes a capability and expects a refusal. */
-export async function refused(
+export async function invokeRefusal(
   surface: Surface,
   token: string,
   capability: string,
@@ -126,7 +126,7 @@ export async function askedJet(
   const jet = { ...JET, route: `SEA-SFO, no. ${jetsAsked}` };
   const budget = { currency: 'USD', max_amount: 60_000 };
   const { token } = await rootToken(surface, ['travel.charter'], { budget });
-  const { type, approval_request_id: id } = await refused(surface, token, 'charter_jet', {
+  const { type, approval_request_id: id } = await invokeRefusal(surface, token, 'charter_jet', {
     parameters: jet,
   });
   assert.equal(type, 'approval_required');

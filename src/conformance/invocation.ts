@@ -9,10 +9,10 @@ import { InvokeAnswer } from '../protocol/invocation.ts';
 import {
   expectAnswer,
   invoke,
+  invokeRefusal,
   OPERATOR_KEY,
   quote,
   ROUTE,
-  refused,
   rootToken,
   type Scenarios,
   success,
@@ -122,7 +122,7 @@ export const INVOCATION_SCENARIOS: Scenarios = {
   'a handler that did nothing gives the money back': async (surface) => {
     const { token, token_id } = await rootToken(surface, ['travel.hold'], { budget });
     const parameters = { flight_number: 'KX999' };
-    const { detail } = await refused(surface, token, 'hold_seat', { parameters });
+    const { detail } = await invokeRefusal(surface, token, 'hold_seat', { parameters });
     const view = await expectAnswer(surface, 'tokens.get', { token_id }, token);
 
     assert.match(detail, /no flight "KX999"/);

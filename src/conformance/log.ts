@@ -16,8 +16,8 @@ import {
   expectAnswer,
   HUMAN_KEY,
   invoke,
+  invokeRefusal,
   OPERATOR_KEY,
-  refused,
   rootToken,
   type Scenarios,
   success,
@@ -30,7 +30,7 @@ export const LOG_SCENARIOS: Scenarios = {
     const { token } = await rootToken(surface, ['travel.extras']);
     const task_id = `trail-${Date.now()}-${Math.trunc(performance.now() * 1_000)}`;
     await success(surface, token, 'buy_lounge_pass', { task_id });
-    await refused(surface, token, 'find_traveler', { task_id });
+    await invokeRefusal(surface, token, 'find_traveler', { task_id });
     const { entries } = await expectAnswer(surface, 'audit.query', { task_id }, HUMAN_KEY);
     const page = await expectAnswer(surface, 'audit.query', { task_id, limit: 1 }, HUMAN_KEY);
     const cursor = page.next_cursor;

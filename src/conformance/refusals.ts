@@ -18,9 +18,9 @@ import {
   expectRefusal,
   HUMAN_KEY,
   type InvokeFields,
+  invokeRefusal,
   JET,
   OPERATOR_KEY,
-  refused,
   rootToken,
   type Scenarios,
   wholeOf,
@@ -57,7 +57,7 @@ function call(
 ): Story {
   return async (surface) => {
     const { token } = await rootToken(surface, [scope], wanted);
-    return refused(surface, token, capability, fields);
+    return invokeRefusal(surface, token, capability, fields);
   };
 }
 
@@ -155,7 +155,7 @@ const STORIES: Readonly<Record<Exclude<FailureType, keyof typeof UNTOLD_REFUSALS
     const pass = { capability: 'buy_lounge_pass', parameters: {}, idempotency_key };
     await expectAnswer(surface, 'invoke', pass, token);
     const other = { parameters: { airport: 'JFK' }, idempotency_key };
-    return refused(surface, token, 'buy_lounge_pass', other);
+    return invokeRefusal(surface, token, 'buy_lounge_pass', other);
   },
 };
 
@@ -202,7 +202,7 @@ async function frozenSeat(surface: Surface): Promise<Failure> {
   const seat = { what: 'capability', target: 'release_seat', reason: 'a story' } as const;
   await expectAnswer(surface, 'operator.freeze', seat, OPERATOR_KEY);
   try {
-    return await refused(surface, token, 'release_seat', { parameters: { hold_id: 'HD-0' } });
+    return await invokeRefusal(surface, token, 'release_seat', { parameters: { hold_id: 'HD-0' } });
   } finally {
     await expectAnswer(surface, 'operator.unfreeze', seat, OPERATOR_KEY);
   }

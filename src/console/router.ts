@@ -14,7 +14,7 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
-export const place = signal(placeOf(location));
+export const place = signal(routeOf(location));
 
 /** The address of a view. */
 export function hrefOf(
@@ -29,14 +29,14 @@ export function hrefOf(
 /** Shows the view of an address, as a click on a link to it does. */
 export function go(href: string): void {
   history.pushState(null, '', href);
-  place.value = placeOf(location);
+  place.value = routeOf(location);
   scrollTo(0, 0);
 }
 
 /** Handles the clicks on all links of the console, and the buttons of the browser. */
 export function startRouting(): void {
   addEventListener('popstate', () => {
-    place.value = placeOf(location);
+    place.value = routeOf(location);
   });
   addEventListener('click', (event) => {
     const link = (event.target as Element | null)?.closest?.('a');
@@ -50,7 +50,7 @@ export function startRouting(): void {
   });
 }
 
-function placeOf({ pathname, search }: Location): Place {
+function routeOf({ pathname, search }: Location): Place {
   const [view = '', id] = pathname.slice(`${base}/console/`.length).split('/');
   return {
     view,

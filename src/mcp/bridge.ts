@@ -41,11 +41,11 @@ export function createBridge(runtime: Runtime): Bridge {
           authInfo: authInfoOf(gateway),
           parsedBody: message,
         });
-      if (!runtime.signIn) return answerOf(await send(gatewayFor(runtime, request)));
+      if (!runtime.signIn) return mcpAnswer(await send(gatewayFor(runtime, request)));
       const watch = watchCaller(request);
       const gateway = watch.watched(gatewayFor(runtime, watch.caller));
       const admitted = await watch.admitted(await send(gateway));
-      return admitted instanceof Response ? answerOf(admitted) : admitted;
+      return admitted instanceof Response ? mcpAnswer(admitted) : admitted;
     },
     close: () => handler.close(),
   };
@@ -95,7 +95,7 @@ function webRequest(
   return new Request(new URL(`${basePath}/mcp`, baseUrl()), init);
 }
 
-function answerOf({ status, headers, body }: Response): McpAnswer {
+function mcpAnswer({ status, headers, body }: Response): McpAnswer {
   return {
     status,
     headers: Object.fromEntries(headers),

@@ -42,7 +42,7 @@ export interface Query {
 }
 
 export function searchQuery(text: string): Query {
-  const words = wordsOf(text);
+  const words = searchWords(text);
   const telling = words.filter((word) => !EMPTY_WORDS.has(word));
   const kept = [...new Set(telling.length > 0 ? telling : words)].slice(0, QUERY_WORDS_MAX);
   return { text: text.trim().toLowerCase(), words: kept };
@@ -75,10 +75,10 @@ const indexes = new WeakMap<CapabilityDeclaration, Index>();
 function indexOf(name: string, capability: CapabilityDeclaration): Index {
   const known = indexes.get(capability);
   if (known) return known;
-  const inputs = capability.inputs.slice(0, INPUTS_MAX).flatMap((input) => wordsOf(input.name));
-  const description = wordsOf(capability.description.slice(0, DESCRIPTION_LENGTH_MAX));
+  const inputs = capability.inputs.slice(0, INPUTS_MAX).flatMap((input) => searchWords(input.name));
+  const description = searchWords(capability.description.slice(0, DESCRIPTION_LENGTH_MAX));
   const made = {
-    name: new Set(wordsOf(name)),
+    name: new Set(searchWords(name)),
     inputs: new Set(inputs),
     description: new Set(description),
   };
@@ -106,7 +106,7 @@ function hasSimilar(words: ReadonlySet<string>, wanted: string): boolean {
 }
 
 /** Words in lower case, without the "s" of a plural. `bookingId` and `booking_id` are two words each. */
-function wordsOf(text: string): string[] {
+function searchWords(text: string): string[] {
   const apart = text.replaceAll(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2');
   const words = apart.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
   return words.map((word) => (/[^s]s$/.test(word) && word.length > 3 ? word.slice(0, -1) : word));

@@ -49,7 +49,7 @@ function membersOf(event: JsonObject, levels: number): string {
     else if (isWhole(name, value) && last >= 0) phrases[last] += ` of ${phrase}`;
     else
       phrases.push(
-        Array.isArray(value) ? `${phrase} ${wordsOf(name)}` : `${wordsOf(name)} ${phrase}`,
+        Array.isArray(value) ? `${phrase} ${spacedName(name)}` : `${spacedName(name)} ${phrase}`,
       );
   }
   return phrases.join(', ');
@@ -59,6 +59,6 @@ function isWhole(name: string, value: unknown): boolean {
   return (name === 'of' || name === 'total') && typeof value === 'number';
 }
 
-function wordsOf(name: string): string {
+function spacedName(name: string): string {
   return name.replaceAll(/[_-]+/g, ' ');
 }

@@ -217,7 +217,7 @@ function placedFields(
   { properties = {}, required = [], ...schema }: Schema,
   example: RecordedExample['request'],
 ): { parameters: ApiParameter[]; body?: Content } {
-  const placeOf = (field: string) => {
+  const locationOf = (field: string) => {
     if (path.includes(`{${field}}`)) return 'path';
     if (field in headers) return 'header';
     return rest === 'query' ? 'query' : 'body';
@@ -225,7 +225,7 @@ function placedFields(
   const parameters: ApiParameter[] = [];
   const inBody: Record<string, Schema> = {};
   for (const [field, property] of Object.entries(properties)) {
-    const place = placeOf(field);
+    const place = locationOf(field);
     if (place === 'body') inBody[field] = property;
     else {
       parameters.push({

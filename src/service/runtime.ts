@@ -197,7 +197,7 @@ export async function createRuntime({
   const kept = await livingIdentities({ store });
   sealer = await startAnchoredSealer({ ...given, instanceId, onCompared: logs.look }, mark);
   const watchers = new Set<Watcher>();
-  const site = { config, providers, baseUrl, ...placeOf(basePath, kept) };
+  const site = { config, providers, baseUrl, ...signInFacts(basePath, kept) };
   const pageUrl = pageUrls(site);
   const withoutAccounts: InvokeParts = {
     ...given,
@@ -291,7 +291,7 @@ function healthOf(
 }
 
 /** What decides whether people can sign in with keys. */
-function placeOf(basePath: string, kept: readonly IdentityRecord[]) {
+function signInFacts(basePath: string, kept: readonly IdentityRecord[]) {
   const storesPeople = kept.some(({ principal }) => isHuman(principal));
   return { isMounted: basePath !== '', storesPeople };
 }

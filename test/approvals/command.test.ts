@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { PARTS, partFacts } from '../../src/domain/decision/facts.ts';
 import { firstTerms } from '../../src/domain/decision/terms.ts';
-import { textOf } from '../../src/domain/decision/text.ts';
+import { wordsText } from '../../src/domain/decision/text.ts';
 import { questionWords } from '../../src/domain/decision/words.ts';
 import type { Decision } from '../../src/protocol/decision.ts';
 import { atConsole } from '../console/person.ts';
@@ -65,9 +65,9 @@ describe('writ approvals show', () => {
     });
     let place = 0;
     for (const each of [questionWords(decision), ...words]) {
-      const text = squeezed(withoutAges(textOf(each, now)));
+      const text = squeezed(withoutAges(wordsText(each, now)));
       const found = printed.indexOf(text, place);
-      assert.ok(found >= 0, `not in its place: ${textOf(each, now)}\n${out}`);
+      assert.ok(found >= 0, `not in its place: ${wordsText(each, now)}\n${out}`);
       place = found + text.length;
     }
     assert.match(out, /canc⟨U\+202E⟩elled/);

@@ -12,7 +12,7 @@ import { decisionIdentity, digestsOf, faultsOf } from '../../domain/decision/che
 import { hiddenTexts } from '../../domain/decision/claims.ts';
 import { standingWords, waitingWords } from '../../domain/decision/standing.ts';
 import { termsWords } from '../../domain/decision/terms.ts';
-import { textOf } from '../../domain/decision/text.ts';
+import { wordsText } from '../../domain/decision/text.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { GrantAnswer, GrantTerms } from '../../protocol/approval.ts';
@@ -116,7 +116,7 @@ function namedTerms(request: Decision['request'], given: ApproveGiven): GrantTer
 /** Decided, expired, already approved by this person, or for others to decide. */
 function refuseClosed(decision: Decision): void {
   const now = Date.parse(decision.now);
-  const standing = textOf(standingWords(decision, now), now);
+  const standing = wordsText(standingWords(decision, now), now);
   if (standing !== '') throw new CommandFault(standing, { exit: EXIT_FOUND });
 }
 
@@ -204,7 +204,7 @@ function printAnswer(io: Io, decision: Decision, answer: GrantAnswer): void {
   const { approvals, approvals_required } = answer;
   const request = { ...decision.request, approvals, approvals_required };
   const now = Date.parse(decision.now);
-  io.out(`${printable(textOf(waitingWords({ ...decision, request }), now))}\n`);
+  io.out(`${printable(wordsText(waitingWords({ ...decision, request }), now))}\n`);
 }
 
 export function denyCommand(): Leaf {

@@ -10,7 +10,7 @@ import { PARTS, type PartName, partFacts, type Shown } from '../../domain/decisi
 import { budgetFacts, budgetWords } from '../../domain/decision/people.ts';
 import type { Fact, PartFacts, Words } from '../../domain/decision/pieces.ts';
 import { standingWords } from '../../domain/decision/standing.ts';
-import { textOf } from '../../domain/decision/text.ts';
+import { wordsText } from '../../domain/decision/text.ts';
 import { questionWords } from '../../domain/decision/words.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
@@ -117,9 +117,9 @@ function printLines(io: Io, indent: string, words: Words, now: number): void {
   for (const line of linesOf(words, now)) printFolded(io, indent, line);
 }
 
-/** Text of others is marked by `textOf`; what a terminal could still act on is written out. */
+/** Text of others is marked by `wordsText`; what a terminal could still act on is written out. */
 function linesOf(words: Words, now: number): string[] {
-  const text = textOf(words, now);
+  const text = wordsText(words, now);
   return text === '' ? [] : text.split('\n').map(printable);
 }
 

@@ -153,12 +153,12 @@ function report(
     printJson(io, { event, approval_request: request });
     return;
   }
-  const words = 'capability' in request ? wordsOf(event, request) : [];
+  const words = 'capability' in request ? eventWords(event, request) : [];
   const line = [clockOf(new Date()), event.padEnd(9), request.approval_request_id, ...words];
   io.out(`${printable(line.join('  '))}\n`);
 }
 
-function wordsOf(event: Event, request: ApprovalRequest): string[] {
+function eventWords(event: Event, request: ApprovalRequest): string[] {
   const { capability, title = capability, decided_by, reason, approvals } = request;
   if (event === 'requested') return [title, askedBy(request)];
   const names = event === 'approved' ? approvals.map(({ approver }) => approver) : [decided_by];

@@ -94,7 +94,7 @@ export function printReport(io: Io, printed: Printed): void {
   const all = `${sums.held} held, ${sums.broken} broken, ${sums.not_applicable} not applicable`;
   const stopped = left > 0 ? `; stopped before ${left} cases` : '';
   printLine(io, `${all}; ${requests} requests in ${seconds} s${stopped}`);
-  printLine(io, endOf(cleanup));
+  printLine(io, cleanupText(cleanup));
 }
 
 function printResults(io: Io, results: readonly Result[]): void {
@@ -121,7 +121,7 @@ function printResults(io: Io, results: readonly Result[]): void {
   }
 }
 
-function endOf({ revoked, left, requests }: Cleanup): string {
+function cleanupText({ revoked, left, requests }: Cleanup): string {
   const ended = `Ended ${count(revoked, 'token')} of this run`;
   const living = left > 0 ? `; ${count(left, 'token')} could not be revoked and will expire` : '';
   const asked = requests > 0 ? `; left ${count(requests, 'approval request')}` : '';

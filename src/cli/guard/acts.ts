@@ -13,10 +13,10 @@ const CHANGES_MAX = 20;
 
 /** A tool whose change is worth an entry: the policy names it, or the upstream added it while the guard ran. */
 export function changeActs(now: GuardState, before: GuardState | undefined): OwnAct[] {
-  const known = new Set((before?.changes ?? []).map(textOf));
+  const known = new Set((before?.changes ?? []).map(changeText));
   const fresh = now.changes.filter(
     (change) =>
-      !known.has(textOf(change)) &&
+      !known.has(changeText(change)) &&
       (change.isNamed || (before !== undefined && 'tools' in before.listing)),
   );
   const more = fresh.length - CHANGES_MAX;
@@ -52,6 +52,6 @@ function changeAct({ name, kind, digest, parts }: ToolChange): OwnAct {
   };
 }
 
-function textOf({ name, kind, digest = '' }: ToolChange): string {
+function changeText({ name, kind, digest = '' }: ToolChange): string {
   return JSON.stringify([name, kind, digest]);
 }

@@ -49,13 +49,13 @@ export function refuseExposed(
   { policy, lock }: GuardFiles,
   folders: readonly string[],
 ): void {
-  const own = [...folders, policy, lock].map(placeOf);
+  const own = [...folders, policy, lock].map(realPath);
   for (const word of command) {
     // Such as `--root=.`
     const named = word.slice(word.indexOf('=') + 1);
     if (named === '') continue;
     const path = resolve(dirname(policy), named);
-    const folder = existsSync(path) ? placeOf(path) : path;
+    const folder = existsSync(path) ? realPath(path) : path;
     const exposed = own.find((each) => `${each}${sep}`.startsWith(withSeparator(folder)));
     if (exposed === undefined) continue;
     const advice = 'name a folder below, or move the policy (--policy) and the data (WRIT_DATA)';
@@ -66,10 +66,10 @@ export function refuseExposed(
 }
 
 /** The path without links, as far as it exists. */
-function placeOf(path: string): string {
+function realPath(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const parent = dirname(path);
-  return parent === path ? path : resolve(placeOf(parent), basename(path));
+  return parent === path ? path : resolve(realPath(parent), basename(path));
 }
 
 function withSeparator(folder: string): string {

@@ -63,7 +63,7 @@ function importFault(error: unknown, path: string): string {
   const [first = '', ...more] = error.message.split('\n');
   if (error.name === 'TransformError') return transformFault(more[0] ?? first, path);
   const isSyntax = error.name === 'SyntaxError';
-  const place = placeOf(error) ?? (isSyntax ? syntaxPlace(path) : undefined);
+  const place = sourceLine(error) ?? (isSyntax ? syntaxPlace(path) : undefined);
   const before = place === undefined ? '' : `${place}: `;
   if (isSyntax && place === undefined) return `a file that it imports does not parse: ${first}`;
   if (error.name !== 'DefinitionError') return `${before}${first.replace(/^Cannot /, 'cannot ')}`;
@@ -82,7 +82,7 @@ const FRAME = /^\s*at (?:async )?(?:[^/]*\()?((?:file:\/\/)?\/[^()]*):(\d+):\d+\
 const HEAD = /^((?:file:\/\/)?\/.*):(\d+)$/;
 
 /** File and line of the user's code where the error comes from. */
-function placeOf({ stack = '' }: Error): string | undefined {
+function sourceLine({ stack = '' }: Error): string | undefined {
   const own = ['src', 'dist/src', 'node_modules'].map(
     (name) => `${packageFolder()}${sep}${name}${sep}`,
   );

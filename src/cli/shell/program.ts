@@ -41,7 +41,7 @@ export async function runProgram(
     await program.parseAsync(words, { from: 'user' });
     return status;
   } catch (error) {
-    return refused(error, namesIn(argv, known), io);
+    return commanderExit(error, namesIn(argv, known), io);
   }
 }
 
@@ -187,7 +187,7 @@ function configure(command: Command, io: Io): void {
     .configureOutput({
       writeOut: io.out,
       writeErr: io.err,
-      // `refused` writes the line, from the error that commander throws.
+      // `commanderExit` writes the line, from the error that commander throws.
       outputError: () => undefined,
       getOutHasColors: () => false,
       getErrHasColors: () => false,
@@ -212,7 +212,7 @@ async function ended(command: Leaf, given: Record<string, unknown>, io: Io): Pro
 }
 
 /** What commander refused: help and version are answers, everything else is a wrong command. */
-function refused(error: unknown, names: readonly string[], io: Io): number {
+function commanderExit(error: unknown, names: readonly string[], io: Io): number {
   if (!(error instanceof CommanderError)) throw error;
   if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode && EXIT_FAILED;
   const reason = error.message

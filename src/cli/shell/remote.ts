@@ -72,7 +72,7 @@ export function statusExit(status: number): number {
 }
 
 /** Without a user and a password, also where the address cannot be read. */
-function shown(address: string): string {
+function withoutUser(address: string): string {
   return address.replace(/\/\/.*@/s, '//…@');
 }
 
@@ -80,7 +80,7 @@ export function baseOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
     throw new Error(
-      `"${shown(address)}" is not an address of a service such as https://desk.example.com`,
+      `"${withoutUser(address)}" is not an address of a service such as https://desk.example.com`,
     );
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');

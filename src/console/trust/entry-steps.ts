@@ -66,7 +66,7 @@ export async function entryProof(given: GivenEntry, anchors: PageAnchors): Promi
     ...checkpointSteps(name, checks, anchors),
     ...(await passkeySteps(entry, given.earlier ?? [], anchors)),
   ];
-  const place = placeOf(entry) ?? '?';
+  const place = entryIndex(entry) ?? '?';
   const path = drawn(
     { joins, hash, head },
     {
@@ -96,7 +96,7 @@ function hashStep(entry: unknown, hash: Hash | undefined): Step {
   const { leaf, personal, erased } = isObject(entry) ? entry : {};
   const bytes = typeof leaf === 'string' ? fromBase64(leaf) : undefined;
   const checks = 'fault' in read ? [failed('entry', read.fault)] : [contentOf(read.erased, erased)];
-  const texts = [leaf, personal].flatMap((part) => textOf(part) ?? []);
+  const texts = [leaf, personal].flatMap((part) => decodedText(part) ?? []);
   return {
     ...checkStep('Hash the entry', checks),
     note: bytes
@@ -119,7 +119,7 @@ function contentOf(missing: 'personal' | 'contents' | undefined, named: unknown)
   return missing === undefined ? passedCheck('entry', 'its fields are what its bytes say') : check;
 }
 
-function textOf(part: unknown): string | undefined {
+function decodedText(part: unknown): string | undefined {
   const bytes = typeof part === 'string' ? fromBase64(part) : undefined;
   return bytes && new TextDecoder().decode(bytes);
 }
@@ -143,7 +143,7 @@ function rootStep({ entry, checkpoint }: GivenEntry, reached: Reached): Step {
   const { head, hash, name, isClimbed } = reached;
   const title = `Compare with the root of ${name}`;
   if (!head || !hash) return checkStep(title, [failed('root', 'there is nothing to compare')]);
-  const check = inclusionCheck(proofIn(checkpoint), { head, hash, place: placeOf(entry) });
+  const check = inclusionCheck(proofIn(checkpoint), { head, hash, place: entryIndex(entry) });
   const needed: Check = check.outcome === 'ok' ? check : { ...check, outcome: 'failed' };
   const note = isClimbed ? undefined : 'the path has another number of hashes than this tree needs';
   return {
@@ -153,7 +153,7 @@ function rootStep({ entry, checkpoint }: GivenEntry, reached: Reached): Step {
   };
 }
 
-function placeOf(entry: unknown): number | undefined {
+function entryIndex(entry: unknown): number | undefined {
   const { sequence } = isObject(entry) ? entry : {};
   return typeof sequence === 'number' ? sequence : undefined;
 }

@@ -14,7 +14,7 @@ import { hiddenTexts } from '../../domain/decision/claims.ts';
 import { hiddenNotice } from '../../domain/decision/evidence.ts';
 import type { PartName } from '../../domain/decision/facts.ts';
 import { firstTerms } from '../../domain/decision/terms.ts';
-import { textOf } from '../../domain/decision/text.ts';
+import { wordsText } from '../../domain/decision/text.ts';
 import { questionWords } from '../../domain/decision/words.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
@@ -52,7 +52,7 @@ export function DecisionView({ id }: { readonly id: string }) {
   const value = decision.state === 'loading' ? undefined : decision.value;
   useTitle(
     value && !error
-      ? `${textOf(questionWords(value), now.peek())} · Approvals`
+      ? `${wordsText(questionWords(value), now.peek())} · Approvals`
       : 'Approval request',
   );
   // One heading for all states: it keeps the focus.

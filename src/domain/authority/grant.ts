@@ -75,13 +75,13 @@ export function grantTerms(
       'a session_bound grant names its session',
     proposed !== undefined &&
       digestOf(terms) !== digestOf(proposed) &&
-      `the first approver proposed ${wordsOf(proposed)}; the others approve these terms or none`,
+      `the first approver proposed ${termsWords(proposed)}; the others approve these terms or none`,
   ].find((found) => found !== false);
   if (why) return { failure: failure('grant_policy_violation', `Cannot grant: ${why}`) };
   return { terms };
 }
 
-function wordsOf({ grant_type, session_id, expires_in_seconds, max_uses }: GrantTerms): string {
+function termsWords({ grant_type, session_id, expires_in_seconds, max_uses }: GrantTerms): string {
   const session = session_id === null ? '' : `, session "${session_id}"`;
   const uses = max_uses === 1 ? '1 use' : `${max_uses} uses`;
   return `type "${grant_type}"${session}, ${expires_in_seconds} seconds, ${uses}`;

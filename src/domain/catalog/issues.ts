@@ -39,7 +39,7 @@ export function issueFaults(
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') return unknownFields(capability, issue, schema);
     const field = pathText(issue.path) || root;
-    const [found, write] = wordsOf(issue);
+    const [found, write] = issueWords(issue);
     return [fault(capability, field, found, write)];
   });
 }
@@ -56,7 +56,7 @@ function unknownFields(capability: string, { path, keys = [] }: Issue, schema: S
   });
 }
 
-function wordsOf(issue: Issue): [found: string, write?: string] {
+function issueWords(issue: Issue): [found: string, write?: string] {
   const { code, message, values = [], expected = '' } = issue;
   if (!/^(?:Invalid|Too (?:big|small))\b/.test(message)) return [message];
   if (code === 'invalid_type' && message.endsWith('received undefined')) {

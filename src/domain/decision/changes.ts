@@ -30,10 +30,10 @@ export function changesOf({ request, similar, capability }: Decision): Change[] 
       after: asked[name],
       currency: currencies.get(name),
     }))
-    .filter(({ before, after }) => textOf(before) !== textOf(after));
+    .filter(({ before, after }) => comparedText(before) !== comparedText(after));
 }
 
-function textOf(value: unknown): string {
+function comparedText(value: unknown): string {
   return value === undefined ? '' : canonicalJson(value);
 }
 

@@ -10,7 +10,7 @@ import { BLOCKS, jsonWords, type Piece, type Words } from './pieces.ts';
 import { personOf, plain } from './values.ts';
 
 /** What stands on a line of its own on a page does so here. Empty lines are left out. */
-export function textOf(words: Words, nowMs: number): string {
+export function wordsText(words: Words, nowMs: number): string {
   return written(words, nowMs)
     .split('\n')
     .map((line) => line.trimEnd())

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
-import { textOf } from './text.ts';
+import { wordsText } from './text.ts';
 import { titleOfCall } from './words.ts';
 
 const INPUTS = [
@@ -22,7 +22,7 @@ function said(
   const financial = { currency: 'USD' };
   const capability = { title, inputs: INPUTS, cost: { certainty, financial } };
   const of = { name: 'refund_order', capability: capability as unknown as Capability };
-  return textOf(titleOfCall({ ...of, parameters, cost }), 0);
+  return wordsText(titleOfCall({ ...of, parameters, cost }), 0);
 }
 
 const usd = (amount: number) => ({ currency: 'USD', amount });

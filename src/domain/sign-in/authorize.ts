@@ -69,20 +69,24 @@ export function readAuthorization(
   params: URLSearchParams,
   { client, resources }: AuthorizationContext,
 ): AuthorizationReading {
-  const shown = (error: AuthorizationError, description: string): AuthorizationReading => ({
+  const shownFault = (error: AuthorizationError, description: string): AuthorizationReading => ({
     fault: { error, description },
   });
   const id = clientIdOf(params);
-  if (id === undefined) return shown('invalid_request', 'Cannot read client_id: expected it once');
+  if (id === undefined)
+    return shownFault('invalid_request', 'Cannot read client_id: expected it once');
   if (client?.client_id !== id) {
-    return shown('unauthorized_client', 'Cannot find the client: this service does not know it');
+    return shownFault(
+      'unauthorized_client',
+      'Cannot find the client: this service does not know it',
+    );
   }
   const redirect_uri = onceOf(params, 'redirect_uri', REDIRECT_LENGTH_MAX);
   if (redirect_uri === undefined) {
-    return shown('invalid_request', 'Cannot read redirect_uri: expected it once');
+    return shownFault('invalid_request', 'Cannot read redirect_uri: expected it once');
   }
   if (!client.redirect_uris.some((registered) => matchesRedirect(registered, redirect_uri))) {
-    return shown('invalid_request', 'Cannot use redirect_uri: the client did not register it');
+    return shownFault('invalid_request', 'Cannot use redirect_uri: the client did not register it');
   }
 
   const given = withoutEmpty(params);
@@ -293,14 +297,14 @@ function isState(state: string | undefined): state is string {
 }
 
 function scopesOf(params: URLSearchParams): string[] {
-  return wordsOf(params.get('scope'));
+  return spacedWords(params.get('scope'));
 }
 
 function promptsOf(params: URLSearchParams): string[] {
-  return wordsOf(params.get('prompt'));
+  return spacedWords(params.get('prompt'));
 }
 
-function wordsOf(text: string | null): string[] {
+function spacedWords(text: string | null): string[] {
   return [...new Set((text ?? '').split(' ').filter((word) => word !== ''))];
 }
 

@@ -55,17 +55,18 @@ export function clientUrlFault(text: string): string | undefined {
 /** Reads the document at `url`. Its `client_id` must be that URL as text. */
 export function readClientDocument(url: string, document: unknown): ClientReading {
   const unusable = clientUrlFault(url);
-  if (unusable !== undefined) return refused(`Cannot use client_id: ${unusable}`);
-  if (!isObject(document)) return refused('Cannot read the client document: it is not an object');
+  if (unusable !== undefined) return metadataFault(`Cannot use client_id: ${unusable}`);
+  if (!isObject(document))
+    return metadataFault('Cannot read the client document: it is not an object');
   if (document.client_id !== url) {
-    return refused('Cannot use the client document: its client_id is not its URL');
+    return metadataFault('Cannot use the client document: its client_id is not its URL');
   }
   return readMetadata(document, { client_id: url, nameless: new URL(url).host });
 }
 
 /** Reads a registration request; `clientId` is the id that the service gives this client. */
 export function readRegistration(clientId: string, request: unknown): ClientReading {
-  if (!isObject(request)) return refused('Cannot register a client: expected an object');
+  if (!isObject(request)) return metadataFault('Cannot register a client: expected an object');
   return readMetadata(request, { client_id: clientId, nameless: 'Unnamed client' });
 }
 
@@ -79,7 +80,7 @@ export interface ConfiguredClient {
 export function readConfiguredClient(configured: ConfiguredClient): ClientReading {
   const { client_id, name, redirect_uris } = configured;
   if (!PLAIN_ID.test(client_id) || client_id.startsWith('https://')) {
-    return refused(
+    return metadataFault(
       `Cannot use client_id "${client_id}": expected 1 to 200 printable ASCII characters without space, and no URL of a document`,
     );
   }
@@ -146,7 +147,7 @@ function readMetadata(
   { client_id, nameless }: Naming,
 ): ClientReading {
   const fault = methodFault(given) ?? flowFault(given) ?? nameFault(given.client_name);
-  if (fault !== undefined) return refused(fault);
+  if (fault !== undefined) return metadataFault(fault);
   const { redirect_uris } = given;
   const misdirected = redirectsFault(redirect_uris);
   if (misdirected !== undefined) {
@@ -210,6 +211,6 @@ function redirectsFault(uris: unknown): string | undefined {
   return undefined;
 }
 
-function refused(description: string): ClientReading {
+function metadataFault(description: string): ClientReading {
   return { fault: { error: 'invalid_client_metadata', description } };
 }

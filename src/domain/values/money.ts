@@ -41,7 +41,7 @@ export function isWritable(minor: bigint, currency: string): boolean {
 
 /** The amount for people. Also formats an edited row whose amount or currency is impossible. */
 export function shownMinor(minor: bigint, currency: string): string {
-  if (!isCurrency(currency)) return `${minor} of ${shown(currency)}`;
+  if (!isCurrency(currency)) return `${minor} of ${quotedAmount(currency)}`;
   return `${formatMinor(minor, currency)} ${currency}`;
 }
 
@@ -78,13 +78,13 @@ const MINOR_MAX: Readonly<Record<number, bigint>> = {
 /** Minor units, or the reason there are none. */
 function readAmount(amount: unknown, currency: unknown): bigint | string {
   if (!isCurrency(currency)) {
-    return `Cannot read amount: ${shown(currency)} is not an ISO 4217 currency`;
+    return `Cannot read amount: ${quotedAmount(currency)} is not an ISO 4217 currency`;
   }
   if (typeof amount !== 'number') {
     return `Cannot read amount in ${currency}: it is of type ${typeof amount}`;
   }
   const why = whyNotCountable(amount, currency);
-  if (why !== undefined) return `Cannot read amount ${shown(amount)} ${currency}: ${why}`;
+  if (why !== undefined) return `Cannot read amount ${quotedAmount(amount)} ${currency}: ${why}`;
 
   const [whole = '', fraction = ''] = String(amount).split('.');
   return BigInt(whole + fraction.padEnd(knownExponent(currency), '0'));
@@ -111,13 +111,13 @@ function decimalsOf(amount: number): number {
 function knownExponent(currency: string): number {
   const exponent = exponentOf(currency);
   if (exponent === undefined) {
-    throw new Error(`Cannot count money in ${shown(currency)}: no ISO 4217 currency`);
+    throw new Error(`Cannot count money in ${quotedAmount(currency)}: no ISO 4217 currency`);
   }
   return exponent;
 }
 
 /** Quotes a value for a message without repeating a long text. */
-function shown(value: unknown): string {
+function quotedAmount(value: unknown): string {
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
   if (typeof value !== 'string') return `a value of type ${typeof value}`;
   return value.length > 16 ? 'a long string' : JSON.stringify(value);

@@ -20,7 +20,7 @@ export const CANONICAL_DEPTH_MAX = 64;
 
 /** The canonical text of a JSON value. Equal values have equal texts, whatever their key order. */
 export function canonicalJson(value: unknown): string {
-  return textOf(value, 0);
+  return canonicalText(value, 0);
 }
 
 /** The canonical text of an object, from the canonical texts of its members. No name may repeat. */
@@ -40,7 +40,7 @@ export function textDigest(canonical: string): string {
   return `sha256:${sha256Hex(canonical)}`;
 }
 
-function textOf(value: unknown, depth: number): string {
+function canonicalText(value: unknown, depth: number): string {
   switch (typeof value) {
     case 'string':
       return quoted(value, 'a string');
@@ -69,7 +69,7 @@ function compound(value: object, depth: number): string {
 function list(value: readonly unknown[], depth: number): string {
   let text = '';
   for (let i = 0; i < value.length; i++) {
-    text += `${i === 0 ? '' : ','}${textOf(value[i], depth + 1)}`;
+    text += `${i === 0 ? '' : ','}${canonicalText(value[i], depth + 1)}`;
   }
   return `[${text}]`;
 }
@@ -78,7 +78,7 @@ function list(value: readonly unknown[], depth: number): string {
 function record(value: Readonly<Record<string, unknown>>, depth: number): string {
   let text = '';
   for (const key of Object.keys(value).sort()) {
-    text += `${text === '' ? '' : ','}${quoted(key, 'a key')}:${textOf(value[key], depth + 1)}`;
+    text += `${text === '' ? '' : ','}${quoted(key, 'a key')}:${canonicalText(value[key], depth + 1)}`;
   }
   return `{${text}}`;
 }

@@ -82,7 +82,7 @@ export function readJson(
   limits: JsonLimits = BODY_LIMITS,
 ): JsonReading {
   try {
-    const text = textOf(source, limits.bytes);
+    const text = decodedSource(source, limits.bytes);
     scanText({ text, at: 0, keys: 0, limits, open: [] });
     return { value: JSON.parse(text) };
   } catch (error) {
@@ -147,7 +147,7 @@ const encoder = new TextEncoder();
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const lossyDecoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-function textOf(source: Uint8Array | string, bytesMax: number): string {
+function decodedSource(source: Uint8Array | string, bytesMax: number): string {
   const bytes = typeof source === 'string' ? byteLength(source, bytesMax) : source.length;
   if (bytes > bytesMax) {
     throw new JsonFault(`Cannot read JSON at byte ${bytesMax}: the text is longer than the limit`);
@@ -200,7 +200,7 @@ function scanKey(scan: Scan, keys: Keys): void {
     ? JSON.parse(scan.text.slice(start, scan.at))
     : scan.text.slice(start + 1, scan.at - 1);
   if (key === '__proto__') fail(start, 'key "__proto__" is not allowed');
-  if (hasKey(keys, key)) fail(start, `key ${shown(key)} appears twice`);
+  if (hasKey(keys, key)) fail(start, `key ${quotedKey(key)} appears twice`);
   scan.keys += 1;
   if (scan.keys > scan.limits.keys) fail(start, `more than ${scan.limits.keys} keys`);
   addKey(keys, key);
@@ -402,7 +402,7 @@ function fail(at: number, why: string): never {
 }
 
 /** Quotes a key for a message: cut to a bound, never in the middle of a surrogate pair. */
-function shown(key: string): string {
+function quotedKey(key: string): string {
   if (key.length <= SHOWN_KEY_MAX) return JSON.stringify(key);
   const cut = key.slice(0, SHOWN_KEY_MAX).replace(/[\ud800-\udbff]$/, '');
   return JSON.stringify(`${cut}…`);

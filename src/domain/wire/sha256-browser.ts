@@ -95,11 +95,11 @@ function at(words: Uint32Array, index: number): number {
 }
 
 /** FIPS 180-4, 5.3.3: fractions of the square roots of the first eight primes. */
-const INITIAL_STATE = wordsOf(`
+const INITIAL_STATE = hexWords(`
   6a09e667 bb67ae85 3c6ef372 a54ff53a 510e527f 9b05688c 1f83d9ab 5be0cd19`);
 
 /** FIPS 180-4, 4.2.2: fractions of the cube roots of the first sixty-four primes. */
-const ROUND_CONSTANTS = wordsOf(`
+const ROUND_CONSTANTS = hexWords(`
   428a2f98 71374491 b5c0fbcf e9b5dba5 3956c25b 59f111f1 923f82a4 ab1c5ed5
   d807aa98 12835b01 243185be 550c7dc3 72be5d74 80deb1fe 9bdc06a7 c19bf174
   e49b69c1 efbe4786 0fc19dc6 240ca1cc 2de92c6f 4a7484aa 5cb0a9dc 76f988da
@@ -109,6 +109,6 @@ const ROUND_CONSTANTS = wordsOf(`
   19a4c116 1e376c08 2748774c 34b0bcb5 391c0cb3 4ed8aa4a 5b9cca4f 682e6ff3
   748f82ee 78a5636f 84c87814 8cc70208 90befffa a4506ceb bef9a3f7 c67178f2`);
 
-function wordsOf(hex: string): Uint32Array {
+function hexWords(hex: string): Uint32Array {
   return Uint32Array.from(hex.trim().split(/\s+/), (word) => Number.parseInt(word, 16));
 }

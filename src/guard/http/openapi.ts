@@ -134,11 +134,11 @@ function toolOf(reading: Reading, listed: Listed, taken: Set<string>): UpstreamT
     additionalProperties: false,
   });
   const outputSchema = outputOf(reading, responses);
-  const title = textOf(operation.summary, SHOWN_LENGTH_MAX);
+  const title = foreignTextOr(operation.summary, SHOWN_LENGTH_MAX);
   return {
     name: uniqueName(toolName(listed), taken),
     ...(title !== '' && { title }),
-    description: textOf(operation.description ?? operation.summary, DESCRIPTION_LENGTH_MAX),
+    description: foreignTextOr(operation.description ?? operation.summary, DESCRIPTION_LENGTH_MAX),
     inputSchema,
     ...(outputSchema && { outputSchema }),
     route: { ...route },
@@ -149,7 +149,7 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function textOf(value: unknown, lengthMax: number): string {
+function foreignTextOr(value: unknown, lengthMax: number): string {
   return typeof value === 'string' ? foreignText(value.trim(), lengthMax) : '';
 }
 

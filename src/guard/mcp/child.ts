@@ -76,7 +76,7 @@ export function startChild(options: ChildOptions): Child {
   const words = lastWords(child, options.secrets);
   const killAtExit = () => signalGroup(child, 'SIGKILL');
   process.once('exit', killAtExit);
-  const ended = endOf(child, platform).then((how) => {
+  const ended = childExit(child, platform).then((how) => {
     process.removeListener('exit', killAtExit);
     return ending ?? { why: [how, words()].filter(Boolean).join(': '), isRefused: false };
   });
@@ -129,7 +129,7 @@ function write({ stdin }: ChildProcessWithoutNullStreams, line: string): Promise
 }
 
 /** Resolves when the process has ended and its output was read, with how it ended. */
-function endOf(child: ChildProcessWithoutNullStreams, platform: Platform): Promise<string> {
+function childExit(child: ChildProcessWithoutNullStreams, platform: Platform): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) =>
       resolve(`it cannot be started (${systemCode(error) ?? 'error'})`),

@@ -38,7 +38,7 @@ export function toolResult(
   // A read that fails has changed nothing.
   const Failed = isRead ? NoEffect : HandlerFailure;
   if (result.isError) {
-    const text = visibleLine(secrets.inText(textOf(result)), TEXT_LENGTH_MAX);
+    const text = visibleLine(secrets.inText(contentText(result)), TEXT_LENGTH_MAX);
     throw new Failed(
       `Cannot complete "${tool}": the tool reports an error${text && `: ${text}`}`,
       UPSTREAM_FAILED.type,
@@ -58,7 +58,7 @@ function contentOf({ content, structuredContent }: CallToolResult): unknown {
 }
 
 /** The texts of a result, as much of them as a failure can show. */
-function textOf({ content }: CallToolResult): string {
+function contentText({ content }: CallToolResult): string {
   return content
     .slice(0, TEXT_LENGTH_MAX)
     .map((part) => (part.type === 'text' ? part.text : ''))
@@ -76,7 +76,7 @@ export interface FailedCall {
 /** The failure for what a call of the client threw. */
 export function callFailure(error: unknown, call: FailedCall): NoEffect | HandlerFailure {
   const tool = visibleLine(call.name, NAME_LENGTH_MAX);
-  if (error instanceof ProtocolError) return refused(tool, error, call.secrets);
+  if (error instanceof ProtocolError) return protocolFailure(tool, error, call.secrets);
   const fault = upstreamFault(error, call.deadlineMs);
   const detail = `Cannot complete "${tool}": ${fault.message}`;
   if (fault.isAnswered) {
@@ -93,7 +93,11 @@ export function callFailure(error: unknown, call: FailedCall): NoEffect | Handle
 const NOT_RUN: ReadonlySet<number> = new Set([-32_700, -32_600, -32_601, -32_602]);
 
 /** An answer of the protocol instead of a result. */
-function refused(tool: string, error: ProtocolError, secrets: Secrets): NoEffect | HandlerFailure {
+function protocolFailure(
+  tool: string,
+  error: ProtocolError,
+  secrets: Secrets,
+): NoEffect | HandlerFailure {
   const text = visibleLine(secrets.inText(error.message), TEXT_LENGTH_MAX);
   const detail = `Cannot complete "${tool}": the upstream refuses with code ${error.code}: ${text}`;
   return NOT_RUN.has(error.code)

@@ -38,7 +38,9 @@ export type PolicyReading =
 export function readPolicy(text: string): PolicyReading {
   const yaml = readYaml(text);
   if ('faults' in yaml) {
-    return { faults: yaml.faults.map(({ path, ...fault }) => ({ ...fault, where: shown(path) })) };
+    return {
+      faults: yaml.faults.map(({ path, ...fault }) => ({ ...fault, where: pathWords(path) })),
+    };
   }
   const parsed = Policy.safeParse(yaml.value);
   if (parsed.success) return { policy: policyOf(parsed.data, yaml) };
@@ -93,9 +95,9 @@ function faultsOf(issue: Issue, yaml: YamlText, above: readonly PropertyKey[]): 
   }
   if (issue.code === 'invalid_key') {
     const why = issue.issues?.[0]?.message ?? 'this name is not allowed';
-    return [{ ...yaml.placeOfKey(path), where: shown(path), why }];
+    return [{ ...yaml.placeOfKey(path), where: pathWords(path), why }];
   }
-  return [{ ...yaml.placeOf(path), where: shown(path), why: wordsOf(issue, path, yaml) }];
+  return [{ ...yaml.placeOf(path), where: pathWords(path), why: issueText(issue, path, yaml) }];
 }
 
 /** The form that a person probably meant: one of the right type, with the fewest issues. */
@@ -115,10 +117,10 @@ function unknownKey(path: readonly PropertyKey[], yaml: YamlText): PolicyFault {
   const why = name
     ? `there is no such key; did you mean ${name}?`
     : `there is no such key; expected one of ${known.join(', ')}`;
-  return { ...yaml.placeOfKey(path), where: shown(path), why };
+  return { ...yaml.placeOfKey(path), where: pathWords(path), why };
 }
 
-function wordsOf(issue: Issue, path: readonly PropertyKey[], yaml: YamlText): string {
+function issueText(issue: Issue, path: readonly PropertyKey[], yaml: YamlText): string {
   const { code, message, expected = '', values = [], minimum, maximum } = issue;
   if (!/^(?:Invalid|Too (?:big|small))\b/.test(message)) return message;
   const words =
@@ -169,7 +171,7 @@ function definitionOf(schema: unknown): SchemaDefinition {
 /** Characters of a key that a message repeats. */
 const NAME_LENGTH_MAX = 128;
 
-function shown(path: readonly PropertyKey[]): string {
+function pathWords(path: readonly PropertyKey[]): string {
   const cut = path.map((part) =>
     typeof part === 'string' && part.length > NAME_LENGTH_MAX
       ? `${part.slice(0, NAME_LENGTH_MAX)}…`

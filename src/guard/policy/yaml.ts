@@ -52,9 +52,9 @@ export function readYaml(text: string): YamlText | { readonly faults: readonly Y
     const walk: Walk = { lineCounter, faults: [], values: new Map(), keys: new Map() };
     const [error] = document.errors;
     // Those after the first usually follow from it.
-    if (error) refused(walk, error.pos[0], [], syntaxFault(error));
+    if (error) noteFault(walk, error.pos[0], [], syntaxFault(error));
     const value = walk.faults.length > 0 ? undefined : plain(walk, document.contents, []);
-    return walk.faults.length > 0 ? { faults: walk.faults } : textOf(walk, value);
+    return walk.faults.length > 0 ? { faults: walk.faults } : yamlText(walk, value);
   } catch {
     // The parser recurses: a text that is nested too deeply ends in a RangeError.
     return { faults: [{ ...start, why: `it is nested deeper than ${DEPTH_MAX} levels` }] };
@@ -72,7 +72,7 @@ interface Walk {
   readonly keys: Map<string, number>;
 }
 
-function textOf(walk: Walk, value: unknown): YamlText {
+function yamlText(walk: Walk, value: unknown): YamlText {
   const offsetOf = (path: readonly PropertyKey[]): number => {
     const known = walk.values.get(pathKey(path));
     return known ?? (path.length === 0 ? 0 : offsetOf(path.slice(0, -1)));
@@ -95,7 +95,7 @@ function placeAt({ lineCounter }: Walk, offset: number): Place {
 
 function plain(walk: Walk, node: unknown, path: readonly PropertyKey[]): unknown {
   if (node === null || node === undefined) return null;
-  const refuse = (why: string) => refused(walk, offsetOf(node), path, why);
+  const refuse = (why: string) => noteFault(walk, offsetOf(node), path, why);
   walk.values.set(pathKey(path), offsetOf(node));
   if (path.length > DEPTH_MAX) return refuse(`it is nested deeper than ${DEPTH_MAX} levels`);
   if (isAlias(node)) return refuse('an alias is not read here; write the value again');
@@ -120,15 +120,15 @@ function plainMap(walk: Walk, pairs: readonly Pair[], path: readonly PropertyKey
     const offset = offsetOf(key) || offsetOf(value);
     const name = keyOf(key);
     if (name === undefined) {
-      refused(walk, offset, path, 'expected a text as a key, without anchor and tag');
+      noteFault(walk, offset, path, 'expected a text as a key, without anchor and tag');
       continue;
     }
     const inside = [...path, name];
     walk.keys.set(pathKey(inside), offset);
     // An absent value stands where its key stands.
     walk.values.set(pathKey(inside), offset);
-    if (name === '__proto__') refused(walk, offset, inside, 'this key is not allowed');
-    else if (found.has(name)) refused(walk, offset, inside, 'the key appears twice');
+    if (name === '__proto__') noteFault(walk, offset, inside, 'this key is not allowed');
+    else if (found.has(name)) noteFault(walk, offset, inside, 'the key appears twice');
     else found.set(name, plain(walk, value, inside));
   }
   return Object.fromEntries(found);
@@ -146,7 +146,12 @@ function offsetOf(node: unknown): number {
   return (node as { readonly range?: readonly number[] } | null)?.range?.[0] ?? 0;
 }
 
-function refused(walk: Walk, offset: number, path: readonly PropertyKey[], why: string): undefined {
+function noteFault(
+  walk: Walk,
+  offset: number,
+  path: readonly PropertyKey[],
+  why: string,
+): undefined {
   if (walk.faults.length < FAULTS_MAX) walk.faults.push({ ...placeAt(walk, offset), path, why });
 }
 

@@ -32,13 +32,13 @@ export async function answerConsent(
   if (exchange.ask.method === 'GET') {
     const params = requestQuery(exchange);
     const answer = await parts.signIn.authorize({ session, params, userAgent });
-    return answerOf(parts, exchange, { session, params, answer });
+    return consentAnswer(parts, exchange, { session, params, answer });
   }
   const form = formOf(parts, exchange, session, ['c']);
   const params = paramsIn(form.one(REQUEST_FIELD) ?? '');
   const decision = decisionIn(form);
   const answer = await parts.signIn.authorize({ session, params, userAgent, decision });
-  return answerOf(parts, exchange, { session, params, answer });
+  return consentAnswer(parts, exchange, { session, params, answer });
 }
 
 function decisionIn(form: Form) {
@@ -60,7 +60,7 @@ interface Answered {
   readonly answer: AuthorizeAnswer;
 }
 
-async function answerOf(
+async function consentAnswer(
   parts: PageParts,
   exchange: Exchange,
   { session, params, answer }: Answered,

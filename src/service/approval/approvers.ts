@@ -11,7 +11,7 @@ import {
   type RequestingSide,
 } from '../../domain/authority/approver.ts';
 import { levelOf } from '../../domain/authority/disclosure.ts';
-import { textOf } from '../../domain/decision/text.ts';
+import { wordsText } from '../../domain/decision/text.ts';
 import { titleOfCall } from '../../domain/decision/words.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
@@ -215,7 +215,7 @@ export function titleText(
 ): string {
   // No piece of a title is a time.
   const of = { name, capability: capability ?? null, parameters, cost: cost ?? null };
-  return textOf(titleOfCall(of), 0);
+  return wordsText(titleOfCall(of), 0);
 }
 
 /** From the one who acts to the root principal. Equal consecutive names are one hand. */

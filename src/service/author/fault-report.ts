@@ -18,14 +18,14 @@ interface Written {
 /** By capability in the author's order, those of the service first; then by field. */
 export function faultReport(faults: readonly Fault[], options: Written): Fault[] {
   const places = new Map(options.capabilities.map(({ name }, place) => [name, place]));
-  const placeOf = ({ subject, capability }: Fault) =>
+  const rankOf = ({ subject, capability }: Fault) =>
     subject === 'service' ? -1 : (places.get(capability) ?? options.capabilities.length);
   return faults
     .map((each) => {
       const written = each.written ?? writtenAt(sourceOf(each, options), each.field);
       return { ...each, ...asWritten({ ...each, written }, options) };
     })
-    .sort((one, other) => placeOf(one) - placeOf(other) || inOrder(one.field, other.field));
+    .sort((one, other) => rankOf(one) - rankOf(other) || inOrder(one.field, other.field));
 }
 
 /** `inputs[2]` comes before `inputs[10]`. */
@@ -67,7 +67,7 @@ function writtenAt(source: unknown, field: string): string {
     source,
   );
   if (value === undefined) return 'is missing';
-  return /_ref$/.test(field) ? 'is set' : shown(value);
+  return /_ref$/.test(field) ? 'is set' : valueWords(value);
 }
 
 function isHolder(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -77,7 +77,7 @@ function isHolder(value: unknown): value is Readonly<Record<string, unknown>> {
 /** UTF-16 units of a value in a fault: enough to recognise it. */
 const SHOWN_MAX = 60;
 
-function shown(value: unknown): string {
+function valueWords(value: unknown): string {
   if (typeof value === 'function') return 'is a function';
   if (Array.isArray(value)) {
     const isShort = value.every(isPlain) && listText(value).length <= SHOWN_MAX;

@@ -251,10 +251,13 @@ export function unsignedToken(
     kid: signer.kid,
     claims_digest: textDigest(text),
   });
-  return { record, signed: async () => answerOf(record, claims, await signer.sign(typ, payload)) };
+  return {
+    record,
+    signed: async () => issueAnswer(record, claims, await signer.sign(typ, payload)),
+  };
 }
 
-function answerOf(
+function issueAnswer(
   record: TokenRecord,
   { expires }: DelegationClaims,
   token: string | undefined,

@@ -64,7 +64,7 @@ export function createPermissions(parts: ServiceParts): Method {
     const state = budgetsOf(caller.loaded).map(stateOf).join();
     const before = answers.get(caller.token);
     if (before?.state === state) return before.answer;
-    const answer = answerOf(permissionsOf(parts, caller));
+    const answer = permissionsAnswer(permissionsOf(parts, caller));
     if ((answer.text?.length ?? 0) > ANSWER_LENGTH_MAX) return answer;
     answers.set(caller.token, { state, answer });
     return answer;
@@ -78,7 +78,7 @@ export function createPermissions(parts: ServiceParts): Method {
     });
 }
 
-function answerOf(body: PermissionsAnswer): Answer {
+function permissionsAnswer(body: PermissionsAnswer): Answer {
   return { body, text: JSON.stringify(body) };
 }
 
@@ -89,7 +89,7 @@ function tellInSlices(parts: ServiceParts, caller: TokenCaller, ask: Ask): Promi
       addTo(answer, parts, caller, capability);
       return true;
     });
-    return answerOf(answer);
+    return permissionsAnswer(answer);
   });
 }
 

@@ -30,7 +30,7 @@ export function entryBy(
     event_class: content.event_class,
     success: content.event_class.endsWith('_success'),
     state: content.state,
-    timestamp: textOf(now),
+    timestamp: timeText(now),
     actor_key: caller.principal,
     root_principal: caller.root_principal,
     invocation_id: content.invocation_id,
@@ -56,7 +56,7 @@ let lastTime = Number.NaN;
 let lastText = '';
 
 /** The calls of one commit share few milliseconds, so the last text often serves again. */
-function textOf(now: Date): string {
+function timeText(now: Date): string {
   if (now.getTime() !== lastTime) {
     lastText = now.toISOString();
     lastTime = now.getTime();

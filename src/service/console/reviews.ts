@@ -68,17 +68,17 @@ export async function acceptReview(
     if (!shownReview(found).is_whole) throw new Refusal(tooLong());
     const entry = operatorEntry(parts, caller, 'guard_tool_reviewed', { tool: name, digest });
     await parts.store.append([entry]);
-    await answerOf(parts, 'the review', () => port.accept(name, digest, caller.principal));
+    await portAnswer(parts, 'the review', () => port.accept(name, digest, caller.principal));
     return { accepted: true };
   });
 }
 
 async function changesOf(parts: ConsoleParts, port: ReviewPort): Promise<readonly ToolReview[]> {
-  return (await answerOf(parts, 'the list of tools', () => port.changes())) as ToolReview[];
+  return (await portAnswer(parts, 'the list of tools', () => port.changes())) as ToolReview[];
 }
 
 /** What the port answers. What it throws may be text of strangers, so only the log gets it. */
-async function answerOf(
+async function portAnswer(
   { platform, log }: ConsoleParts,
   what: string,
   code: () => Promise<unknown>,

@@ -62,7 +62,7 @@ export function apiRefusal(
   const wait = waitOf(headers?.['retry-after']);
   const row = status >= 400 && status < 500 ? (REFUSALS[status] ?? PARAMETERS) : undefined;
   if (!row || row === TIMEOUT) return lost(`the API failed (${status})`, asked, wait);
-  const words = row.hasWords ? wordsOf(body, asked.secrets) : '';
+  const words = row.hasWords ? apiMessage(body, asked.secrets) : '';
   return new NoEffect(`Cannot complete the call: ${row.why} (${status})${words}`, row.type, wait);
 }
 
@@ -86,29 +86,20 @@ function unknown(why: string, { isRead }: Asked): Error {
 interface Refused {
   readonly type: FailureType | OwnFailureType;
   readonly why: string;
-  /** Whether a message of the API helps the caller. One about a credential is for its operator. */
+  /** Whether the failure quotes the message of the API. */
   readonly hasWords?: boolean;
 }
 
-const PARAMETERS: Refused = {
-  type: 'invalid_parameters',
-  why: 'the API refuses the parameters',
-  hasWords: true,
-};
+const PARAMETERS = quotingApi('invalid_parameters', 'the API refuses the parameters');
 const CREDENTIAL: Refused = {
   type: UPSTREAM_FAILED.type,
   why: 'the API refuses the credential of this service for it; an operator has to look',
 };
-const ABSENT: Refused = {
-  type: 'not_found',
-  why: 'the API has no such record',
-  hasWords: true,
-};
-const STATE: Refused = {
-  type: UPSTREAM_FAILED.type,
-  why: 'the API refuses it in the present state of the record',
-  hasWords: true,
-};
+const ABSENT = quotingApi('not_found', 'the API has no such record');
+const STATE = quotingApi(
+  UPSTREAM_FAILED.type,
+  'the API refuses it in the present state of the record',
+);
 /** A proxy may give up on a request that its server has taken. */
 const TIMEOUT: Refused = { type: 'outcome_unknown', why: '' };
 
@@ -127,6 +118,11 @@ const REFUSALS: Readonly<Record<number, Refused>> = {
   425: { type: 'service_unavailable', why: 'the API asks to wait' },
   429: { type: 'rate_limited', why: 'the API is over its rate limit' },
 };
+
+/** A refusal whose message of the API helps the caller. One about a credential is for its operator. */
+function quotingApi(type: Refused['type'], why: string): Refused {
+  return { type, why, hasWords: true };
+}
 
 /** In seconds. A longer time is of no use to an agent. */
 const WAIT_MAX = 3_600;
@@ -147,7 +143,7 @@ const WORDS_LENGTH_MAX = 300;
 const WORD_MEMBERS = ['detail', 'message', 'title', 'error_description', 'error'];
 
 /** A short message of the API, in quotes and named as such; empty where there is none. */
-function wordsOf(body: Buffer | undefined, secrets: readonly string[]): string {
+function apiMessage(body: Buffer | undefined, secrets: readonly string[]): string {
   const read = readJson(body ?? Buffer.alloc(0), REFUSAL_LIMITS);
   if (!('value' in read) || !isObject(read.value)) return '';
   const { error } = read.value;
@@ -167,7 +163,7 @@ function contentOf(
 ): { readonly value: JsonObject } | { readonly fault: string } {
   if (body.length === 0) return { value: {} };
   const media = (type ?? 'application/json').split(';')[0]?.trim().toLowerCase() ?? '';
-  if (/^text\/[\w.+-]{1,64}$/.test(media)) return textOf(body);
+  if (/^text\/[\w.+-]{1,64}$/.test(media)) return plainTextContent(body);
   if (!/^application\/(?:[\w.+-]{1,64}\+)?json$/.test(media)) {
     return { fault: 'it is neither JSON nor text' };
   }
@@ -176,7 +172,9 @@ function contentOf(
   return { value: isObject(read.value) ? read.value : { result: read.value } };
 }
 
-function textOf(body: Buffer): { readonly value: JsonObject } | { readonly fault: string } {
+function plainTextContent(
+  body: Buffer,
+): { readonly value: JsonObject } | { readonly fault: string } {
   try {
     return { value: { text: new TextDecoder('utf-8', { fatal: true }).decode(body) } };
   } catch {

@@ -114,7 +114,7 @@ function* storedFinding(
   code: () => unknown,
   findings: Map<string, Finding>,
 ): Steps<void> {
-  const answer = yield* answerOf(asking, what, code);
+  const answer = yield* authorAnswer(asking, what, code);
   findings.set(asking.input.name, findingOf(answer, what));
 }
 
@@ -133,7 +133,7 @@ function* derivedPolicy(
 ): Steps<void> {
   const { name } = asking.input;
   const what = `what the actor policy returned for "${name}"`;
-  const { value, allowed } = yield* answerOf(asking, what, code);
+  const { value, allowed } = yield* authorAnswer(asking, what, code);
   if (allowed !== undefined && !Array.isArray(allowed)) {
     throw new Error(`Cannot use ${what}: "allowed" is not a list`);
   }
@@ -141,7 +141,7 @@ function* derivedPolicy(
 }
 
 /** The answer of author code, read as an object; empty if it answers nothing. */
-function* answerOf(
+function* authorAnswer(
   { parts, capability, input }: Asking,
   what: string,
   code: () => unknown,

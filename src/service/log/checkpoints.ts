@@ -88,7 +88,7 @@ function refuseContradiction(request: CheckpointReadRequest): void {
   const { include_proof, leaf_index, leaf_hash, invocation_id } = request;
   const named = [leaf_index, leaf_hash, invocation_id].filter((leaf) => leaf !== undefined);
   if (named.length === (include_proof ? 1 : 0)) return;
-  refused(
+  refuseWith(
     'invalid_parameters',
     `Cannot prove ${named.length} leaves: expected include_proof=true with one of leaf_index, leaf_hash and invocation_id`,
   );
@@ -97,7 +97,8 @@ function refuseContradiction(request: CheckpointReadRequest): void {
 async function knownCheckpoint({ store }: ServiceParts, id: string): Promise<CheckpointRecord> {
   const record = await store.loadCheckpoint(id);
   return (
-    record ?? refused('not_found', `Cannot find checkpoint "${id}": the log has no such checkpoint`)
+    record ??
+    refuseWith('not_found', `Cannot find checkpoint "${id}": the log has no such checkpoint`)
   );
 }
 
@@ -113,7 +114,7 @@ async function inclusionProof(
   const leaf_index = leafIndexOf(place);
   if (firstPlaceOf(place) !== first || leaf_index >= size) {
     const covers = `checkpoint ${sequence} covers ${size} entries from place ${first} on`;
-    return refused('not_found', `Cannot prove the leaf at place ${place}: ${covers}`);
+    return refuseWith('not_found', `Cannot prove the leaf at place ${place}: ${covers}`);
   }
   const [leaf] = await parts.store.nodes([nodeFrom(first, { level: 0, index: leaf_index })]);
   return {
@@ -140,7 +141,7 @@ async function placeAsked(
   const found = await parts.store.findLeaf({ leaf_hash: fromHex(leaf_hash ?? '') as Uint8Array });
   return (
     found?.sequence ??
-    refused('not_found', `Cannot find leaf "${leaf_hash}": the log has no such leaf`)
+    refuseWith('not_found', `Cannot find leaf "${leaf_hash}": the log has no such leaf`)
   );
 }
 
@@ -154,7 +155,7 @@ async function leafOfInvocation(
     const isVisible =
       found?.root_principal === caller.root_principal || holdsScope(caller, 'operator:audit');
     if (found && isVisible) return found.sequence;
-    return refused(
+    return refuseWith(
       'not_found',
       `Cannot find an entry of "${invocationId}": the log has no such entry`,
     );
@@ -171,11 +172,11 @@ async function consistencyProof(
   const first = firstPlaceOf(sequence);
   if (firstPlaceOf(earlier.sequence) !== first) {
     const ended = `checkpoint ${earlier.sequence} is of a log that an operator has ended`;
-    return refused('invalid_parameters', `Cannot prove consistency: ${ended}`);
+    return refuseWith('invalid_parameters', `Cannot prove consistency: ${ended}`);
   }
   if (earlier.size > size) {
     const order = `checkpoint ${earlier.sequence} is later than ${sequence}`;
-    return refused('invalid_parameters', `Cannot prove consistency: ${order}`);
+    return refuseWith('invalid_parameters', `Cannot prove consistency: ${order}`);
   }
   const sizes = { first, from: earlier.size, to: size };
   const hashes = await consistencyHashes(parts.store, sizes);
@@ -192,11 +193,11 @@ async function sealNow(parts: ServiceParts, sealer: Sealer, ask: Ask): Promise<S
       return { checkpoint: checkpointView(await sealer.seal()) };
     } catch (error) {
       if (!(error instanceof SealingRefused) && !(error instanceof MarkDamaged)) throw error;
-      return refused('service_unavailable', error.message);
+      return refuseWith('service_unavailable', error.message);
     }
   });
 }
 
-function refused(type: FailureType, detail: string): never {
+function refuseWith(type: FailureType, detail: string): never {
   throw new Refusal(failure(type, detail));
 }

@@ -43,7 +43,7 @@ export function witnessGuard(parts: Asking, witness: Witness): SealGuard {
       // Asks with the last published checkpoint, so that the question reveals no new signature.
       const { status, body } = await orUnavailable(addCheckpoint(parts, witness, last, last.size));
       if (status === 200) return last.size;
-      return status === 409 ? sizeOf(body) : refused(status);
+      return status === 409 ? sizeOf(body) : refuseStatus(status);
     },
     async remember(next, seen) {
       // An empty tree has no history, and witnesses do not accept one.
@@ -61,7 +61,7 @@ export function witnessGuard(parts: Asking, witness: Witness): SealGuard {
           `a witness has seen ${seen} entries that are not those of the log`,
         );
       }
-      return refused(status);
+      return refuseStatus(status);
     },
   };
 }
@@ -83,7 +83,7 @@ async function orUnavailable<Answer>(asking: Promise<Answer>): Promise<Answer> {
   }
 }
 
-function refused(status: number): never {
+function refuseStatus(status: number): never {
   const why =
     status === 404 || status === 403
       ? 'it does not know this log; give it the log key that the start of the service names'

@@ -80,7 +80,8 @@ export async function callOut(
   { after, cancel }: Pick<Platform, 'after' | 'cancel'>,
   call: OutboundRequest,
 ): Promise<OutboundAnswer> {
-  if (!URL.canParse(call.url)) throw new Error(`Cannot call "${shown(call.url)}": it is not a URL`);
+  if (!URL.canParse(call.url))
+    throw new Error(`Cannot call "${shortened(call.url)}": it is not a URL`);
   const url = new URL(call.url);
   const refused = refusedAddress(url, call.insideHosts);
   if (refused) throw new Error(refused);
@@ -203,7 +204,7 @@ export function refusedOrigin(url: URL, isNamedInside: boolean): string | undefi
 
 function refusedProtocol(url: URL, mayBePlain: boolean): string | undefined {
   if (url.protocol === 'https:' || mayBePlain) return undefined;
-  return `Cannot call ${url.host || `"${shown(url.href)}"`}: expected https`;
+  return `Cannot call ${url.host || `"${shortened(url.href)}"`}: expected https`;
 }
 
 function refusedInside(url: URL, isNamed: boolean): string | undefined {
@@ -213,7 +214,7 @@ function refusedInside(url: URL, isNamed: boolean): string | undefined {
 }
 
 /** Shortens text that the other side may have written, for a log line. */
-function shown(text: string): string {
+function shortened(text: string): string {
   return text.slice(0, SHOWN_LENGTH_MAX);
 }
 const SHOWN_LENGTH_MAX = 200;

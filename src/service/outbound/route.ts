@@ -125,7 +125,7 @@ function addressOf(base: URL, { path, query = {} }: Route, parameters: JsonObjec
   for (const [name, input] of Object.entries(query)) {
     const value = parameters[input] ?? [];
     for (const each of Array.isArray(value) ? value : [value]) {
-      url.searchParams.append(name, textOf(input, each));
+      url.searchParams.append(name, parameterText(input, each));
     }
   }
   // Cannot happen for a checked template: it states what the functions above guarantee.
@@ -163,7 +163,7 @@ function isStep(segment: string): boolean {
 
 function filled(segment: string, parameters: JsonObject): string {
   const text = segment.replace(PLACEHOLDER, (_, input: string) => {
-    const value = textOf(input, parameters[input]);
+    const value = parameterText(input, parameters[input]);
     if (value === '') throw new Unfit(`"${input}" is empty`);
     // Some servers decode a slash before they resolve "..".
     if (value.split(/[/\\]/).some((part) => /^\.{1,2}$/.test(part))) {
@@ -176,7 +176,7 @@ function filled(segment: string, parameters: JsonObject): string {
 }
 
 /** A text, a number or a boolean. Texts of callers have no lone surrogates, so each can be encoded. */
-function textOf(input: string, value: unknown): string {
+function parameterText(input: string, value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string') {
     throw new Unfit(`"${input}" is no text, number or boolean`);
@@ -190,7 +190,7 @@ function headersOf({ headers = {} }: Route, parameters: JsonObject): Record<stri
   for (const [name, input] of Object.entries(headers)) {
     const value = parameters[input];
     if (value === undefined || value === null) continue;
-    const text = textOf(input, value);
+    const text = parameterText(input, value);
     if (
       text.length > HEADER_LENGTH_MAX ||
       !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)

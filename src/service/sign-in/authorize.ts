@@ -115,7 +115,7 @@ export async function authorize(
     throw new OAuthError('invalid_request', reading.fault.description);
   }
   const { request } = reading;
-  if (decision === 'refuse') return refused(parts, session, request);
+  if (decision === 'refuse') return deniedAnswer(parts, session, request);
   const entitlement = await entitlementOf(parts, session.record);
   if (!entitlement) {
     throw new Refusal(failure('not_entitled', 'Cannot give consent: your account has ended'));
@@ -223,7 +223,7 @@ function agentClass({ caller_classes }: Entitlement): string | undefined {
   return caller_classes.includes('automated_agent') ? 'automated_agent' : undefined;
 }
 
-async function refused(
+async function deniedAnswer(
   parts: SignInParts,
   session: Session,
   request: AuthorizationRequest,

@@ -51,7 +51,7 @@ export async function exchangeToken(parts: SignInParts, fields: Fields): Promise
   }
   const ask: Ask = { bearer: () => fields.subject_token, input: () => request.data };
   const issued = await issueToken(parts, ask).catch((error: unknown) => {
-    throw error instanceof Refusal ? refused(error) : error;
+    throw error instanceof Refusal ? exchangeError(error) : error;
   });
   const until = new Date(issued.expires_at).getTime();
   return {
@@ -65,7 +65,7 @@ export async function exchangeToken(parts: SignInParts, fields: Fields): Promise
 }
 
 /** RFC 8693: a service that says nothing else about the failure answers invalid_request. */
-function refused({ failure }: Refusal): OAuthError {
+function exchangeError({ failure }: Refusal): OAuthError {
   const code: OAuthErrorCode =
     failure.type === 'scope_escalation' || failure.type === 'not_entitled'
       ? 'invalid_scope'

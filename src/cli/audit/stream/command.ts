@@ -188,11 +188,11 @@ async function sourceFor(
 ): Promise<Source> {
   const first = await clientFor(given, io);
   const client = () => currentClient(first, given['token-file'], io);
-  const refused = (reply: Parameters<typeof answerOrExit>[0]): never => {
+  const failWith = (reply: Parameters<typeof answerOrExit>[0]): never => {
     answerOrExit(reply, given, io);
     throw new Error('the service refused');
   };
-  return openSource({ patience, timeoutMs, client, refused });
+  return openSource({ patience, timeoutMs, client, refused: failWith });
 }
 
 interface StateFor {

@@ -42,7 +42,7 @@ export async function sinkExchange(
     const init = { method, headers, redirect: 'manual', signal: ends } as const;
     const response = await fetch(url, { ...init, ...(body !== undefined && { body }) });
     const retryAfter = response.headers.get('retry-after');
-    answer = { status: response.status, body: await textOf(response, bytesMax), retryAfter };
+    answer = { status: response.status, body: await boundedBody(response, bytesMax), retryAfter };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof TooLong) throw error;
@@ -58,7 +58,7 @@ export async function sinkExchange(
 
 class TooLong extends Error {}
 
-async function textOf(response: Response, bytesMax: number): Promise<string> {
+async function boundedBody(response: Response, bytesMax: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {

@@ -152,7 +152,7 @@ async function send(
 ): Promise<StreamState> {
   const { file, source } = following;
   const { logId: log_id, first, cover, jwks, kid } = span;
-  const end = await endOf(source, span, growing);
+  const end = await chunkEnd(source, span, growing);
   const number = start.chunk + 1;
   const header: StreamHeader = {
     format: STREAM_FORMAT,
@@ -183,7 +183,7 @@ async function send(
 }
 
 /** The last line of a chunk. Stops the command when no checkpoint signs the tree that the entries give. */
-async function endOf(source: Source, { cover }: Span, growing: Growing): Promise<StreamEnd> {
+async function chunkEnd(source: Source, { cover }: Span, growing: Growing): Promise<StreamEnd> {
   const { size, peaks } = growing;
   if (cover === undefined) {
     return { ended: { entry_count: size, merkle_root: rootText(foldPeaks(peaks)) } };

@@ -136,11 +136,11 @@ function NamedBox({ box: { name, service, x, y, height }, width, isHere }: Named
 
 function sentenceOf({ edges }: Graph): string {
   return `${counted(edges.length, 'relation')}: ${edges
-    .map((edge) => `${edge.from} ${relationWords(edge)} ${edge.to}${placeOf(edge.service)}`)
+    .map((edge) => `${edge.from} ${relationWords(edge)} ${edge.to}${atService(edge.service)}`)
     .join('; ')}`;
 }
 
-function placeOf(service: string | undefined): string {
+function atService(service: string | undefined): string {
   return service === undefined ? '' : ` at ${service}`;
 }
 
@@ -153,7 +153,7 @@ function List({ of: { edges } }: { readonly of: Graph }) {
           <li key={JSON.stringify(edge)}>
             <Name of={edge.from} /> {relationWords(edge)}{' '}
             {edge.service === undefined ? <Name of={edge.to} /> : <code>{edge.to}</code>}
-            {placeOf(edge.service)}
+            {atService(edge.service)}
             {edge.reason === undefined ? null : ': '}
             {edge.reason === undefined ? null : <Shown text={edge.reason} />}
           </li>

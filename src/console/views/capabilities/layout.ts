@@ -100,7 +100,7 @@ export function drawingOf(graph: Graph): Drawing {
   const names = graph.nodes.map(({ capability, service }) =>
     Math.max(capability.length, service?.length ?? 0),
   );
-  const words = links.map((link) => wordsOf(link).length);
+  const words = links.map((link) => linkWords(link).length);
   const boxWidth = Math.ceil(Math.max(10, ...names) * NAME_UNIT + 18);
   const label = Math.ceil(Math.max(4, ...words) * WORD_UNIT + 18);
   const pitch = boxWidth + SPACE_X + label;
@@ -132,7 +132,7 @@ function linksOf({ edges }: Graph): Link[] {
   return [...links.values()];
 }
 
-function wordsOf({ words, isReversed }: Link): string {
+function linkWords({ words, isReversed }: Link): string {
   return isReversed ? `◂ ${words.join(', ')}` : words.join(', ');
 }
 
@@ -175,7 +175,7 @@ function placesOf(graph: Graph, links: readonly Link[], ranks: ReadonlyMap<strin
   for (const node of graph.nodes) {
     const key = keyOf(node);
     const rank = ranks.get(key);
-    if (rank !== undefined) boxes.set(key, placeOf(key, rank, node));
+    if (rank !== undefined) boxes.set(key, emptyBox(key, rank, node));
   }
   const lanes: Place[] = [];
   const steps: Step[] = [];
@@ -184,7 +184,7 @@ function placesOf(graph: Graph, links: readonly Link[], ranks: ReadonlyMap<strin
     if (!first || !last) continue;
     let from = first;
     for (let rank = first.rank + 1; rank <= last.rank; rank++) {
-      const to: Place = rank === last.rank ? last : placeOf(`${link.from}\n${link.to}`, rank);
+      const to: Place = rank === last.rank ? last : emptyBox(`${link.from}\n${link.to}`, rank);
       if (to !== last) lanes.push(to);
       const step = { from, to, link };
       from.leaves.push(step);
@@ -196,7 +196,7 @@ function placesOf(graph: Graph, links: readonly Link[], ranks: ReadonlyMap<strin
   return { places: [...boxes.values(), ...lanes], steps };
 }
 
-function placeOf(key: string, rank: number, node?: Graph['nodes'][number]): Place {
+function emptyBox(key: string, rank: number, node?: Graph['nodes'][number]): Place {
   return { key, node, rank, enters: [], leaves: [], y: 0, height: 0 };
 }
 
@@ -273,7 +273,7 @@ function arrowsOf(steps: readonly Step[], { xOf, boxWidth, label }: Measures): A
     arrows.push({
       ...place,
       path: `${before}${curve}${endX}`,
-      words: wordsOf(link),
+      words: linkWords(link),
       isReversed: link.isReversed,
     });
   }

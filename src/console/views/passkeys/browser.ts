@@ -53,8 +53,8 @@ export async function makePasskey(options: PasskeyOptions): Promise<Made> {
   );
   const response = credential.response as AuthenticatorAttestationResponse;
   return {
-    client_data: textOf(response.clientDataJSON),
-    authenticator_data: textOf(response.getAuthenticatorData()),
+    client_data: base64urlOf(response.clientDataJSON),
+    authenticator_data: base64urlOf(response.getAuthenticatorData()),
   };
 }
 
@@ -72,10 +72,10 @@ export async function signWithPasskey(question: SigningQuestion): Promise<Assert
   );
   const response = credential.response as AuthenticatorAssertionResponse;
   return {
-    credential_id: textOf(credential.rawId),
-    client_data: textOf(response.clientDataJSON),
-    authenticator_data: textOf(response.authenticatorData),
-    signature: textOf(response.signature),
+    credential_id: base64urlOf(credential.rawId),
+    client_data: base64urlOf(response.clientDataJSON),
+    authenticator_data: base64urlOf(response.authenticatorData),
+    signature: base64urlOf(response.signature),
   };
 }
 
@@ -111,6 +111,6 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes);
 }
 
-function textOf(bytes: ArrayBuffer): string {
+function base64urlOf(bytes: ArrayBuffer): string {
   return toBase64url(new Uint8Array(bytes));
 }
