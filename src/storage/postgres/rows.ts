@@ -72,7 +72,6 @@ export const DELIVERIES = postgresTable(described.DELIVERIES);
 export const KEYS = postgresTable(described.KEYS);
 export const STEPS = postgresTable(described.STEPS);
 export const ROLLBACKS = postgresTable(described.ROLLBACKS);
-export const CHECKPOINTS = postgresTable(described.CHECKPOINTS);
 export const DECLARATIONS = postgresTable(described.DECLARATIONS);
 export const SESSIONS = postgresTable(described.SESSIONS);
 export const ACCOUNTS = postgresTable(described.ACCOUNTS);

@@ -1,11 +1,11 @@
 /**
- * Stories on PostgreSQL: a change is one transaction; a read is one statement, and so is a write.
+ * Stories on PostgreSQL: a read is one statement, and so is a write.
  *
  * @module
  */
 
 import { run, type Steps, wait } from '../../steps.ts';
-import type { Sql, SqlReader, SqlWriter } from '../sql/sql.ts';
+import type { SqlReader, SqlRows, SqlWriter } from '../sql/sql.ts';
 import {
   type Fragment,
   type Insertion,
@@ -18,9 +18,7 @@ import {
   textIn,
 } from '../sql/statement.ts';
 import type { Row } from '../tables/table.ts';
-import { closeGate, endedActor } from './calls/actor.ts';
 import type { Database, Session, Statement } from './connection.ts';
-import { enqueue } from './log/entries.ts';
 import { POSTGRES, type PostgresTable, postgresTable } from './rows.ts';
 
 const DIALECT: SqlDialect = {
@@ -60,14 +58,6 @@ export async function writeStory<Result>(
   return run(story(writerOn(database.write)));
 }
 
-/** The story in a transaction, and again after a deadlock. */
-export function changeStory<Result>(
-  database: Database,
-  story: (sql: Sql) => Steps<Result>,
-): Promise<Result> {
-  return database.transaction(async (session) => run(story(sqlOn(session))));
-}
-
 function readerOn(query: Session['run']): SqlReader {
   return {
     *one(statement, ...values) {
@@ -97,7 +87,8 @@ function writerOn(query: Session['run']): SqlWriter {
   };
 }
 
-function sqlOn(session: Session): Sql {
+/** Several statements of one transaction. */
+export function rowsOn(session: Session): SqlRows {
   return {
     ...writerOn(session.run),
     *insert(insertion, records) {
@@ -114,15 +105,6 @@ function sqlOn(session: Session): Sql {
     },
     *lock(lock, key) {
       yield* wait(session.run(lock, key === undefined ? [] : [key]));
-    },
-    *append(entry) {
-      yield* wait(enqueue(session, entry));
-    },
-    *endedActor(actor, now) {
-      return yield* wait(endedActor(session, actor, now));
-    },
-    *closeGate(tokenId, actor, now) {
-      return yield* wait(closeGate(session, tokenId, { actor, now }));
     },
   };
 }

@@ -29,7 +29,6 @@ import { createDeliveries } from './deliveries.ts';
 import { isStoreFailure } from './failure.ts';
 import { createIdentities } from './identities.ts';
 import { figures, inspectDatabase } from './inspect.ts';
-import { createCheckpoints } from './log/checkpoints.ts';
 import { createAppend } from './log/entries.ts';
 import { erase, erasures } from './log/erase.ts';
 import { createLog, type LogParts } from './log/log.ts';
@@ -44,7 +43,8 @@ import { createRows } from './row-seal.ts';
 import { migrate } from './schema/migrations.ts';
 import { refuseOtherSession } from './schema/session.ts';
 import { createSignIn } from './sign-in.ts';
-import { changeStory, readStory, writeStory } from './sql.ts';
+import { readStory, writeStory } from './sql.ts';
+import { changeStory } from './story.ts';
 import { createTokens } from './tokens.ts';
 import { createTurns } from './turns.ts';
 
@@ -144,7 +144,6 @@ function operationsOf(
     ...createLog(database, log),
     erase: (policy) => erase(database, sight, policy),
     erasures: () => erasures(database),
-    ...createCheckpoints(database),
     load: createLoad(database, now),
     append: (entries, bindings = [], overrun = undefined, isRepeat = false) =>
       overrun

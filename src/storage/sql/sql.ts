@@ -33,7 +33,7 @@ export type Value =
   | boolean
   | Date
   | Uint8Array
-  | readonly string[]
+  | readonly (string | number | Date)[]
   | null
   | undefined;
 
@@ -50,7 +50,8 @@ export interface SqlWriter extends SqlReader {
   replace<Kept>(replacement: Replacement<Kept>, record: Kept, ...values: Value[]): Steps<boolean>;
 }
 
-export interface Sql extends SqlWriter {
+/** For a change without an entry, of one statement or several. The parts of the log are stories over it. */
+export interface SqlRows extends SqlWriter {
   insert<Kept>(insertion: Insertion<Kept>, records: readonly Kept[]): Steps<void>;
   /** False when a row with the key of the insertion is there. */
   insertNew<Kept>(insertion: Insertion<Kept>, record: Kept): Steps<boolean>;
@@ -58,6 +59,9 @@ export interface Sql extends SqlWriter {
   put<Kept>(insertion: Insertion<Kept>, records: readonly Kept[]): Steps<void>;
   /** The key is that of the row or the text that is locked. */
   lock(lock: Lock, key?: string): Steps<void>;
+}
+
+export interface Sql extends SqlRows {
   /** Appends an entry to the log, with the change that it records. */
   append(entry: EntryRecord): Steps<void>;
   /** Whether the token of the caller has ended. A change asks this before it takes another lock. */

@@ -63,7 +63,6 @@ export const STEPS = sqliteTable(described.STEPS, {
   codecs: { ...SQLITE.codecs, json: { write: JSON.stringify, read: JSON.parse } },
 });
 export const ROLLBACKS = sqliteTable(described.ROLLBACKS);
-export const CHECKPOINTS = sqliteTable(described.CHECKPOINTS);
 export const DECLARATIONS = sqliteTable(described.DECLARATIONS);
 export const SESSIONS = sqliteTable(described.SESSIONS);
 export const ACCOUNTS = sqliteTable(described.ACCOUNTS);

@@ -5,7 +5,7 @@
  */
 
 import { type Steps, wait } from '../../steps.ts';
-import type { Sql, SqlReader, Value } from '../sql/sql.ts';
+import type { SqlReader, SqlRows, Value } from '../sql/sql.ts';
 import {
   type Fragment,
   type Insertion,
@@ -18,9 +18,7 @@ import {
 } from '../sql/statement.ts';
 import type { Row } from '../tables/table.ts';
 import type { Value as Bound, Connection } from './connection.ts';
-import type { LogWriter } from './log/writer.ts';
 import { SQLITE, type SqliteTable, sqliteTable } from './rows.ts';
-import { endedActor } from './tokens.ts';
 
 const DIALECT: SqlDialect = {
   ...SQLITE,
@@ -56,7 +54,7 @@ export function readerOn(connection: Connection): SqlReader {
   };
 }
 
-export function sqlOn(connection: Connection, log: LogWriter): Sql {
+export function rowsOn(connection: Connection): SqlRows {
   return {
     ...readerOn(connection),
     *run(statement, ...values) {
@@ -80,15 +78,6 @@ export function sqlOn(connection: Connection, log: LogWriter): Sql {
       return yield* wait(connection.change(text, ...bound(values), ...valuesOf(record)) > 0);
     },
     *lock() {},
-    *append(entry) {
-      yield* wait(log.append(entry));
-    },
-    *endedActor(actor, now) {
-      return yield* wait(endedActor(connection, actor, now));
-    },
-    *closeGate(_, actor, now) {
-      return yield* wait(endedActor(connection, actor, now));
-    },
   };
 }
 
@@ -100,11 +89,16 @@ export function atOnce<Result>(story: Steps<Result>): Result {
 }
 
 function bound(values: readonly Value[]): Bound[] {
-  return values.map((value) => (isList(value) ? JSON.stringify(value) : value));
+  return values.map((value) => (isList(value) ? JSON.stringify(value.map(itemOf)) : value));
 }
 
-function isList(value: Value): value is readonly string[] {
+function isList(value: Value): value is readonly (string | number | Date)[] {
   return Array.isArray(value);
+}
+
+/** A time is a number, as it is in a column. */
+function itemOf(item: string | number | Date): string | number {
+  return item instanceof Date ? item.getTime() : item;
 }
 
 interface Prepared<Result> {

@@ -36,7 +36,6 @@ import {
 } from './group-commit.ts';
 import * as identities from './identities.ts';
 import { figures, inspect } from './inspect.ts';
-import * as checkpoints from './log/checkpoints.ts';
 import { erasures } from './log/erase.ts';
 import { createEraser } from './log/eraser.ts';
 import { foldLog } from './log/fold.ts';
@@ -49,7 +48,8 @@ import { createReader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
 import * as signIn from './sign-in.ts';
-import { atOnce, readerOn, sqlOn } from './sql.ts';
+import { atOnce, readerOn } from './sql.ts';
+import { sqlOn } from './story.ts';
 import type { TokensSeen } from './token-rows.ts';
 import * as tokens from './tokens.ts';
 
@@ -191,10 +191,6 @@ const READS = {
   nodes: readNodes,
   inspect,
   readLedger,
-  lastCheckpoint: checkpoints.lastCheckpoint,
-  loadCheckpoint: checkpoints.loadCheckpoint,
-  listCheckpoints: checkpoints.listCheckpoints,
-  cosignatures: checkpoints.cosignatures,
 };
 
 /** Writes without an entry. */
@@ -213,9 +209,6 @@ const WRITES = {
   replaceAccount: signIn.replaceAccount,
   sealRows,
   voidPromises: settlement.voidPromises,
-  insertCheckpoint: checkpoints.insertCheckpoint,
-  insertCosignature: checkpoints.insertCosignature,
-  lead: checkpoints.lead,
 };
 
 /** Changes of calls, with their entries. */

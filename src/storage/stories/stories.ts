@@ -4,6 +4,7 @@
  * @module
  */
 
+import * as checkpoints from '../log/checkpoints.ts';
 import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import * as connected from './connected.ts';
@@ -28,11 +29,18 @@ export const READS = {
   listPasskeys: passkeys.listPasskeys,
   findConnected: connected.findConnected,
   listConnected: connected.listConnected,
+  lastCheckpoint: checkpoints.lastCheckpoint,
+  loadCheckpoint: checkpoints.loadCheckpoint,
+  listCheckpoints: checkpoints.listCheckpoints,
+  cosignatures: checkpoints.cosignatures,
 };
 
 /** Changes of one statement. */
 export const WRITES = {
   replaceConnected: connected.replaceConnected,
+  insertCheckpoint: checkpoints.insertCheckpoint,
+  insertCosignature: checkpoints.insertCosignature,
+  lead: checkpoints.lead,
 };
 
 /** Whole or not at all. */

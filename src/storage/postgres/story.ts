@@ -1,0 +1,35 @@
+/**
+ * A change of the store on PostgreSQL: a story in one transaction, with the log and the token of its caller.
+ *
+ * @module
+ */
+
+import { run, type Steps, wait } from '../../steps.ts';
+import type { Sql } from '../sql/sql.ts';
+import { closeGate, endedActor } from './calls/actor.ts';
+import type { Database, Session } from './connection.ts';
+import { enqueue } from './log/entries.ts';
+import { rowsOn } from './sql.ts';
+
+/** The story in a transaction, and again after a deadlock. */
+export function changeStory<Result>(
+  database: Database,
+  story: (sql: Sql) => Steps<Result>,
+): Promise<Result> {
+  return database.transaction(async (session) => run(story(sqlOn(session))));
+}
+
+function sqlOn(session: Session): Sql {
+  return {
+    ...rowsOn(session),
+    *append(entry) {
+      yield* wait(enqueue(session, entry));
+    },
+    *endedActor(actor, now) {
+      return yield* wait(endedActor(session, actor, now));
+    },
+    *closeGate(tokenId, actor, now) {
+      return yield* wait(closeGate(session, tokenId, { actor, now }));
+    },
+  };
+}
