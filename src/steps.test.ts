@@ -63,9 +63,9 @@ test('all() begins every work, also after one that fails at once, and handles ea
     return yield* wait(Promise.reject(new Error('second')));
   }
 
-  await assert.rejects(async () => run(all([later(), failing(), later()])), /first|second/);
+  await assert.rejects(async () => all([later(), failing(), later()]), /first|second/);
   assert.deepEqual(begun, ['later', 'failing', 'later']);
-  assert.deepEqual(run(all([sum(1), sum(2)])), [1, 2]);
+  assert.deepEqual(all([sum(1), sum(2)]), [1, 2]);
 });
 
 test('begunWith() calls when the steps first wait, or when they end without waiting', async () => {

@@ -16,7 +16,11 @@
 export type Eventual<Value> = Value | Promise<Value>;
 
 /** Yields the promises that it waits for, and returns its result. */
-export type Steps<Result> = Generator<Promise<unknown>, Result, unknown>;
+export interface Steps<Result> {
+  next(value?: unknown): IteratorResult<Promise<unknown>, Result>;
+  throw(error: unknown): IteratorResult<Promise<unknown>, Result>;
+  [Symbol.iterator](): Steps<Result>;
+}
 
 /** Whether a value is not here yet: a promise of any kind. One taken for a value would be a check that is not waited for. */
 export function isPromised<Value>(value: Eventual<Value>): value is Promise<Value> {
@@ -28,8 +32,34 @@ export function isPromised<Value>(value: Eventual<Value>): value is Promise<Valu
 }
 
 /** The value, after a wait if it is not here yet. */
-export function* wait<Value>(value: Eventual<Value>): Steps<Value> {
-  return isPromised(value) ? ((yield value) as Value) : value;
+export function wait<Value>(value: Eventual<Value>): Steps<Value> {
+  return isPromised(value) ? waiting(value) : new Ready(value);
+}
+
+function* waiting<Value>(promise: Promise<Value>): Steps<Value> {
+  return (yield promise) as Value;
+}
+
+/** Steps that have ended. Most of what a call could wait for is here, and a generator takes longer than most rules. */
+class Ready<Value> implements Steps<Value> {
+  readonly done = true;
+  readonly value: Value;
+
+  constructor(value: Value) {
+    this.value = value;
+  }
+
+  next(): IteratorReturnResult<Value> {
+    return this;
+  }
+
+  throw(error: unknown): never {
+    throw error;
+  }
+
+  [Symbol.iterator](): Steps<Value> {
+    return this;
+  }
 }
 
 /** The result of work, whether or not it is written as steps. */
@@ -78,7 +108,7 @@ async function resumed<Result>(steps: Steps<Result>, first: Promise<unknown>): P
 }
 
 /** Begins all works at once, and waits for all of them. Throws when the first of them fails. */
-export function* all<Value>(works: readonly Steps<Value>[]): Steps<Value[]> {
+export function all<Value>(works: readonly Steps<Value>[]): Eventual<Value[]> {
   const begun = works.map((work) => {
     try {
       return run(work);
@@ -86,5 +116,5 @@ export function* all<Value>(works: readonly Steps<Value>[]): Steps<Value[]> {
       return Promise.reject(error);
     }
   });
-  return begun.some(isPromised) ? ((yield Promise.all(begun)) as Value[]) : (begun as Value[]);
+  return begun.some(isPromised) ? Promise.all(begun) : (begun as Value[]);
 }

@@ -10,16 +10,24 @@
 
 import { failure, Refusal } from '../../domain/failure.ts';
 import type { Platform } from '../../platform.ts';
-import { type Eventual, isPromised, run, type Steps } from '../../steps.ts';
+import { type Eventual, isPromised, run, type Steps, wait } from '../../steps.ts';
 import { beforeLate, type LATE } from '../pace/deadline.ts';
 
 export type Heard = { readonly returned: unknown } | { readonly thrown: unknown };
 
 /** Calls the code, and waits for its promise if it returns one. Never throws. */
-export function* callForeign(code: () => unknown): Steps<Heard> {
+export function callForeign(code: () => unknown): Steps<Heard> {
   try {
     const returned = code();
-    return { returned: isPromised(returned) ? yield returned : returned };
+    return isPromised(returned) ? awaitForeign(returned) : wait({ returned });
+  } catch (error) {
+    return wait({ thrown: error });
+  }
+}
+
+function* awaitForeign(promise: Promise<unknown>): Steps<Heard> {
+  try {
+    return { returned: yield promise };
   } catch (error) {
     return { thrown: error };
   }

@@ -22,7 +22,7 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { InvokeRequest } from '../../protocol/invocation.ts';
 import { type JsonObject, Money } from '../../protocol/primitives.ts';
-import { type Steps, wait } from '../../steps.ts';
+import { type Eventual, type Steps, wait } from '../../steps.ts';
 import type { GrantUse } from '../../storage/port/invocation-store.ts';
 import type { GrantRecord } from '../../storage/port/records.ts';
 import { approvalQuestion, PRICE_FIELD } from '../approval/request.ts';
@@ -50,13 +50,15 @@ export interface CallApproval {
 }
 
 /** Refuses a presented grant that does not cover the call, even if no approval is needed. */
-export function* callApproval(parts: ServiceParts, call: ApprovableCall): Steps<CallApproval> {
+export function callApproval(parts: ServiceParts, call: ApprovableCall): Eventual<CallApproval> {
   const { caller, request } = call;
   const needed = isApprovalNeeded(parts, call);
   if (request.approval_grant === undefined) return { needed };
   const { grant } = caller.loaded;
-  refuse(yield* wait(unusable(parts, call, request.approval_grant, grant)));
-  return { needed, grant };
+  return unusable(parts, call, request.approval_grant, grant).then((found) => {
+    refuse(found);
+    return { needed, grant };
+  });
 }
 
 /** The first grant that covers the call. */

@@ -20,7 +20,7 @@ import {
 import { BODY_LIMITS, copyOf, type JsonLimits } from '../../domain/wire/json.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
-import { isPromised, type Steps, wait } from '../../steps.ts';
+import { type Eventual, isPromised, run, type Steps, wait } from '../../steps.ts';
 import type { SchemaReader } from '../author/schema.ts';
 import type { TokenCaller } from '../caller/caller.ts';
 import { askWithin, callForeign, type Heard, noAnswer, returnedBy } from '../foreign/foreign.ts';
@@ -39,20 +39,21 @@ export type SchemaReading = { readonly value: JsonObject } | { readonly issues: 
  * The parameters as the schema of the inputs returns them. Refuses parameters that do not match. Waits no longer
  * than the deadline of the capability, or `waitMs` if that is less.
  */
-export function* validatedParameters(
+export function validatedParameters(
   { definition, platform }: ServiceParts,
   { name, inputs }: Capability,
   parameters: JsonObject,
   waitMs = Number.POSITIVE_INFINITY,
-): Steps<JsonObject> {
+): Eventual<JsonObject> {
   const { readInputs, deadlineMs: ownMs = 0 } = definition.code.get(name) ?? {};
   if (!readInputs) return parameters;
   const deadlineMs = Math.min(ownMs, waitMs);
   const asked = askWithin(platform, deadlineMs, () => readInputs(copyOf(parameters)));
-  // Most schemas answer at once; steps that wait for nothing would cost a call more than this line.
-  const heard = isPromised(asked) ? ((yield asked) as Awaited<typeof asked>) : asked;
-  if (heard === LATE) throw noAnswer(`Cannot validate the parameters of "${name}"`, deadlineMs);
-  return acceptedParameters(name, inputs, heard);
+  const accept = (heard: Heard | typeof LATE) => {
+    if (heard === LATE) throw noAnswer(`Cannot validate the parameters of "${name}"`, deadlineMs);
+    return acceptedParameters(name, inputs, heard);
+  };
+  return isPromised(asked) ? asked.then(accept) : accept(asked);
 }
 
 function acceptedParameters(name: string, inputs: Capability['inputs'], heard: Heard): JsonObject {
@@ -77,14 +78,23 @@ function acceptedParameters(name: string, inputs: Capability['inputs'], heard: H
 }
 
 /** The result of a handler as the schema of the output returns it. */
-export function* validatedResult(
+export function validatedResult(
   read: SchemaReader,
   returned: unknown,
   limits: JsonLimits,
-): Steps<SchemaReading | { readonly fault: string }> {
+): Eventual<SchemaReading | { readonly fault: string }> {
   const given = readForeignObject(returned, limits);
   if ('fault' in given) return given;
-  const heard = yield* callForeign(() => read(given.value));
+  const heard = run(callForeign(() => read(given.value)));
+  return isPromised(heard)
+    ? heard.then((late) => resultReading(late, limits))
+    : resultReading(heard, limits);
+}
+
+function resultReading(
+  heard: Heard,
+  limits: JsonLimits,
+): SchemaReading | { readonly fault: string } {
   const what = 'what the schema of the output returned';
   try {
     const reading = readingOf(heard, what, limits);

@@ -151,7 +151,7 @@ export function* completed(
 ): Steps<Done> {
   const schema = parts.definition.code.get(capability)?.readOutput;
   if (schema) {
-    const read = yield* validatedResult(schema, returned, RESULT_LIMITS);
+    const read = yield* wait(validatedResult(schema, returned, RESULT_LIMITS));
     if ('value' in read) return completedWith(read.value, notes);
     return unmatched(parts, capability, 'issues' in read ? read.issues : [read.fault], notes);
   }

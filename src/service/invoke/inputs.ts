@@ -41,7 +41,7 @@ import { all, type Steps, wait } from '../../steps.ts';
 import type { GrantRecord, RollbackRecord } from '../../storage/port/records.ts';
 import { type AskedInput, capabilityOf } from '../author/definition.ts';
 import type { TokenCaller } from '../caller/caller.ts';
-import { askWithin, noAnswer, returnedBy } from '../foreign/foreign.ts';
+import { askWithin, type Heard, noAnswer, returnedBy } from '../foreign/foreign.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { LATE } from '../pace/deadline.ts';
 import { validatedParameters } from './author-schema.ts';
@@ -77,12 +77,12 @@ export function* resolvedParameters(
     const policy = configured.has(input.name) ? undefined : policyFor(asking, derived);
     if (policy) questions.push(policy);
   }
-  if (questions.length > 0) yield* all(questions);
+  if (questions.length > 0) yield* wait(all(questions));
   const isFilledLater = capability.input_schema !== undefined;
   const policies = derived.size > 0 ? new Map([...derived, ...configured]) : configured;
   const resolved = resolveInputs(capability, sent, { findings, policies, isFilledLater });
   if ('failure' in resolved) throw new Refusal(resolved.failure);
-  return yield* validatedParameters(parts, capability, resolved.parameters);
+  return yield* wait(validatedParameters(parts, capability, resolved.parameters));
 }
 
 interface Asking {
@@ -114,7 +114,7 @@ function* storedFinding(
   code: () => unknown,
   findings: Map<string, Finding>,
 ): Steps<void> {
-  const answer = yield* authorAnswer(asking, what, code);
+  const answer = authorAnswer(asking, what, yield* askAuthor(asking, code));
   findings.set(asking.input.name, findingOf(answer, what));
 }
 
@@ -133,22 +133,27 @@ function* derivedPolicy(
 ): Steps<void> {
   const { name } = asking.input;
   const what = `what the actor policy returned for "${name}"`;
-  const { value, allowed } = yield* authorAnswer(asking, what, code);
+  const { value, allowed } = authorAnswer(asking, what, yield* askAuthor(asking, code));
   if (allowed !== undefined && !Array.isArray(allowed)) {
     throw new Error(`Cannot use ${what}: "allowed" is not a list`);
   }
   derived.set(name, { ...(value !== undefined && { value }), allowed });
 }
 
+/** Asks author code, within the deadline of the capability. */
+function askAuthor(asking: Asking, code: () => unknown): Steps<Heard | typeof LATE> {
+  return wait(askWithin(asking.parts.platform, deadlineOf(asking), code));
+}
+
+function deadlineOf({ parts, capability }: Asking): number {
+  return parts.definition.code.get(capability.name)?.deadlineMs as number;
+}
+
 /** The answer of author code, read as an object; empty if it answers nothing. */
-function* authorAnswer(
-  { parts, capability, input }: Asking,
-  what: string,
-  code: () => unknown,
-): Steps<JsonObject> {
-  const deadlineMs = parts.definition.code.get(capability.name)?.deadlineMs as number;
-  const heard = yield* wait(askWithin(parts.platform, deadlineMs, code));
-  if (heard === LATE) throw noAnswer(`Cannot resolve "${input.name}"`, deadlineMs);
+function authorAnswer(asking: Asking, what: string, heard: Heard | typeof LATE): JsonObject {
+  if (heard === LATE) {
+    throw noAnswer(`Cannot resolve "${asking.input.name}"`, deadlineOf(asking));
+  }
   const reading = readForeignObject(returnedBy(heard, what) ?? {}, BODY_LIMITS);
   if ('fault' in reading) throw new Error(`Cannot use ${what}: ${reading.fault}`);
   return reading.value;
@@ -322,7 +327,7 @@ function* formOf(
   }
   const isWhole = Object.keys(fewest).length === Object.keys(sent).length;
   const validated = (some: JsonObject) =>
-    validatedParameters(parts, compensation, some, FORM_WAIT_MS);
+    wait(validatedParameters(parts, compensation, some, FORM_WAIT_MS));
   try {
     if (!isWhole) return yield* validated(fewest);
   } catch {

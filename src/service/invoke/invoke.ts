@@ -193,7 +193,7 @@ export function* check(
   call.charge = charge;
   call.idempotencyKey = key;
   const checked = call as CheckedCall;
-  const { needed, grant } = yield* callApproval(parts, checked);
+  const { needed, grant } = yield* wait(callApproval(parts, checked));
   if (needed && !grant) return { asks: checked };
   call.grant = grant;
   // The approved parameters are the ones that run.
