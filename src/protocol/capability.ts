@@ -166,6 +166,8 @@ export const ApprovalDeclaration = z.strictObject({
   approvals_required: z.int().positive().default(1),
   /** `passkey`: no approval counts unless the approver confirms it with a passkey. */
   require: z.literal('passkey').optional(),
+  /** When the bindings of an approved call must be fresh: when it was requested (the default), or when it runs. */
+  binding_age: z.enum(['at_request', 'at_run']).optional(),
 });
 export type ApprovalDeclaration = z.infer<typeof ApprovalDeclaration>;
 

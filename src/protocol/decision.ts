@@ -13,6 +13,7 @@ import {
   ApprovalRequestId,
   boundedText,
   CapabilityName,
+  FieldName,
   ID_LENGTH_MAX,
   JsonObject,
   Money,
@@ -82,6 +83,15 @@ const History = z.object({
 });
 export type History = z.infer<typeof History>;
 
+/** A binding that the call carries. */
+const Quote = z.object({
+  field: FieldName,
+  /** Null for a handle of another issuer, whose age only the service's lookup knows. */
+  issued_at: Timestamp.nullable(),
+  price: Money.nullable(),
+});
+export type Quote = z.infer<typeof Quote>;
+
 const Vote = z.object({
   approver: Principal,
   approved_at: Timestamp,
@@ -111,6 +121,7 @@ export const Decision = z.object({
   /** Root first. */
   chain: z.array(Hand),
   cost: Money.nullable(),
+  quotes: z.array(Quote),
   /** Every budget above the call, the nearest first. */
   budgets: z.array(BudgetAfter),
   /** The newest approved request of the same agent for the same capability. */

@@ -262,6 +262,44 @@ onEachStore((desk) => {
     assert.equal(done.body.cost_actual.amount, 30);
   });
 
+  test('invoke() refuses a binding that is too old when the approved call runs, where the policy says so', async () => {
+    const token = await desk().token();
+    const { body } = await desk().invoke(token.token, 'quote', { note: 'book_at_run' });
+    const parameters = { quote: body.result.quote };
+    const fresh = await desk().granted(await desk().asked(token, 'book_at_run', parameters));
+    assert.equal((await desk().resume(token, 'book_at_run', fresh, parameters)).status, 200);
+    const grant = await desk().granted(await desk().asked(token, 'book_at_run', parameters));
+    desk().advance(6 * 60_000);
+    atEnd(() => desk().advance(-6 * 60_000));
+
+    const refused = await desk().resume(token, 'book_at_run', grant, parameters);
+
+    assertRefused(refused, 'binding_stale', /older than PT5M/);
+  });
+
+  test('the decision says how old the quote is, and what its age still means', async () => {
+    const token = await desk().token();
+    for (const capability of ['book', 'book_at_run']) {
+      const { body } = await desk().invoke(token.token, 'quote', { note: capability });
+      const id = await desk().asked(token, capability, { quote: body.result.quote });
+
+      const { body: decision } = await desk().ask('GET', `/svc/approval_requests/${id}/decision`, {
+        bearer: BOB,
+      });
+
+      assert.deepEqual(decision.quotes, [
+        {
+          field: 'quote',
+          issued_at: decision.quotes[0].issued_at,
+          price: { currency: 'USD', amount: 30 },
+        },
+      ]);
+      assert.ok(
+        Date.parse(decision.quotes[0].issued_at) <= Date.parse(decision.request.created_at),
+      );
+    }
+  });
+
   test('invoke() refuses a stale binding when the grant has expired too', async () => {
     const token = await desk().token();
     const { body } = await desk().invoke(token.token, 'quote');

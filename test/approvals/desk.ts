@@ -124,10 +124,10 @@ export function createWorld({ version = '1.0.0', described = 'Tests' } = {}): Wo
         }),
       }),
       defineCapability({
-        ...plain('quote', (_parameters, context) => ({
+        ...plain('quote', ({ note }, context) => ({
           quote: context.issueBinding({
             type: 'quote',
-            capability: 'book',
+            capability: typeof note === 'string' ? note : 'book',
             price: { currency: 'USD', amount: 30 },
           }),
         })),
@@ -142,6 +142,16 @@ export function createWorld({ version = '1.0.0', described = 'Tests' } = {}): Wo
         },
         requires_binding: [{ type: 'quote', field: 'quote', max_age: 'PT5M' }],
         approval: always,
+      }),
+      defineCapability({
+        ...plain('book_at_run'),
+        inputs: [{ name: 'quote', type: 'string' }],
+        cost: {
+          certainty: 'estimated',
+          financial: { currency: 'USD', range_min: 1, range_max: 99 },
+        },
+        requires_binding: [{ type: 'quote', field: 'quote', max_age: 'PT5M' }],
+        approval: { ...always, binding_age: 'at_run' },
       }),
       defineCapability({ ...plain('plain') }),
       defineCapability({

@@ -1,13 +1,15 @@
 /**
- * The summary: six facts that answer the question in the heading. The other parts prove each fact.
+ * The summary: six facts, and one for each quote, that answer the question in the heading. The other parts prove each fact.
  *
  * @module
  */
 
-import type { Decision } from '../../protocol/decision.ts';
+import type { Decision, Quote } from '../../protocol/decision.ts';
+import { isFreshAtRun } from '../invocation/bindings.ts';
 import { effectOf } from '../sign-in/consent-words.ts';
+import { parseDuration } from '../values/duration.ts';
 import { type Change, changesOf, differenceWords } from './changes.ts';
-import { hasKnownBudgets, noSimilarWords } from './claims.ts';
+import { hasKnownBudgets, lifetimeWords, noSimilarWords } from './claims.ts';
 import { marked, type PartFacts, type Piece, type Words } from './pieces.ts';
 import { countOf, digitsOf, moneyValue, personOf } from './values.ts';
 import { effectSentence } from './words.ts';
@@ -28,6 +30,7 @@ export function summaryPart(of: Decision): PartFacts {
         ],
       },
       { label: ['Expires'], words: [{ left: request.expires_at }] },
+      ...of.quotes.map((quote) => ({ label: ['Quote'], words: quoteWords(of, quote) })),
       { label: ['Changed'], words: changedWords(of) },
       { label: ['Budget'], words: budgetWords(of) },
       { label: ['Approved'], words: approvedWords(of) },
@@ -48,6 +51,30 @@ function effectWords(of: Decision): Words {
     ' ',
     ...(of.capability ? [marked('small', of.capability.description)] : []),
   ];
+}
+
+function quoteWords(of: Decision, quote: Quote): Words {
+  const { issued_at, price } = quote;
+  return [
+    ...(price ? [{ money: price }, ', '] : []),
+    ...(issued_at === null ? ['from another issuer'] : ['made ', { ago: issued_at }]),
+    ' ',
+    marked('small', validityWords(of, quote)),
+  ];
+}
+
+/** Whether the age of the quote still matters when the approved call runs. */
+function validityWords({ capability, now }: Decision, { field, issued_at }: Quote): string {
+  const requirement = capability?.requires_binding?.find((each) => each.field === field);
+  const most = parseDuration(requirement?.max_age ?? '');
+  if (!capability || most === undefined) return 'it has no limit of age';
+  if (!isFreshAtRun(capability)) return 'it stays valid until the approval expires';
+  const limit = lifetimeWords(most / 1000);
+  if (issued_at === null) return `the call is refused where it is older than ${limit}`;
+  const isOld = Date.parse(now) - Date.parse(issued_at) > most;
+  return isOld
+    ? `older than ${limit}: the call would be refused even if approved`
+    : `the call is refused once it is older than ${limit}, even if approved`;
 }
 
 function todayWords({ history: { today } }: Decision): string {

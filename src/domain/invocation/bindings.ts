@@ -37,6 +37,11 @@ export interface BindingContext {
   find(handle: string): BindingFacts | undefined;
 }
 
+/** Whether the policy of one of them refuses quotes that are too old when the approved call runs. */
+export function isFreshAtRun(...capabilities: readonly Capability[]): boolean {
+  return capabilities.some(({ approval }) => approval?.binding_age === 'at_run');
+}
+
 /** The handles that a call carries, in the order of the requirements. */
 export function handlesOf(capability: Capability, parameters: JsonObject): string[] {
   const handles: string[] = [];

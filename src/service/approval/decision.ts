@@ -10,9 +10,11 @@
 import { isVoter } from '../../domain/authority/approval-request.ts';
 import { declarationDigest } from '../../domain/catalog/declaration.ts';
 import { refuse } from '../../domain/failure.ts';
+import { handlesOf } from '../../domain/invocation/bindings.ts';
 import type { Capability } from '../../protocol/capability.ts';
-import type { Decision, Vote } from '../../protocol/decision.ts';
+import type { Decision, Quote, Vote } from '../../protocol/decision.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
+import { moneyOf } from '../call/call.ts';
 import { answered, inLane } from '../caller/audited.ts';
 import { type Caller, callerOf } from '../caller/caller.ts';
 import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
@@ -57,6 +59,7 @@ export async function decisionOf(
       capability,
       has_changed: hasChanged(request, capability),
       cost: request.cost ?? null,
+      quotes: await quotesOf(parts, request, capability),
       ...(await requestHands(parts, request)),
       similar: await similarTo(parts, asked),
       history: await historyOf(parts, asked),
@@ -78,6 +81,23 @@ function hasChanged(
 ): boolean {
   if (capability?.contract_version !== contract_version) return true;
   return declaration_digest !== declarationDigest(capability);
+}
+
+async function quotesOf(
+  { store }: ServiceParts,
+  { token_id: tokenId, parameters }: ApprovalRecord,
+  capability: Capability | null,
+): Promise<Quote[]> {
+  if (!capability?.requires_binding?.length) return [];
+  const { bindings } = await store.load({ tokenId, bindingIds: handlesOf(capability, parameters) });
+  return capability.requires_binding.map(({ field }) => {
+    const issued = bindings.find(({ binding_id }) => binding_id === parameters[field]);
+    return {
+      field,
+      issued_at: issued?.issued_at.toISOString() ?? null,
+      price: issued?.price ? moneyOf(issued.price) : null,
+    };
+  });
 }
 
 function votesIn(parts: ServiceParts, { approvals }: ApprovalRecord): Promise<Vote[]> {

@@ -53,6 +53,7 @@ const faults: [name: string, approval: object, found: RegExp][] = [
   ],
   ['a card input that is none', { card_inputs: ['size'] }, /card_inputs.*"size" is not an input/],
   ['a condition without a predicate', { when: { condition: 'big' } }, /when\.needed/],
+  ['an age of bindings where none has one', { binding_age: 'at_run' }, /binding_age.*max_age/],
   ['a preview that is a text', { preview: 'Pay' }, /preview/],
   [
     'a threshold on an unknown input',

@@ -68,11 +68,19 @@ export function approvalFaults({ name, approval, declaration }: DefinedCapabilit
           'a shorter lifetime',
         )
       : []),
+    ...(approval.binding_age === undefined || hasAge(declaration)
+      ? []
+      : at('binding_age', 'no required binding has a max_age', 'a max_age, or leave it out')),
     ...codeFaults(approval).flatMap((field) => at(field, 'expected a function', 'a function')),
     ...strayCardInputs(approval, declaration).flatMap((each) =>
       at('card_inputs', `"${each}" is not an input`, 'names of inputs of the capability'),
     ),
   ];
+}
+
+function hasAge(declaration: unknown): boolean {
+  const { requires_binding: required } = declaration as { requires_binding?: unknown };
+  return Array.isArray(required) && required.some((each) => each?.max_age !== undefined);
 }
 
 /** A misspelt name would leave the value out of every notification. */

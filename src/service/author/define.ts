@@ -74,6 +74,11 @@ export interface ApprovalPolicy<Parameters = JsonObject> {
   /** `passkey`: each approver confirms with a passkey, on the pages of the service. */
   readonly require?: 'passkey';
   /**
+   * When the bindings of an approved call must be fresh. `at_request`, the default, honours a quote that was fresh when
+   * the agent asked, until the grant expires; `at_run` refuses one that is too old when the call runs.
+   */
+  readonly binding_age?: DeclaredApproval['binding_age'];
+  /**
    * The service makes the preview from the resolved parameters, never from a text of the caller.
    * It may wait, for a name from a database, at most as long as the handler (`deadline`). What it returns is digested.
    */
@@ -283,13 +288,15 @@ function costOf(cost: NonNullable<Declared['cost']> | Money): unknown {
   return isAmount ? { certainty: 'fixed', financial: cost } : cost;
 }
 
-function publicPart({ when, grant_policy, approvals_required = 1, require }: CompletePolicy) {
+function publicPart(policy: CompletePolicy) {
+  const { when, grant_policy, approvals_required = 1, require, binding_age } = policy;
   const condition = typeof when === 'object' && 'condition' in when;
   return {
     when: condition ? { condition: when.condition } : when,
     grant_policy,
     approvals_required,
     ...(require !== undefined && { require }),
+    ...(binding_age !== undefined && { binding_age }),
   };
 }
 

@@ -12,7 +12,12 @@
 import { capabilityFreezes } from '../../domain/authority/freeze.ts';
 import { checkDraw, stepParameters } from '../../domain/composition/composition.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
-import { type BindingFacts, boundPrice, handlesOf } from '../../domain/invocation/bindings.ts';
+import {
+  type BindingFacts,
+  boundPrice,
+  handlesOf,
+  isFreshAtRun,
+} from '../../domain/invocation/bindings.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { CompositionStep } from '../../protocol/composition.ts';
@@ -123,13 +128,13 @@ function* prepare(
   capability: Capability,
   sent: JsonObject,
 ): Steps<Prepared> {
-  const { caller, grant } = whole.call;
+  const { caller, grant, capability: composed } = whole.call;
   const freezes = capabilityFreezes([capability.name], caller.root_principal);
   const [frozen] = yield* wait(parts.store.freezesUnder(freezes));
   if (frozen) throw new Refusal(frozenFailure(frozen));
   const inputs = yield* withBindings(parts, { caller, capability, sent });
   const bound = capability.requires_binding?.length
-    ? yield* boundBindings(parts, inputs, grant)
+    ? yield* boundBindings(parts, inputs, isFreshAtRun(composed, capability) ? undefined : grant)
     : NOTHING_BOUND;
   const isLater = isQuoted(parts, capability);
   let charge = isLater ? undefined : drawable(whole, capability, boundPrice(bound));

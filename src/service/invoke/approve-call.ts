@@ -13,6 +13,7 @@ import { unsignedGrant, unusableGrant } from '../../domain/authority/grant.ts';
 import { declarationDigest } from '../../domain/catalog/declaration.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { needsApproval } from '../../domain/invocation/approval.ts';
+import { isFreshAtRun } from '../../domain/invocation/bindings.ts';
 import { type Charge, chargeFrom } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { canonicalJson, digestOf } from '../../domain/wire/canonical.ts';
@@ -143,6 +144,7 @@ export function livingGrant(
   caller: TokenCaller,
   capability: Capability,
 ): GrantRecord | undefined {
+  if (isFreshAtRun(capability)) return undefined;
   const grant = ownGrant(caller, capability);
   return grant && grant.expires_at > store.now() ? grant : undefined;
 }
