@@ -274,7 +274,7 @@ const MADE_UP: Readonly<Record<string, CopiedValue>> = {
 function madeUpRow({ name, columns }: CopiedTable, ids: Readonly<Record<string, string>>) {
   const byKind: Readonly<Record<CopiedColumn['kind'], CopiedValue>> = {
     ...{ text: '', integer: 4, amount: '9007199254740993', time: 1_893_456_000_123, flag: true },
-    ...{ bytes: 'AAEC/w==', list: '["a","é"]', json: '{"a": 1}' },
+    ...{ bytes: 'AAEC/w==', list: '["a","é"]', json: '{"a": 1}', exact: '{"a": 1}' },
   };
   return columns.map((column): CopiedValue => {
     const made = MADE_UP[`${name}.${column.name}`] ?? ids[column.name];

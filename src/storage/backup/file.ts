@@ -345,6 +345,7 @@ const KIND_CHECKS: Readonly<Record<CopiedColumn['kind'], (value: unknown) => boo
   text: isText,
   list: isText,
   json: isText,
+  exact: isText,
   integer: Number.isSafeInteger,
   time: Number.isSafeInteger,
   flag: (value) => typeof value === 'boolean',

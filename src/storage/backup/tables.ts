@@ -1,7 +1,7 @@
 /**
  * The tables of a backup: the columns of each with their kinds, the same for both databases.
  *
- * Described tables come from `tables.ts`; the tables that each adapter describes itself have their common form
+ * Columns come from `storage/tables`; the log and the intents, which differ in the two databases, have their common form
  * here. The order satisfies every reference between rows. A backup has one row for each entry of the log, and
  * leaves out what a restore computes again (segments, tiles of the tree, the head, the index), and what
  * only running processes know (heartbeats, elections, probes).
@@ -9,10 +9,13 @@
  * @module
  */
 
-import * as described from '../tables/tables.ts';
+import { TOKENS as TOKEN_ROWS } from '../tables/authority.ts';
+import { type Columns, type Kind, readColumn, type TableSchema } from '../tables/description.ts';
+import * as log from '../tables/log.ts';
+import { TABLES } from '../tables/tables.ts';
 
 /** `flag` is true or false. In a file, lists and JSON are texts, amounts are digits, bytes are base64. */
-export type CopiedKind = Exclude<described.Kind, 'charge'> | 'flag';
+export type CopiedKind = Exclude<Kind, 'charge' | 'long'>;
 
 export interface CopiedColumn {
   readonly name: string;
@@ -29,9 +32,7 @@ export interface CopiedTable {
 export type CopiedValue = string | number | boolean | null;
 export type CopiedRow = readonly CopiedValue[];
 
-type Kinds = Readonly<Record<string, string>>;
-
-const ENTRY: Kinds = {
+const ENTRY: Columns = {
   entry_id: 'text',
   entry_type: 'text',
   root_principal: 'text',
@@ -51,7 +52,7 @@ const ENTRY: Kinds = {
 };
 
 /** `charged` and `leased` are the tokens whose budgets and leases a call uses. */
-const INTENT: Kinds = {
+const INTENT: Columns = {
   operation_id: 'text',
   state: 'text',
   invocation_id: 'text?',
@@ -74,33 +75,8 @@ const INTENT: Kinds = {
   entry_id: 'text?',
   settled_at: 'time?',
   reconciled_at: 'time?',
-  composing: 'json?',
+  composing: 'exact?',
 };
-
-export const ORIGINS = tableOf('origins', { first: 'integer', log_id: 'text' });
-export const LOG = tableOf('log', { sequence: 'integer', ...ENTRY });
-/** Entries that have no place yet, in the order in which they get one. Only PostgreSQL has some. */
-export const QUEUE = tableOf('queue', ENTRY);
-export const CHECKPOINTS = describedTable(described.CHECKPOINTS);
-export const TOKENS = describedTable(described.TOKENS);
-const INTENTS = tableOf('intents', INTENT);
-
-/** In the order in which a backup has them. */
-export const COPIED_TABLES: readonly CopiedTable[] = [
-  ORIGINS,
-  LOG,
-  QUEUE,
-  tableOf('erasures', { policy: 'text', below: 'integer' }),
-  CHECKPOINTS,
-  tableOf('cosignatures', { checkpoint_id: 'text', line: 'text' }),
-  TOKENS,
-  INTENTS,
-  tableOf('leases', { token_id: 'text', operation_id: 'text?', fence: 'integer', until: 'time' }),
-  tableOf('permits', { key: 'text', window_start: 'time', taken: 'integer', granted: 'integer' }),
-  ...Object.values(described)
-    .filter(({ name }) => name !== 'tokens' && name !== 'checkpoints')
-    .map((table) => describedTable(table as described.Description<object>)),
-];
 
 /** Tables that a backup leaves out, each with the reason. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
@@ -119,20 +95,33 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   probes: 'checks of running processes',
 };
 
-function describedTable<Kept>({ name, fields, beside = {} }: described.Description<Kept>) {
-  return tableOf(name, {
-    ...(fields as Kinds),
-    ...beside.both,
-    ...beside.sqlite,
-    ...beside.postgres,
-  });
+export const ORIGINS = copied(log.ORIGINS);
+export const LOG = tableOf('log', { sequence: 'integer', ...ENTRY });
+/** Entries that have no place yet, in the order in which they get one. Only PostgreSQL has some. */
+export const QUEUE = tableOf('queue', ENTRY);
+export const CHECKPOINTS = copied(log.CHECKPOINTS);
+export const TOKENS = copied(TOKEN_ROWS);
+
+/** In the order in which a backup has them. */
+export const COPIED_TABLES: readonly CopiedTable[] = [
+  ORIGINS,
+  LOG,
+  QUEUE,
+  ...TABLES.filter(({ name }) => name !== ORIGINS.name && !(name in LEFT_OUT)).map(copied),
+];
+
+/** The columns of both databases, each of the kind that both have. */
+function copied({ name, fields, beside, sqlite, postgres }: TableSchema): CopiedTable {
+  if (name === 'intents') return tableOf(name, INTENT);
+  const own = { ...fields, ...beside };
+  return tableOf(name, { ...own, ...sqlite?.columns, ...postgres?.columns, ...own });
 }
 
-function tableOf(name: string, kinds: Kinds): CopiedTable {
-  const columns = Object.entries(kinds).flatMap(([column, described]): CopiedColumn[] => {
-    const isOptional = described.endsWith('?');
-    const kind = described.replace('?', '');
-    if (kind !== 'charge') return [{ name: column, kind: kind as CopiedKind, isOptional }];
+function tableOf(name: string, described: Columns): CopiedTable {
+  const columns = Object.entries(described).flatMap(([column, text]): CopiedColumn[] => {
+    const { kind, isOptional } = readColumn(text);
+    if (kind === 'long') return [{ name: column, kind: 'integer', isOptional }];
+    if (kind !== 'charge') return [{ name: column, kind, isOptional }];
     return [
       { name: `${column}_currency`, kind: 'text', isOptional },
       { name: `${column}_amount`, kind: 'amount', isOptional },

@@ -8,7 +8,7 @@ import type { Steps } from '../../steps.ts';
 import type { CheckpointRecord } from '../port/records.ts';
 import type { SqlReader, SqlWriter } from '../sql/sql.ts';
 import { columns, part, type Shape, statement } from '../sql/statement.ts';
-import { CHECKPOINTS } from '../tables/tables.ts';
+import { CHECKPOINTS } from '../tables/log.ts';
 
 /** One statement checks that it is the next of the current log, and inserts it. */
 export function* insertCheckpoint(sql: SqlWriter, checkpoint: CheckpointRecord): Steps<boolean> {

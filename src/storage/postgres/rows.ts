@@ -17,15 +17,22 @@ import type {
 } from '../port/records.ts';
 import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../port/remembered.ts';
 import { ceilingOf, revokedAt } from '../port/row-forms.ts';
+import * as approvals from '../tables/approvals.ts';
+import * as authority from '../tables/authority.ts';
+import * as calls from '../tables/calls.ts';
+import type { Description } from '../tables/description.ts';
+import * as log from '../tables/log.ts';
+import * as people from '../tables/people.ts';
 import { AS_IS, type Dialect, type Row, type Table, tableIn } from '../tables/table.ts';
-import * as described from '../tables/tables.ts';
 
 export const POSTGRES: Dialect = {
   codecs: {
     text: AS_IS,
     list: AS_IS,
     json: AS_IS,
+    exact: AS_IS,
     integer: { write: AS_IS.write, read: Number },
+    long: { write: AS_IS.write, read: Number },
     amount: { write: String, read: amountOf },
     time: { write: AS_IS.write, read: timeOf },
     bytes: { write: (bytes) => `\\x${Buffer.from(bytes).toString('hex')}`, read: AS_IS.read },
@@ -42,8 +49,8 @@ export interface PostgresTable<Kept> extends Table<Kept> {
   rows(records: readonly Kept[]): string | null;
 }
 
-export function postgresTable<Kept>(description: described.Description<Kept>): PostgresTable<Kept> {
-  const table = tableIn(POSTGRES, description);
+export function postgresTable<Kept>(description: Description<Kept>): PostgresTable<Kept> {
+  const table = tableIn<Kept>(POSTGRES, description);
   const { name, columns, list, values } = table;
   const row = (record: Kept): Row => {
     const stored: Record<string, unknown> = {};
@@ -60,13 +67,13 @@ export function postgresTable<Kept>(description: described.Description<Kept>): P
   };
 }
 
+const described = { ...authority, ...calls, ...approvals, ...people, ...log };
+
 export const TOKENS = postgresTable(described.TOKENS);
 export const BUDGETS = postgresTable(described.BUDGETS);
 export const DEBTS = postgresTable(described.DEBTS);
 export const FREEZES = postgresTable(described.FREEZES);
 export const BINDINGS = postgresTable(described.BINDINGS);
-export const REQUESTS = postgresTable(described.REQUESTS);
-export const VOTES = postgresTable(described.VOTES);
 export const GRANTS = postgresTable(described.GRANTS);
 export const DELIVERIES = postgresTable(described.DELIVERIES);
 export const KEYS = postgresTable(described.KEYS);
@@ -193,7 +200,7 @@ function amountOf(value: unknown): bigint {
   return typeof value === 'bigint' ? value : BigInt(String(value));
 }
 
-export function chargeOf({ currency, amount }: Row): Charge | undefined {
+function chargeOf({ currency, amount }: Row): Charge | undefined {
   if (isAbsent(currency)) return undefined;
   return { currency: String(currency), amount: amountOf(amount) };
 }

@@ -9,7 +9,7 @@
  * To write one:
  *
  * - A statement stands below its story (`statement.ts`), as SQL of PostgreSQL with `$1`. Its shape says how rows are read:
- *   a table of `tables.ts`, or `part` of one. Where an index or a planner wants another text, `either` has both.
+ *   a table of `storage/tables`, or `part` of one. Where an index or a planner wants another text, `either` has both.
  * - Each statement is one trip to PostgreSQL. What is read together is one statement: rows of another table come as a
  *   list in the row (`rowsOf`). A change that must find a row has RETURNING, and `one` says whether it found it.
  * - PostgreSQL sees what others commit between two statements. Take the lock first (`lock`, or FOR UPDATE in a statement),

@@ -3,13 +3,13 @@
  *
  * A statement is PostgreSQL's SQL. A driver translates the few signs that its database writes differently (parameters, casts,
  * lists, row locks); a part that needs another text, such as the hint of an index, is named with `either`. Names and
- * kinds of columns come from `tables.ts`. Renders text only: it builds no query.
+ * kinds of columns come from `storage/tables`. Renders text only: it builds no query.
  *
  * @module
  */
 
+import type { Description } from '../tables/description.ts';
 import { type Dialect, type Row, tableIn } from '../tables/table.ts';
-import type { Description } from '../tables/tables.ts';
 
 /** The columns of a result, and of the lists of rows in it. */
 export interface Shape<Result> {
@@ -97,7 +97,7 @@ export function rowsOf<Result>(shape: Shape<Result>, alias: string, order: strin
 
 /** A table with the columns beside its record. */
 export function whole<Kept, Beside>({ fields, beside }: Description<Kept>): Shape<Kept & Beside> {
-  return { fields: { ...fields, ...beside?.both } as never };
+  return { fields: { ...fields, ...beside } as never };
 }
 
 /** A shape with lists of rows. */
@@ -165,7 +165,7 @@ export function readerIn<Result>(
   dialect: SqlDialect,
   { fields, lists = {} }: Shape<Result>,
 ): (row: Row) => Result {
-  const { read } = tableIn(dialect, { name: '', fields });
+  const { read } = tableIn<Result>(dialect, { name: '', fields });
   const inner = Object.entries(lists).map(([field, shape]) => {
     return { field, readOne: readerIn(dialect, shape) };
   });

@@ -8,8 +8,13 @@
 
 import type { Charge, IntentRecord } from '../port/records.ts';
 import { UNREADABLE } from '../port/row-forms.ts';
+import * as approvals from '../tables/approvals.ts';
+import * as authority from '../tables/authority.ts';
+import * as calls from '../tables/calls.ts';
+import type { Description } from '../tables/description.ts';
+import * as log from '../tables/log.ts';
+import * as people from '../tables/people.ts';
 import { AS_IS, type Dialect, type Table, tableIn } from '../tables/table.ts';
-import * as described from '../tables/tables.ts';
 import type { Connection, Value } from './connection.ts';
 
 /** Lists and objects are JSON text. SQLite returns times and counts as bigints. */
@@ -19,9 +24,11 @@ export const SQLITE: Dialect = {
     bytes: AS_IS,
     amount: { write: AS_IS.write, read: amountOf },
     integer: { write: AS_IS.write, read: Number },
+    long: { write: AS_IS.write, read: Number },
     time: { write: AS_IS.write, read: timeOf },
     list: { write: JSON.stringify, read: listOf },
     json: { write: JSON.stringify, read: jsonOf },
+    exact: { write: JSON.stringify, read: JSON.parse },
   },
   chargeColumns: (field) => [`${field}_currency`, `${field}_amount`],
 };
@@ -33,11 +40,8 @@ export interface SqliteTable<Kept> extends Table<Kept> {
   values(record: Kept): Value[];
 }
 
-export function sqliteTable<Kept>(
-  description: described.Description<Kept>,
-  dialect = SQLITE,
-): SqliteTable<Kept> {
-  const { values, ...table } = tableIn(dialect, description);
+export function sqliteTable<Kept>(description: Description<Kept>): SqliteTable<Kept> {
+  const { values, ...table } = tableIn<Kept>(SQLITE, description);
   const slots = table.columns.map(() => '?').join(', ');
   return {
     ...table,
@@ -47,21 +51,17 @@ export function sqliteTable<Kept>(
   };
 }
 
+const described = { ...authority, ...calls, ...approvals, ...people, ...log };
+
 export const TOKENS = sqliteTable(described.TOKENS);
 export const BUDGETS = sqliteTable(described.BUDGETS);
 export const DEBTS = sqliteTable(described.DEBTS);
 export const FREEZES = sqliteTable(described.FREEZES);
 export const BINDINGS = sqliteTable(described.BINDINGS);
-export const REQUESTS = sqliteTable(described.REQUESTS);
-export const VOTES = sqliteTable(described.VOTES);
 export const GRANTS = sqliteTable(described.GRANTS);
 export const DELIVERIES = sqliteTable(described.DELIVERIES);
 export const KEYS = sqliteTable(described.KEYS);
-/** Steps have no MAC, so a damaged one has to throw: a composition must not continue from it. */
-export const STEPS = sqliteTable(described.STEPS, {
-  ...SQLITE,
-  codecs: { ...SQLITE.codecs, json: { write: JSON.stringify, read: JSON.parse } },
-});
+export const STEPS = sqliteTable(described.STEPS);
 export const ROLLBACKS = sqliteTable(described.ROLLBACKS);
 export const DECLARATIONS = sqliteTable(described.DECLARATIONS);
 export const SESSIONS = sqliteTable(described.SESSIONS);
@@ -76,7 +76,7 @@ export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, r
 }
 
 /** An intent as a row: text and bytes unchanged, the rest integers or JSON, absent is null. */
-export type Stored<Kept> = {
+type Stored<Kept> = {
   readonly [Field in keyof Kept]-?: Column<Kept[Field]>;
 };
 type Column<Kept> = [Exclude<Kept, undefined>] extends [string | Uint8Array | bigint]

@@ -37,7 +37,7 @@ import {
   statement,
   withLists,
 } from '../sql/statement.ts';
-import { REQUESTS } from '../tables/tables.ts';
+import { REQUESTS } from '../tables/approvals.ts';
 import { approvalOf, REQUEST, REQUEST_COLUMNS } from './approvals.ts';
 
 export function* listApprovals(sql: SqlReader, query: ApprovalQuery): Steps<ApprovalPage> {

@@ -34,7 +34,7 @@ import {
   statement,
   withLists,
 } from '../sql/statement.ts';
-import { DELIVERIES, GRANTS, REQUESTS, VOTES } from '../tables/tables.ts';
+import { DELIVERIES, GRANTS, REQUESTS, VOTES } from '../tables/approvals.ts';
 import { HOLD_ROOT } from './locks.ts';
 import { usePasskey } from './passkeys.ts';
 

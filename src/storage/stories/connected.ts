@@ -11,7 +11,7 @@ import type { Steps } from '../../steps.ts';
 import type { ConnectedStore } from '../port/connected-store.ts';
 import type { Sql, SqlReader, SqlWriter } from '../sql/sql.ts';
 import { columns, insertion, replacement, statement } from '../sql/statement.ts';
-import { CONNECTED } from '../tables/tables.ts';
+import { CONNECTED } from '../tables/people.ts';
 
 type Answer<Name extends keyof ConnectedStore> = Steps<Awaited<ReturnType<ConnectedStore[Name]>>>;
 

@@ -16,7 +16,7 @@ import {
 } from '../port/passkey-store.ts';
 import type { Sql, SqlReader } from '../sql/sql.ts';
 import { columns, insertion, part, statement, whole } from '../sql/statement.ts';
-import { PASSKEYS } from '../tables/tables.ts';
+import { PASSKEYS } from '../tables/people.ts';
 import { HOLD_PERSON } from './locks.ts';
 
 export function* insertPasskey(

@@ -25,7 +25,7 @@ import {
   whole,
   withLists,
 } from '../sql/statement.ts';
-import { DEBTS, TOKENS } from '../tables/tables.ts';
+import { DEBTS, TOKENS } from '../tables/authority.ts';
 
 type Answer<Name extends keyof TokenStore> = Steps<Awaited<ReturnType<TokenStore[Name]>>>;
 

@@ -8,7 +8,7 @@
  */
 
 import type { Charge } from '../port/records.ts';
-import type { Description, Kind } from './tables.ts';
+import { type Columns, type Kind, readColumn } from './description.ts';
 
 /** How one database stores a value that is not absent. */
 export interface Codec {
@@ -18,8 +18,11 @@ export interface Codec {
 
 export const AS_IS: Codec = { write: (value) => value, read: (stored) => stored };
 
+/** Every other kind is stored in one column. */
+type StoredKind = Exclude<Kind, 'charge' | 'flag'>;
+
 export interface Dialect {
-  readonly codecs: Readonly<Record<Exclude<Kind, 'charge'>, Codec>>;
+  readonly codecs: Readonly<Record<StoredKind, Codec>>;
   chargeColumns(field: string): readonly [currency: string, amount: string];
 }
 
@@ -37,10 +40,14 @@ export interface Table<Kept> {
   read(row: Row): Kept;
 }
 
-export function tableIn<Kept>(dialect: Dialect, { name, fields }: Description<Kept>): Table<Kept> {
-  const described = Object.entries<string>(fields).map(([field, kind]) => {
-    const base = kind.replace('?', '') as Kind;
-    return base === 'charge' ? chargeIn(dialect, field) : columnIn(dialect.codecs[base], field);
+export function tableIn<Kept>(
+  dialect: Dialect,
+  { name, fields }: { readonly name: string; readonly fields: Columns },
+): Table<Kept> {
+  const described = Object.entries(fields).map(([field, text]) => {
+    const { kind } = readColumn(text);
+    if (kind === 'charge') return chargeIn(dialect, field);
+    return columnIn(dialect.codecs[kind as StoredKind], field);
   });
   const columns = described.flatMap((each) => each.columns);
   const writers = described.flatMap((each) => each.write);

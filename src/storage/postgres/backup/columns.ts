@@ -27,6 +27,7 @@ const READS: Readonly<Record<CopiedKind, (column: string) => string>> = {
   bytes: (column) => `encode(${column}, 'base64')`,
   list: (column) => `array_to_json(${column})::text`,
   json: (column) => `${column}::text`,
+  exact: (column) => `${column}::text`,
 };
 
 /** From the text of a parameter. */
@@ -39,7 +40,8 @@ const WRITES: Readonly<Record<CopiedKind, (value: string) => string>> = {
   bytes: (value) => `decode(${value}, 'base64')`,
   list: (value) => `CASE WHEN ${value} IS NOT NULL THEN ARRAY(SELECT j.item
     FROM json_array_elements_text(${value}::json) WITH ORDINALITY AS j (item, place) ORDER BY j.place) END`,
-  json: (value) => `${value}::json`,
+  json: (value) => `${value}::jsonb`,
+  exact: (value) => `${value}::json`,
 };
 
 /** Columns that are never empty here, with the value for one that SQLite leaves empty. */
@@ -47,13 +49,6 @@ const FILLED: Readonly<Record<string, string>> = {
   'intents.reserved': '0',
   'intents.consumed': '0',
 };
-
-/** Columns of the type `json`; the others are `jsonb`. */
-const EXACT_JSON: ReadonlySet<string> = new Set([
-  'steps.parameters',
-  'steps.output',
-  'intents.composing',
-]);
 
 /** Parents before children; the rest by its primary key. */
 const ORDERS: Readonly<Record<string, string>> = {
@@ -98,7 +93,5 @@ export function writingOf({ name: table, columns }: CopiedTable) {
 function writeExpression(table: string, { name, kind }: CopiedColumn, value: string): string {
   const key = `${table}.${name}`;
   const filled = FILLED[key];
-  const written =
-    filled === undefined ? WRITES[kind](value) : WRITES[kind](`coalesce(${value}, '${filled}')`);
-  return kind === 'json' && !EXACT_JSON.has(key) ? `${value}::jsonb` : written;
+  return WRITES[kind](filled === undefined ? value : `coalesce(${value}, '${filled}')`);
 }

@@ -91,8 +91,8 @@ BEGIN
   RETURN CASE WHEN FOUND THEN 'inserted' ELSE 'too_many' END;
 END $$;
 
--- Holds all tokens of these lineages, each behind its gate, and answers them. A token that comes later
--- is not among them: nobody would keep its ancestors from being revoked.
+-- Holds all tokens of these lineages, each behind its gate, and returns their ids. A token that is inserted after this
+-- read is not among them, since its ancestors are not locked; a call with it is refused.
 CREATE FUNCTION writ_hold_lineages(p_tokens text[]) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   v_held text[] := ARRAY(

@@ -1,5 +1,5 @@
 /**
- * Tables of the log: queue, one row a batch, the tree over the leaf hashes, index blocks, retention, checkpoints, origins.
+ * What the log has in PostgreSQL alone: the queue, the batches of appended entries, and what keeps the log append-only.
  *
  * Entries wait in the queue and get their indexes one batch at a time: commits overtake each other, so numbers
  * drawn by each writer would leave gaps. The log and the tree only grow: the database itself refuses every
@@ -31,76 +31,11 @@ CREATE TABLE handed (
   at timestamptz(3) NOT NULL DEFAULT clock_timestamp()
 );
 
-CREATE TABLE segments (
-  first bigint PRIMARY KEY CHECK (first >= 0),
-  count integer NOT NULL CHECK (count > 0),
-  hashes bytea NOT NULL CHECK (length(hashes) = 32 * count),
-  leaves bytea NOT NULL,
-  personal bytea NOT NULL
-);
 ALTER TABLE segments ALTER COLUMN hashes SET STORAGE EXTERNAL,
   ALTER COLUMN leaves SET STORAGE EXTERNAL, ALTER COLUMN personal SET STORAGE EXTERNAL;
-
-CREATE TABLE tiles (
-  id bigint PRIMARY KEY,
-  hashes bytea NOT NULL CHECK (length(hashes) % 32 = 0 AND length(hashes) <= 8192)
-);
 ALTER TABLE tiles ALTER COLUMN hashes SET STORAGE EXTERNAL;
-
-CREATE TABLE blocks (
-  first bigint PRIMARY KEY CHECK (first >= 0),
-  count integer NOT NULL CHECK (count > 0),
-  newest bigint NOT NULL,
-  latest bigint NOT NULL,
-  buckets bytea NOT NULL
-);
-
-CREATE TABLE buckets (
-  id bigint PRIMARY KEY,
-  data bytea NOT NULL
-);
 ALTER TABLE buckets ALTER COLUMN data SET STORAGE EXTERNAL;
-
-CREATE TABLE retentions (
-  retain_until timestamptz(3) NOT NULL,
-  place bigint NOT NULL,
-  PRIMARY KEY (retain_until, place)
-);
-
--- Whoever holds this row's lock is the sequencer.
-CREATE TABLE head (
-  one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  size bigint NOT NULL CHECK (size >= 0),
-  peaks bytea[] NOT NULL
-) WITH (fillfactor = 10);
 INSERT INTO head (size, peaks) VALUES (0, '{}');
-
--- What a policy of retention asks of entries below 'below' is done.
-CREATE TABLE erasures (
-  policy text PRIMARY KEY,
-  below bigint NOT NULL CHECK (below >= 0)
-);
-
-CREATE TABLE checkpoints (
-  sequence bigint PRIMARY KEY CHECK (sequence > 0),
-  checkpoint_id text NOT NULL UNIQUE,
-  size bigint NOT NULL CHECK (size >= 0),
-  root hash_bytes NOT NULL,
-  created_at timestamptz(3) NOT NULL,
-  signature text NOT NULL,
-  note text NOT NULL
-);
-
-CREATE TABLE cosignatures (
-  checkpoint_id text NOT NULL REFERENCES checkpoints (checkpoint_id),
-  line text COLLATE "C" NOT NULL,
-  PRIMARY KEY (checkpoint_id, line)
-);
-
-CREATE TABLE origins (
-  first bigint PRIMARY KEY CHECK (first >= 0),
-  log_id text NOT NULL UNIQUE
-);
 
 CREATE FUNCTION writ_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
