@@ -85,7 +85,7 @@ interface Kind {
 
 /**
  * Counts lines with an error by their kind: the message of the line, and the type of the error, its code or that of its
- * cause, and its place. The text of an error is not compared: it may repeat what a caller sent.
+ * cause, and its first frame. The text of an error is not compared: it may repeat what a caller sent.
  */
 function createRepeats({ after }: Pick<Platform, 'after'>) {
   const kinds = new Map<string, Kind>();
@@ -113,8 +113,8 @@ function createRepeats({ after }: Pick<Platform, 'after'>) {
   function logMethod(this: PinoLogger, args: Parameters<LogFn>, write: LogFn, level: number): void {
     const [{ err }, message] = [Object(args[0]) as { err?: unknown }, String(args[1])];
     if (COUNTED_LEVELS.has(level) && isForeignError(err)) {
-      const { place, ...facts } = kindFacts(err);
-      const kind = kindOf(JSON.stringify([level, message, facts, place]), (repeated, name) => {
+      const { frame, ...facts } = kindFacts(err);
+      const kind = kindOf(JSON.stringify([level, message, facts, frame]), (repeated, name) => {
         if (name === OTHER_KINDS) write.call(this, { repeated }, name);
         else write.call(this, { repeated, ...facts }, message);
       });
@@ -132,18 +132,18 @@ function createRepeats({ after }: Pick<Platform, 'after'>) {
 /** The message of the count of all errors beyond `KINDS_MAX`. */
 const OTHER_KINDS = 'errors of other kinds';
 
-function kindFacts(error: Error): { type: string; code?: string; place: string } {
+function kindFacts(error: Error): { type: string; code?: string; frame: string } {
   const code = foreignMember(error, 'code') ?? foreignMember(foreignMember(error, 'cause'), 'code');
-  const [place = ''] = framesOf(error, foreignMember(error, 'message'))?.split('\n', 1) ?? [];
+  const [frame = ''] = framesOf(error, foreignMember(error, 'message'))?.split('\n', 1) ?? [];
   return {
     type: redactedText(foreignMember(error, 'name'), NAME_LENGTH_MAX),
     ...(isCode(code) && { code: redactedText(String(code), NAME_LENGTH_MAX) }),
-    place: place.slice(0, PLACE_LENGTH_MAX),
+    frame: frame.slice(0, FRAME_LENGTH_MAX),
   };
 }
 
 /** UTF-16 units of the first frame of a stack. It is compared and never written. */
-const PLACE_LENGTH_MAX = 300;
+const FRAME_LENGTH_MAX = 300;
 
 /** UTF-16 units of one message: enough to find the defect; a longer one quotes a payload. */
 const MESSAGE_LENGTH_MAX = 1_000;
@@ -187,8 +187,8 @@ function causesOf(error: Error, below: number): object {
 
 /** The first errors of an AggregateError. */
 function readTogether(errors: unknown): unknown[] {
-  return Array.from({ length: TOGETHER_MAX }, (_, place) =>
-    foreignMember(errors, String(place)),
+  return Array.from({ length: TOGETHER_MAX }, (_, index) =>
+    foreignMember(errors, String(index)),
   ).filter(isForeignError);
 }
 
@@ -208,6 +208,6 @@ function framesOf(error: Error, message: unknown): string | undefined {
   if (typeof stack !== 'string') return undefined;
   const after = typeof message === 'string' && message !== '' ? stack.indexOf(message) : -1;
   const rest = after < 0 ? stack : stack.slice(after + (message as string).length);
-  const places = rest.indexOf('\n    at ');
-  return places < 0 ? '' : rest.slice(places + 1);
+  const start = rest.indexOf('\n    at ');
+  return start < 0 ? '' : rest.slice(start + 1);
 }

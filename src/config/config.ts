@@ -301,10 +301,11 @@ function checked(settings: object, folder: string): { config: Config; faults: st
 
 /** Names the setting, never its value: a value may be a secret. */
 function faultsOf(issue: z.core.$ZodIssue): string[] {
-  const place = (...more: string[]) => `Cannot use setting "${[...issue.path, ...more].join('.')}"`;
-  if (issue.code !== 'unrecognized_keys') return [`${place()}: ${expectedBy(issue)}`];
+  const settingName = (...more: string[]) =>
+    `Cannot use setting "${[...issue.path, ...more].join('.')}"`;
+  if (issue.code !== 'unrecognized_keys') return [`${settingName()}: ${expectedBy(issue)}`];
   const known = issue.path.length === 0 ? Object.keys(Settings.shape) : [];
-  return issue.keys.map((key) => `${place(key)}: ${noSuchSetting(key, known)}`);
+  return issue.keys.map((key) => `${settingName(key)}: ${noSuchSetting(key, known)}`);
 }
 
 function filledIn(settings: Settings, folder: string): Config {

@@ -87,8 +87,8 @@ export async function unlessStuck<Content>(loading: Promise<Content>): Promise<C
 /** The position where a text does not parse, never the text there: it may be a secret. */
 function readingFault(cause: unknown): string {
   const { name, message, linePos } = cause as YAMLParseError;
-  const [place] = linePos ?? [];
-  if (place) return `line ${place.line}, column ${place.col} is not YAML`;
+  const [start] = linePos ?? [];
+  if (start) return `line ${start.line}, column ${start.col} is not YAML`;
   if (message.startsWith('Unresolved alias')) return 'a YAML alias in it has no anchor';
   // The further lines of a message quote the text.
   if (!/Syntax|Transform/.test(name) && !message.includes('\n')) return message;

@@ -20,7 +20,7 @@ import { Failed, Loading, useLoaded } from './parts/loaded.tsx';
 import { Shown } from './parts/shown.tsx';
 import { ownTitle } from './parts/title.ts';
 import { isWaiting } from './parts/waiting-key.ts';
-import { hrefOf, place, startRouting } from './router.ts';
+import { hrefOf, route, startRouting } from './router.ts';
 import { VIEWS, type View } from './views.ts';
 
 startRouting();
@@ -63,7 +63,7 @@ export function App() {
 
 /** The view of the address; the start has the first one that the person can use. */
 function currentOf(person: Me): View | undefined {
-  const { view } = place.value;
+  const { view } = route.value;
   if (view === '') return VIEWS.find(({ isFor }) => isFor(person));
   return VIEWS.find(({ name }) => name === view);
 }
@@ -128,7 +128,7 @@ function Connection() {
 
 /** The way back from a page of one thing to its list. */
 function Trail() {
-  const { view, id } = place.value;
+  const { view, id } = route.value;
   const found = VIEWS.find(({ name }) => name === view);
   if (!found || id === undefined) return <span />;
   return (
@@ -199,15 +199,15 @@ function Current({ person }: { readonly person: Me }) {
 
 /** After a navigation the focus moves to the heading; the first page keeps the browser's own focus. */
 function useHeadingFocus(component: ComponentType | undefined): void {
-  const last = useRef(place.value);
+  const last = useRef(route.value);
   useEffect(() => {
-    if (last.current === place.value) return;
+    if (last.current === route.value) return;
     const heading = document.querySelector<HTMLElement>('main h1');
     if (!heading) return;
-    last.current = place.value;
+    last.current = route.value;
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
-  }, [component, place.value]);
+  }, [component, route.value]);
 }
 
 function NoSuchPage() {

@@ -7,14 +7,14 @@
 import { signal } from '@preact/signals';
 import { base } from './api.ts';
 
-export interface Place {
+export interface Route {
   /** Such as `approvals`; empty for the start. */
   readonly view: string;
   readonly id: string | undefined;
   readonly query: URLSearchParams;
 }
 
-export const place = signal(routeOf(location));
+export const route = signal(routeOf(location));
 
 /** The address of a view. */
 export function hrefOf(
@@ -29,14 +29,14 @@ export function hrefOf(
 /** Shows the view of an address, as a click on a link to it does. */
 export function go(href: string): void {
   history.pushState(null, '', href);
-  place.value = routeOf(location);
+  route.value = routeOf(location);
   scrollTo(0, 0);
 }
 
 /** Handles the clicks on all links of the console, and the buttons of the browser. */
 export function startRouting(): void {
   addEventListener('popstate', () => {
-    place.value = routeOf(location);
+    route.value = routeOf(location);
   });
   addEventListener('click', (event) => {
     const link = (event.target as Element | null)?.closest?.('a');
@@ -50,7 +50,7 @@ export function startRouting(): void {
   });
 }
 
-function routeOf({ pathname, search }: Location): Place {
+function routeOf({ pathname, search }: Location): Route {
   const [view = '', id] = pathname.slice(`${base}/console/`.length).split('/');
   return {
     view,

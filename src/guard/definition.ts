@@ -94,7 +94,7 @@ function guardedCapability(given: GuardOptions, name: string, policy: ToolPolicy
   const output = toolOutput(tool);
   const [fault] = fieldFaults(policy, inputs, output.fields);
   if (fault) {
-    const { line } = given.policy.placeOf(['tools', name, ...fault.path]);
+    const { line } = given.policy.positionOf(['tools', name, ...fault.path]);
     return { off: `line ${line} of the policy: ${fault.path.join('.')} ${fault.why}` };
   }
   const reviewed = { policy, tool, inputs, output, cost: callCost(policy.cost) };
@@ -103,7 +103,7 @@ function guardedCapability(given: GuardOptions, name: string, policy: ToolPolicy
 
 /** Why a tool may not be offered, before its schemas are looked at. */
 function unusable(
-  { policy: { upstream, placeOf }, pins, account }: GuardOptions,
+  { policy: { upstream, positionOf }, pins, account }: GuardOptions,
   name: string,
   { tool, effect, review }: ToolPolicy,
   listed: readonly UpstreamTool[],
@@ -115,7 +115,7 @@ function unusable(
   if (!pins.tools.has(tool)) return `${called} is new and needs a review`;
   if (!reviewedTool(pins, live)) return `${called} changed since its review and needs a new one`;
   if (review && effect !== 'read') {
-    const { line } = placeOf(['tools', name, 'review']);
+    const { line } = positionOf(['tools', name, 'review']);
     return `line ${line} of the policy still has "review": check the effect, then delete it`;
   }
   if (upstream.account === undefined || account !== undefined) return undefined;

@@ -115,10 +115,10 @@ function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
   const path = routedPath(ask.target);
   const found = path === undefined ? undefined : core.routes.find(ask.method, path);
   const exchange = begin(core, ask, found);
-  const { place } = exchange;
+  const { slot } = exchange;
   let status = 0;
-  // A client that leaves early is never answered, and its place must be free.
-  ask.onClosed(place.abandon);
+  // A client that leaves early is never answered, and its slot must be free.
+  ask.onClosed(slot.abandon);
   ask.onSent(() => {
     const seconds = (platform.monotonic() - begun) / 1_000;
     metrics.answered(found?.route.name ?? 'none', status, seconds);
@@ -143,7 +143,7 @@ function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
   ({ status } = made);
   if (typeof made.body === 'function') return untilWritten(core, exchange, made);
   // The answer is made: from here on it only waits for its client.
-  place.leave();
+  slot.leave();
   if (exchange.visit) core.visits?.end(exchange.visit, status);
   return made;
 }
@@ -158,7 +158,7 @@ function begin(core: Core, ask: HttpAsk, found: Match<Route> | undefined): Excha
     Object.assign(headers, cors.headersFor(originIn(ask.headers)));
   }
   const params = found?.params ?? {};
-  return { ask, params, headers, place: load.enter(), visit: null, body: NOTHING };
+  return { ask, params, headers, slot: load.enter(), visit: null, body: NOTHING };
 }
 
 /** Whether the configuration may admit pages of other origins to what was asked for. */
@@ -171,10 +171,10 @@ function newSpanId({ random }: Platform): string {
   return toHex(random(8));
 }
 
-/** A streamed answer keeps its place until its work is done. */
+/** A streamed answer keeps its slot until its work is done. */
 function untilWritten(
   { runtime: { log } }: Core,
-  { place }: Exchange,
+  { slot }: Exchange,
   { status, headers, body }: HttpAnswer,
 ): HttpAnswer {
   const write = body as WriteBody;
@@ -184,7 +184,7 @@ function untilWritten(
     body: (output) =>
       write(output)
         .catch((error: unknown) => log.error({ err: error }, 'a stream broke'))
-        .finally(place.leave),
+        .finally(slot.leave),
   };
 }
 
@@ -270,7 +270,7 @@ function mediaType(name: string): MediaType {
 
 /** Says why a body that is there cannot be used. If it can, the work begins. */
 function unreadBody(exchange: Exchange, route: Route): Failure | undefined {
-  const { ask, place } = exchange;
+  const { ask, slot } = exchange;
   if (ask.method === 'POST') {
     const { name, pattern } = route.takesForm ? FORM_MEDIA : JSON_MEDIA;
     const sent = headerText(ask, 'content-type') ?? '';
@@ -280,7 +280,7 @@ function unreadBody(exchange: Exchange, route: Route): Failure | undefined {
       return failure('unsupported_media_type', detail);
     }
   }
-  place.begin();
+  slot.begin();
   return undefined;
 }
 

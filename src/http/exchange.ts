@@ -11,7 +11,7 @@ import type { Writable } from 'node:stream';
 import type { Failure } from '../protocol/failure.ts';
 import type { Eventual, Steps } from '../steps.ts';
 import type { Admit } from './bounds/bodies.ts';
-import type { Place } from './bounds/shed.ts';
+import type { WorkSlot } from './bounds/shed.ts';
 import type { Visit } from './bounds/visits.ts';
 
 /** Headers by their names in lower case. */
@@ -63,8 +63,8 @@ export interface Exchange {
   readonly params: Readonly<Record<string, string>>;
   /** Of the answer. */
   readonly headers: Record<string, string>;
-  /** Its place among the requests that are arriving or in work. */
-  readonly place: Place;
+  /** Its slot among the requests that are arriving or in work. */
+  readonly slot: WorkSlot;
   /** How it was counted before its caller was known. */
   visit: Visit | null;
   body: Uint8Array;

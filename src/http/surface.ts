@@ -55,7 +55,7 @@ export function startLater({ platform }: Pick<Runtime, 'platform'>, surface: Sur
 /** What a surface answers to an exchange. */
 export async function askSurface(
   surface: Surface,
-  { ask, body, place, visit }: Exchange,
+  { ask, body, slot, visit }: Exchange,
   { visits, cors }: { readonly visits: Visits | undefined; readonly cors: Cors | undefined },
 ): Promise<HttpAnswer | Failure> {
   // A request of a surface may ask for several operations; they share one signal.
@@ -74,7 +74,7 @@ export async function askSurface(
       proved: (issued) => visits?.prove(visit, issued),
       trace: traceOf(ask.headers.traceparent),
       body,
-      done: place.leave,
+      done: slot.leave,
     });
   } catch (error) {
     if (error instanceof Refusal) return error.failure;

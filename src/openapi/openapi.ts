@@ -2,7 +2,7 @@
  * The API description: the table of operations as an OpenAPI 3.1 document.
  *
  * A pure function of the table, of the rows that a service offers and of the recorded examples, so it cannot
- * contradict the service. It adds only what belongs to HTTP: headers, statuses beside 200, and the place
+ * contradict the service. It adds only what belongs to HTTP: headers, statuses beside 200, and the location
  * of each field.
  *
  * @module
@@ -211,7 +211,7 @@ function lifetimeRule({ ttlHoursMax = TTL_HOURS_MAX_DEFAULT }: ServiceFacts): Sc
   };
 }
 
-/** Each field in the one place where HTTP carries it. */
+/** Each field in the one location where HTTP carries it. */
 function placedFields(
   { path, rest, headers = {}, method }: Operation,
   { properties = {}, required = [], ...schema }: Schema,
@@ -225,12 +225,12 @@ function placedFields(
   const parameters: ApiParameter[] = [];
   const inBody: Record<string, Schema> = {};
   for (const [field, property] of Object.entries(properties)) {
-    const place = locationOf(field);
-    if (place === 'body') inBody[field] = property;
+    const location = locationOf(field);
+    if (location === 'body') inBody[field] = property;
     else {
       parameters.push({
         name: headers[field] ?? field,
-        in: place,
+        in: location,
         required: required.includes(field),
         schema: withoutNull(property),
         ...(field in example && { example: example[field] }),

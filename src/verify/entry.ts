@@ -87,7 +87,7 @@ export async function verifyEntry(
   }
   const { entry, hash, erased } = read;
   const content = contentCheck('entry', erased, anchors.allowErased);
-  const proof = inclusionCheck(proofIn(checkpoint), { ...covered, hash, place: entry.sequence });
+  const proof = inclusionCheck(proofIn(checkpoint), { ...covered, hash, position: entry.sequence });
   const report = reportOf([...checks, content, proof], CHECKPOINT_LIMITS);
   return { ...report, ...(proof.outcome === 'ok' && erased !== 'contents' && { entry }) };
 }
@@ -97,10 +97,10 @@ export interface Sought {
   readonly head?: SignedHead | undefined;
   readonly hash: Hash;
   /** The index that the proof must be about, if it is known. */
-  readonly place?: number | undefined;
+  readonly position?: number | undefined;
 }
 
-export function inclusionCheck(value: unknown, { head, hash, place }: Sought): Check {
+export function inclusionCheck(value: unknown, { head, hash, position }: Sought): Check {
   if (head === undefined)
     return notChecked('inclusion', 'there is no signed root to compare it with');
   if (value === undefined) return notChecked('inclusion', 'there is no inclusion proof');
@@ -109,9 +109,9 @@ export function inclusionCheck(value: unknown, { head, hash, place }: Sought): C
 
   const { leaf_index, tree_size, leaf_hash, hashes } = parsed.data;
   if (tree_size !== head.size) return failed('inclusion', 'the proof is of a tree of another size');
-  if (place !== undefined && head.first + leaf_index !== place) {
+  if (position !== undefined && head.first + leaf_index !== position) {
     const proved = head.first + leaf_index;
-    return failed('inclusion', `the proof is of place ${proved}, the entry of ${place}`);
+    return failed('inclusion', `the proof is of place ${proved}, the entry of ${position}`);
   }
   const leaf = fromHex(leaf_hash) as Hash;
   const proof = hashes.map((hex) => fromHex(hex) as Hash);

@@ -11,7 +11,7 @@ import { PassThrough } from 'node:stream';
 import express from 'express';
 import { overHttp, overMcp, overStdio, type Surface } from '../../src/conformance/index.ts';
 import { type AppService, openApp } from '../../src/http/mounted/app.ts';
-import { mountPlace } from '../../src/http/mounted/place.ts';
+import { mountAddress } from '../../src/http/mounted/mount-address.ts';
 import { mcpSurface } from '../../src/mcp/http.ts';
 import { serveConversation } from '../../src/stdio/server.ts';
 import { listening } from '../http/socket.ts';
@@ -61,8 +61,8 @@ async function addressOf(service: TestService): Promise<string> {
 const PREFIX = '/desk';
 
 function mountedIn({ runtime }: TestService): AppService {
-  const place = mountPlace(PREFIX, `http://127.0.0.1${PREFIX}`);
-  return openApp(runtime, { place, surfaces: [mcpSurface(runtime)], load: patientLoad() });
+  const mountedAt = mountAddress(PREFIX, `http://127.0.0.1${PREFIX}`);
+  return openApp(runtime, { mountedAt, surfaces: [mcpSurface(runtime)], load: patientLoad() });
 }
 
 async function openFetch(service: TestService): Promise<OpenSurface> {

@@ -263,16 +263,16 @@ const PLACES_MAX = 20;
 function remember(seen: Seen, secrets: ReadonlySet<string>, asked: Asked, answer: Answer): void {
   const { status, text } = answer;
   if (status > 0) seen.answers += 1;
-  const place = `${asked.method ?? 'POST'} ${shortPath(asked.path)}: ${status}`;
+  const line = `${asked.method ?? 'POST'} ${shortPath(asked.path)}: ${status}`;
   // 501 and 505 are the answers to methods and versions that a server does not know; 503 is overload.
   const isDefect = status >= 500 && ![501, 503, 505].includes(status);
-  if (isDefect) note(seen.defects, place);
-  if ([...secrets].some((secret) => text.includes(secret))) note(seen.secrets, place);
-  if (status >= 400 && INSIDE.test(text.replaceAll('\\n', '\n'))) note(seen.insides, place);
+  if (isDefect) note(seen.defects, line);
+  if ([...secrets].some((secret) => text.includes(secret))) note(seen.secrets, line);
+  if (status >= 400 && INSIDE.test(text.replaceAll('\\n', '\n'))) note(seen.insides, line);
 }
 
-function note(places: string[], place: string): void {
-  if (places.length < PLACES_MAX && !places.includes(place)) places.push(place);
+function note(lines: string[], line: string): void {
+  if (lines.length < PLACES_MAX && !lines.includes(line)) lines.push(line);
 }
 
 /** In characters. A query may have a token, and a path may be very long. */

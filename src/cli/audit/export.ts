@@ -110,10 +110,10 @@ async function exported(remote: Remote, { out, extent, progress }: Asked): Promi
     const isWhole = isComplete && extent !== 'trail';
     const earlierCount = isWhole ? await fetchCheckpoints(remote, facts, earlier) : 0;
     let proved = 0;
-    const prove = (place: number) => {
+    const prove = (position: number) => {
       proved += 1;
       progress.say(`proofs ${proved} of ${count}`);
-      return proofOf(remote, { facts, ended }, place);
+      return proofOf(remote, { facts, ended }, position);
     };
     const lines = isWhole
       ? logLines(facts, { entries, earlier, earlierCount, count })
@@ -173,19 +173,20 @@ async function endedLogs(
 async function proofOf(
   remote: Remote,
   { facts, ended }: Extent,
-  place: number,
+  position: number,
 ): Promise<object | undefined> {
-  if (!isCovered({ facts, ended }, place)) return undefined;
-  const own = ended.get(firstPlaceOf(place));
+  if (!isCovered({ facts, ended }, position)) return undefined;
+  const own = ended.get(firstPlaceOf(position));
   const { checkpoint_id } = own ?? facts.checkpoint;
-  const inclusion_proof = await proofAt(remote, checkpoint_id, leafIndexOf(place));
+  const inclusion_proof = await proofAt(remote, checkpoint_id, leafIndexOf(position));
   return own ? { inclusion_proof, checkpoint: own } : { inclusion_proof };
 }
 
-function isCovered({ facts, ended }: Extent, place: number): boolean {
-  const checkpoint = ended.get(firstPlaceOf(place)) ?? facts.checkpoint;
+function isCovered({ facts, ended }: Extent, position: number): boolean {
+  const checkpoint = ended.get(firstPlaceOf(position)) ?? facts.checkpoint;
   return (
-    place < coveredEnd(checkpoint) && firstPlaceOf(place) === firstPlaceOf(checkpoint.sequence)
+    position < coveredEnd(checkpoint) &&
+    firstPlaceOf(position) === firstPlaceOf(checkpoint.sequence)
   );
 }
 

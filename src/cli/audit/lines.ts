@@ -73,7 +73,7 @@ export async function* trailLines(
   { serviceId, jwks, checkpoint }: ExportFacts,
   entries: Spool<AuditEntry>,
   count: number,
-  prove: (place: number) => Promise<object | undefined>,
+  prove: (position: number) => Promise<object | undefined>,
 ): AsyncGenerator<string> {
   const facts = { format: TRAIL_FORMAT, service_id: serviceId, entries: count } as const;
   yield canonicalJson({ ...facts, checkpoint, jwks } satisfies TrailHeader);

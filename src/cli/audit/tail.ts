@@ -2,8 +2,8 @@
  * `writ audit tail`: prints the newest entries of a log, and then each entry when it comes.
  *
  * Asks for the entries of every type since the last one it has seen, and applies the filters here: a filter that
- * matches nothing then costs the service no search. Places in the log only grow, and an entry is visible only when
- * all before it are, so the place of the last entry is enough to miss and to repeat none.
+ * matches nothing then costs the service no search. Positions in the log only grow, and an entry is visible only when
+ * all before it are, so the position of the last entry is enough to miss and to repeat none.
  *
  * @module
  */
@@ -152,7 +152,7 @@ async function beginning(ask: Ask, filters: Filters, limit: number): Promise<Beg
   return { last, backlog: backlog.slice(0, limit) };
 }
 
-interface Place {
+interface TailRead {
   readonly ask: Ask;
   readonly last: AuditEntry | undefined;
   readonly filters: Filters;
@@ -160,7 +160,7 @@ interface Place {
 }
 
 /** Prints what came since the last entry, the oldest first. Resolves with the new last entry. */
-async function printNew({ ask, last, filters, print }: Place): Promise<AuditEntry | undefined> {
+async function printNew({ ask, last, filters, print }: TailRead): Promise<AuditEntry | undefined> {
   const held = createHeld();
   let newest: AuditEntry | undefined;
   try {
@@ -188,7 +188,7 @@ async function* newPages(
     const { entries, next_cursor }: AuditAnswer = await ask(asked);
     if (isFirst && last) refuseOtherLog(entries[0], last);
     yield entries.filter(({ sequence }) => sequence > after);
-    // No entry between the lowest here and the last one: places are whole numbers.
+    // No entry between the lowest here and the last one: positions are whole numbers.
     const lowest = entries.at(-1)?.sequence;
     const between = lowest === undefined ? PAGE_SIZE : lowest - after - 1;
     if (between <= 0 || next_cursor === null) return;
@@ -197,11 +197,11 @@ async function* newPages(
   }
 }
 
-/** Throws when the newest entry shows that the last one is not in the log any more: then places say nothing. */
+/** Throws when the newest entry shows that the last one is not in the log any more: then positions say nothing. */
 function refuseOtherLog(newest: AuditEntry | undefined, last: AuditEntry): void {
-  const place = newest?.sequence ?? -1;
+  const position = newest?.sequence ?? -1;
   const isSame = newest?.leaf_hash === last.leaf_hash;
-  if (place > last.sequence || (place === last.sequence && isSame)) return;
+  if (position > last.sequence || (position === last.sequence && isSame)) return;
   const why = `entry ${last.sequence} is not in the log any more (${last.leaf_hash})`;
   throw new CommandFault(why, { exit: EXIT_FOUND });
 }

@@ -28,8 +28,8 @@ export async function decided(
   io: Io,
 ): Promise<string> {
   const id = failure.approval_request_id ?? '';
-  const place = failure.decision_url ? `: ${failure.decision_url}` : '';
-  io.err(`${printable(`Waiting for the decision on ${id}${place}`)}\n`);
+  const url = failure.decision_url ? `: ${failure.decision_url}` : '';
+  io.err(`${printable(`Waiting for the decision on ${id}${url}`)}\n`);
   let failures = 0;
   for (let turn = 0; ; turn += 1) {
     const reply = await client.ask(

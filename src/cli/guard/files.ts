@@ -100,8 +100,8 @@ export function readGuardFiles(
 
 /** `writ-guard.yaml:12:5: tools.write_file.effect: …`, as editors and terminals find it. */
 function faultLine(file: string, { line, column, where, why }: PolicyFault): string {
-  const place = `${basename(file)}:${line}:${column}`;
-  return printable(where === '' ? `${place}: ${why}` : `${place}: ${where}: ${why}`);
+  const position = `${basename(file)}:${line}:${column}`;
+  return printable(where === '' ? `${position}: ${why}` : `${position}: ${where}: ${why}`);
 }
 
 function faultLines(files: GuardFiles, read: ReturnType<typeof readPolicy>): string[] {

@@ -168,9 +168,9 @@ function partLines(
   { part, before, now }: ToolReview['parts'][number],
   isNew: boolean,
 ): readonly string[] {
-  const place = printable(part);
-  if (isNew) return [`  ${place}: ${words(now)}`];
-  return [`  ${place}`, `    - ${words(before)}`, `    + ${words(now)}`];
+  const path = printable(part);
+  if (isNew) return [`  ${path}: ${words(now)}`];
+  return [`  ${path}`, `    - ${words(before)}`, `    + ${words(now)}`];
 }
 
 /** Whole: a person does not accept what was not shown. */

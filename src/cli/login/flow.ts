@@ -98,12 +98,12 @@ export async function endLogin({ revocation_endpoint, refresh_token }: SavedLogi
 async function metadataOf(service: string): Promise<ServerMetadata> {
   const { origin, pathname } = new URL(service);
   const path = pathname.replace(/\/$/, '');
-  const places = [
+  const candidates = [
     `${origin}/.well-known/oauth-authorization-server${path}`,
     `${service}/.well-known/oauth-authorization-server`,
   ];
-  for (const place of new Set(places)) {
-    const response = await send(place);
+  for (const candidate of new Set(candidates)) {
+    const response = await send(candidate);
     if (response.status !== 200) continue;
     const metadata = metadataIn(await objectOf(response));
     if (metadata?.issuer.replace(/\/$/, '') === service) return metadata;

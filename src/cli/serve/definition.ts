@@ -63,9 +63,9 @@ function importFault(error: unknown, path: string): string {
   const [first = '', ...more] = error.message.split('\n');
   if (error.name === 'TransformError') return transformFault(more[0] ?? first, path);
   const isSyntax = error.name === 'SyntaxError';
-  const place = sourceLine(error) ?? (isSyntax ? syntaxPlace(path) : undefined);
-  const before = place === undefined ? '' : `${place}: `;
-  if (isSyntax && place === undefined) return `a file that it imports does not parse: ${first}`;
+  const location = sourceLine(error) ?? (isSyntax ? syntaxLocation(path) : undefined);
+  const before = location === undefined ? '' : `${location}: `;
+  if (isSyntax && location === undefined) return `a file that it imports does not parse: ${first}`;
   if (error.name !== 'DefinitionError') return `${before}${first.replace(/^Cannot /, 'cannot ')}`;
   return [`${before}the definition has faults:`, ...more].join('\n');
 }
@@ -97,7 +97,7 @@ function sourceLine({ stack = '' }: Error): string | undefined {
 }
 
 /** Node 20 does not say where a module does not parse. Its own check does, and runs nothing of the file. */
-function syntaxPlace(path: string): string | undefined {
+function syntaxLocation(path: string): string | undefined {
   const { stderr } = spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' });
   const [, file = '', line = ''] = HEAD.exec(stderr.split('\n', 1)[0] ?? '') ?? [];
   return file === '' ? undefined : `${shownPath(pathOf(file))}:${line}`;

@@ -139,9 +139,9 @@ function relationText({
 }: Pick<Report, 'marked' | 'now' | 'isMarked'> & { readonly newer: number }): string {
   if (!isMarked) return 'none configured here';
   if (!now) return 'nothing of this log was signed yet';
-  const place = `checkpoint ${now.sequence} over ${now.size} entries`;
+  const coverage = `checkpoint ${now.sequence} over ${now.size} entries`;
   if (newer > 0) {
-    return `${place}: ${newer} entries were signed after this backup began and are not in it`;
+    return `${coverage}: ${newer} entries were signed after this backup began and are not in it`;
   }
-  return `${place}: all of them are in this backup${marked ? '' : ' (signed while it ran)'}`;
+  return `${coverage}: all of them are in this backup${marked ? '' : ' (signed while it ran)'}`;
 }

@@ -71,7 +71,7 @@ export function fsckCommand(): Leaf {
           ? config.mark
           : markAddress({ ...config, mark }, process.cwd(), stateFolder());
       const isNamed = address !== `sqlite:${join(stateFolder(), MARK_FILE)}`;
-      const place = markPlace(address, isNamed);
+      const place = readableMark(address, isNamed);
       const erasing = retention === undefined ? await configuredPolicies(io) : listed(retention);
       const progress = startProgress(io);
       const asked = { keys: folder, place, isNamed, erasing, progress };
@@ -111,7 +111,7 @@ function keyFolder({ keys, data }: Config): string {
 }
 
 /** The mark, if it can be read from here. Only the default file may be missing. */
-function markPlace(mark: string | undefined, isNamed: boolean): string | undefined {
+function readableMark(mark: string | undefined, isNamed: boolean): string | undefined {
   const address = markAddressOf({ mark, witnesses: [] });
   if (!address?.startsWith('sqlite:')) return address;
   const file = address.slice('sqlite:'.length);

@@ -85,18 +85,18 @@ const SCALARS: ReadonlyMap<unknown, string> = new Map([
   ['null', 'null'],
 ]);
 
-interface Place {
+interface Nesting {
   readonly indent: string;
   readonly reading: Reading;
 }
 
-function namedType(type: unknown, schema: JsonObject, place: Place): TypeText {
-  if (type === 'object') return objectType(schema, place);
-  if (type === 'array') return arrayType(schema, place);
+function namedType(type: unknown, schema: JsonObject, nesting: Nesting): TypeText {
+  if (type === 'object') return objectType(schema, nesting);
+  if (type === 'array') return arrayType(schema, nesting);
   return { text: SCALARS.get(type) ?? 'unknown' };
 }
 
-function objectType(schema: JsonObject, { indent, reading }: Place): TypeText {
+function objectType(schema: JsonObject, { indent, reading }: Nesting): TypeText {
   const { additionalProperties: more, patternProperties } = schema;
   const properties = isObject(schema.properties) ? schema.properties : undefined;
   const required = new Set(listOf(schema.required).filter((each) => typeof each === 'string'));
@@ -126,8 +126,8 @@ function descriptionOf(schema: unknown, indent: string): string {
   return typeof description === 'string' ? commentOf(description, indent) : '';
 }
 
-function arrayType({ prefixItems, items, minItems }: JsonObject, place: Place): TypeText {
-  const itemOf = (schema: unknown) => grouped(typeOf(schema, place.indent, place.reading));
+function arrayType({ prefixItems, items, minItems }: JsonObject, nesting: Nesting): TypeText {
+  const itemOf = (schema: unknown) => grouped(typeOf(schema, nesting.indent, nesting.reading));
   if (!Array.isArray(prefixItems)) return { text: `${itemOf(items)}[]` };
   const needed = typeof minItems === 'number' ? minItems : prefixItems.length;
   const parts = prefixItems.map((each, index) => `${itemOf(each)}${index < needed ? '' : '?'}`);

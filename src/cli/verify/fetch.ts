@@ -49,12 +49,12 @@ export async function newestBelow(remote: Remote, end: number): Promise<unknown>
   return detail(remote, await newestId(remote, end), '');
 }
 
-/** The newest checkpoint of the entry's log, with the proof of the entry's place. */
+/** The newest checkpoint of the entry's log, with the proof of the entry's position. */
 export async function coveringEntry(remote: Remote | undefined, entry: unknown): Promise<unknown> {
   const { sequence } = (entry ?? {}) as { sequence?: unknown };
-  const place = typeof sequence === 'number' ? sequence : 0;
-  const id = await newestId(needed(remote), firstPlaceOf(place) + ORIGIN_SPAN);
-  return proved(needed(remote), id, 'leaf_index', leafIndexOf(place));
+  const position = typeof sequence === 'number' ? sequence : 0;
+  const id = await newestId(needed(remote), firstPlaceOf(position) + ORIGIN_SPAN);
+  return proved(needed(remote), id, 'leaf_index', leafIndexOf(position));
 }
 
 /** With the proof of the receipt's leaf. */

@@ -50,23 +50,23 @@ async function verifyGiven(given: Given, anchors: PageAnchors): Promise<Verified
   return { proof: await proofOfGiven(given, anchors), given, at: new Date() };
 }
 
-/** The checkpoint with the proof of the entry's place. */
+/** The checkpoint with the proof of the entry's position. */
 async function covering(
   { sequence, leaf_hash }: AuditEntry,
   sought: Asked,
   chosen: Checkpoint | undefined,
 ): Promise<CheckpointDetail> {
   const answered = isTreeSize(sequence) ? sequence : 0;
-  const place = Math.min(answered, sought.sequence ?? answered);
-  const checkpoint = chosen ?? (await newestFor(place));
+  const position = Math.min(answered, sought.sequence ?? answered);
+  const checkpoint = chosen ?? (await newestFor(position));
   const isCovered =
-    firstPlaceOf(place) === firstPlaceOf(checkpoint.sequence) &&
-    leafIndexOf(place) < checkpoint.entry_count;
-  if (isCovered) return proved(checkpoint, { place });
+    firstPlaceOf(position) === firstPlaceOf(checkpoint.sequence) &&
+    leafIndexOf(position) < checkpoint.entry_count;
+  if (isCovered) return proved(checkpoint, { position });
   const state = `checkpoint ${checkpoint.sequence} covers ${checkpoint.entry_count} entries`;
   const why = chosen ? state : `${state}, and the service seals the next one at its interval`;
-  const missing = new Error(`Cannot verify entry ${place}: ${why}`);
+  const missing = new Error(`Cannot verify entry ${position}: ${why}`);
   if (sought.sequence !== undefined) throw missing;
-  // Where the tree has the leaf after all, the answer names a wrong place.
+  // Where the tree has the leaf after all, the answer names a wrong position.
   return proved(checkpoint, { hash: leaf_hash }).catch(() => Promise.reject(missing));
 }

@@ -15,7 +15,7 @@ const REACH = 110;
 const TOP = 56;
 const CHARACTER = 7;
 
-interface Place {
+interface Point {
   readonly x: number;
   readonly y: number;
 }
@@ -26,7 +26,7 @@ export function PathDrawing({ of }: { readonly of: Path }) {
   const label = Math.max(7, ...joins.map(({ leaves }) => shortOf(leaves).length)) * CHARACTER;
   const [left, middle] = [label + 24, label + 24 + REACH];
   const width = 2 * middle;
-  const nodes = placesOf(of, middle);
+  const nodes = pointsOf(of, middle);
   const height = TOP + joins.length * ROW + 48;
   const [root = { x: middle, y: TOP }, seed = root] = [nodes.at(-1), nodes[0]];
   return (
@@ -60,8 +60,8 @@ export function PathDrawing({ of }: { readonly of: Path }) {
 
 interface GivenOf {
   /** The node above, of which the square is a child. */
-  readonly from: Place;
-  readonly at: Place;
+  readonly from: Point;
+  readonly at: Point;
   readonly side: 'left' | 'right';
   readonly label: string;
 }
@@ -82,7 +82,7 @@ function Given({ from, at: { x, y }, side, label }: GivenOf) {
   );
 }
 
-function Root({ of, at: { x, y } }: { readonly of: Path; readonly at: Place }) {
+function Root({ of, at: { x, y } }: { readonly of: Path; readonly at: Point }) {
   const what = `${of.isSigned ? 'signed root' : 'root'} of ${of.rootOf}`;
   if (of.isReached) {
     return (
@@ -109,17 +109,17 @@ function Root({ of, at: { x, y } }: { readonly of: Path; readonly at: Place }) {
 }
 
 /** A node stands above its two children: towards the given one. */
-function placesOf({ joins, isReached }: Path, middle: number): Place[] {
+function pointsOf({ joins, isReached }: Path, middle: number): Point[] {
   const bottom = TOP + joins.length * ROW;
   let x = middle;
-  const places = [{ x, y: bottom }];
+  const points = [{ x, y: bottom }];
   for (const [at, { side }] of joins.entries()) {
     const towards = x + (side === 'right' ? STEP : -STEP);
     x = Math.min(Math.max(towards, middle - STEP), middle + STEP);
     const isRoot = at === joins.length - 1;
-    places.push({ x: isRoot && !isReached ? middle - STEP : x, y: bottom - (at + 1) * ROW });
+    points.push({ x: isRoot && !isReached ? middle - STEP : x, y: bottom - (at + 1) * ROW });
   }
-  return places;
+  return points;
 }
 
 /** Without the word, which the caption has. */

@@ -7,7 +7,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { whyOf } from '../parts/loaded.tsx';
 import { Shown } from '../parts/shown.tsx';
-import { hrefOf, place } from '../router.ts';
+import { hrefOf, route } from '../router.ts';
 import type { Trusting } from './anchors.ts';
 import { type Verified, verifyAsked } from './ask-proof.ts';
 import type { Asked } from './entry-steps.ts';
@@ -22,7 +22,7 @@ type State =
   | ({ readonly is: 'done'; readonly isAsked: boolean } & Verified);
 
 export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
-  const { query } = place.value;
+  const { query } = route.value;
   const given = query.get('sequence') ?? query.get('entry') ?? '';
   const [entry, setEntry] = useState(given);
   const [number, setNumber] = useState(query.get('checkpoint') ?? '');

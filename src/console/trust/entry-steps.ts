@@ -66,18 +66,18 @@ export async function entryProof(given: GivenEntry, anchors: PageAnchors): Promi
     ...checkpointSteps(name, checks, anchors),
     ...(await passkeySteps(entry, given.earlier ?? [], anchors)),
   ];
-  const place = entryIndex(entry) ?? '?';
+  const position = entryIndex(entry) ?? '?';
   const path = drawn(
     { joins, hash, head },
     {
-      seed: `Entry ${place}`,
+      seed: `Entry ${position}`,
       firstStep: before.length + 1,
       isReached: reaching.outcome === 'ok',
       rootOf: name,
       isSigned: signedHead !== undefined,
     },
   );
-  return proofOf(`Entry ${place} is in ${name}`, steps, { path, limits: CHECKPOINT_LIMITS });
+  return proofOf(`Entry ${position} is in ${name}`, steps, { path, limits: CHECKPOINT_LIMITS });
 }
 
 /** The hash of the leaf's bytes; without bytes, the hash that the answer names. */
@@ -143,7 +143,7 @@ function rootStep({ entry, checkpoint }: GivenEntry, reached: Reached): Step {
   const { head, hash, name, isClimbed } = reached;
   const title = `Compare with the root of ${name}`;
   if (!head || !hash) return checkStep(title, [failed('root', 'there is nothing to compare')]);
-  const check = inclusionCheck(proofIn(checkpoint), { head, hash, place: entryIndex(entry) });
+  const check = inclusionCheck(proofIn(checkpoint), { head, hash, position: entryIndex(entry) });
   const needed: Check = check.outcome === 'ok' ? check : { ...check, outcome: 'failed' };
   const note = isClimbed ? undefined : 'the path has another number of hashes than this tree needs';
   return {

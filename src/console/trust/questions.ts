@@ -18,7 +18,7 @@ import type { Asked, GivenEntry } from './entry-steps.ts';
 const SEARCH_PAGE = 1_000;
 const SEARCH_PAGES_MAX = 10;
 
-/** What a reader typed: a place, an entry id, an invocation id or a leaf hash. */
+/** What a reader typed: a position, an entry id, an invocation id or a leaf hash. */
 export function soughtIn(text: string): Asked | undefined {
   if (/^\d{1,15}$/.test(text)) return { sequence: Number(text) };
   if (/^ent_[0-9a-f]{32}$/.test(text)) return { entry_id: text };
@@ -26,7 +26,7 @@ export function soughtIn(text: string): Asked | undefined {
   return /^[0-9a-f]{64}$/.test(text) ? { leaf_hash: text } : undefined;
 }
 
-/** The entry with its leaf. An entry at another place than asked is an answer too: the caller verifies it. */
+/** The entry with its leaf. An entry at another position than asked is an answer too: the caller verifies it. */
 export async function findEntry(
   sought: Asked,
   inside: Checkpoint | undefined,
@@ -34,8 +34,8 @@ export async function findEntry(
   const { sequence, entry_id, invocation_id, leaf_hash } = sought;
   if (sequence !== undefined) return entryAt(sequence);
   if (invocation_id !== undefined) return entryOfInvocation(invocation_id);
-  if (entry_id !== undefined) return entryAt(await placeOfEntry(entry_id));
-  return entryAt(await placeOfLeaf(leaf_hash ?? '', inside));
+  if (entry_id !== undefined) return entryAt(await positionOfEntry(entry_id));
+  return entryAt(await positionOfLeaf(leaf_hash ?? '', inside));
 }
 
 const NOT_SHOWN =
@@ -66,7 +66,7 @@ async function entryOfInvocation(invocationId: string): Promise<AuditEntry> {
   return own ?? entries[0] ?? notFound(`an entry of "${invocationId}"`);
 }
 
-async function placeOfEntry(entryId: string): Promise<number> {
+async function positionOfEntry(entryId: string): Promise<number> {
   let cursor: string | undefined;
   for (let pages = 0; pages < SEARCH_PAGES_MAX; pages++) {
     const answer = await ask('audit.query', { entry_type: 'all', limit: SEARCH_PAGE, cursor });
@@ -80,15 +80,15 @@ async function placeOfEntry(entryId: string): Promise<number> {
   );
 }
 
-async function placeOfLeaf(leafHash: string, inside: Checkpoint | undefined): Promise<number> {
+async function positionOfLeaf(leafHash: string, inside: Checkpoint | undefined): Promise<number> {
   const checkpoint = inside ?? (await newestBelow(undefined));
   const { inclusion_proof } = await proved(checkpoint, { hash: leafHash });
   return firstPlaceOf(checkpoint.sequence) + (inclusion_proof?.leaf_index ?? 0);
 }
 
-/** The newest checkpoint of the log to which a place belongs. */
-export function newestFor(place: number): Promise<Checkpoint> {
-  return newestBelow(firstPlaceOf(place) + ORIGIN_SPAN);
+/** The newest checkpoint of the log to which a position belongs. */
+export function newestFor(position: number): Promise<Checkpoint> {
+  return newestBelow(firstPlaceOf(position) + ORIGIN_SPAN);
 }
 
 async function newestBelow(end: number | undefined): Promise<Checkpoint> {
@@ -106,13 +106,13 @@ export async function checkpointNumber(sequence: number): Promise<Checkpoint> {
   throw new Error(`Cannot find checkpoint ${sequence}: the log has none with this number`);
 }
 
-/** A checkpoint with the proof of one place, or of the leaf with this hash. */
+/** A checkpoint with the proof of one position, or of the leaf with this hash. */
 export function proved(
   { checkpoint_id }: Checkpoint,
-  leaf: { readonly place: number } | { readonly hash: string },
+  leaf: { readonly position: number } | { readonly hash: string },
 ): Promise<CheckpointDetail> {
   const named =
-    'place' in leaf ? { leaf_index: leafIndexOf(leaf.place) } : { leaf_hash: leaf.hash };
+    'position' in leaf ? { leaf_index: leafIndexOf(leaf.position) } : { leaf_hash: leaf.hash };
   return ask('checkpoints.get', { checkpoint_id, include_proof: true, ...named });
 }
 
@@ -152,7 +152,7 @@ export async function passkeyEntries(
   return Promise.all(
     found.map(async (entry) => ({
       entry,
-      checkpoint: await proved(checkpoint, { place: entry.sequence }),
+      checkpoint: await proved(checkpoint, { position: entry.sequence }),
     })),
   );
 }

@@ -7,7 +7,7 @@
  */
 
 import '../style/activity.css';
-import { place } from '../router.ts';
+import { route } from '../router.ts';
 import { DaysChart } from './activity/days.tsx';
 import { Entries } from './activity/entries.tsx';
 import { FilterForm } from './activity/filter-form.tsx';
@@ -15,12 +15,12 @@ import { queryFilters } from './activity/filters.ts';
 import { InvocationPage } from './invocation.tsx';
 
 export function ActivityView() {
-  const { id } = place.value;
+  const { id } = route.value;
   return id === undefined ? <Log /> : <InvocationPage key={id} id={id} />;
 }
 
 function Log() {
-  const { query } = place.value;
+  const { query } = route.value;
   const filters = queryFilters(query);
   const cursor = query.get('cursor') ?? undefined;
   const search = JSON.stringify(filters);

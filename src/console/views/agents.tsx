@@ -14,7 +14,7 @@ import { Empty, Loading, useLoaded } from '../parts/loaded.tsx';
 import { Person } from '../parts/name.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { useTitle } from '../parts/title.ts';
-import { hrefOf, place } from '../router.ts';
+import { hrefOf, route } from '../router.ts';
 import { EndDialog } from './agents/end.tsx';
 import { EndedAgents } from './agents/ended.tsx';
 import { AgentPage } from './agents/page.tsx';
@@ -29,7 +29,7 @@ import { type Done, Outcome } from './outcome.tsx';
 import { Ready } from './ready.tsx';
 
 export function AgentsView() {
-  const { id, query } = place.value;
+  const { id, query } = route.value;
   const person = me.value;
   if (!person) return <Loading what="who is signed in" />;
   if (id !== undefined) return <AgentPage key={id} tokenId={id} person={person} />;
@@ -48,7 +48,7 @@ function AgentsOf({ person, root }: AgentsOfProps) {
   useTitle(root === undefined ? undefined : `Agents of ${personOf(root)}`);
   const done = useSignal<Done | undefined>(undefined);
   const ending = useSignal<Agent | undefined>(undefined);
-  const cursor = place.value.query.get('cursor') ?? undefined;
+  const cursor = route.value.query.get('cursor') ?? undefined;
   const load = () => ask('agents', { cursor, root_principal: root });
   const loaded = useLoaded(load, [root, cursor, growth.value]);
   const mayEnd = root === undefined || person.operates.includes('revoke');
@@ -112,7 +112,7 @@ interface StopAllOf {
 function StopAll({ of: { agents, next_cursor }, root, onStopped }: StopAllOf) {
   const isOpen = useSignal(false);
   const living = agents.filter((agent) => isLiving(agent, now.value));
-  const isWhole = next_cursor === null && !place.value.query.has('cursor');
+  const isWhole = next_cursor === null && !route.value.query.has('cursor');
   const count = isWhole ? livingIn(living, now.value) : undefined;
   const open = (isNow: boolean) => () => {
     isOpen.value = isNow;
@@ -149,7 +149,7 @@ interface TreesOf {
 
 function Trees({ of, person, onEnd, onDone }: TreesOf) {
   const { agents, root_principal, next_cursor } = of;
-  const isFirst = !place.value.query.has('cursor');
+  const isFirst = !route.value.query.has('cursor');
   const whose = personOf(root_principal);
   const mayRead = mayReadActs(person, root_principal);
   return (

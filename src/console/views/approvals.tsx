@@ -6,12 +6,12 @@
 
 import { me } from '../me.ts';
 import { Empty } from '../parts/loaded.tsx';
-import { place } from '../router.ts';
+import { route } from '../router.ts';
 import { Inbox } from './approvals/inbox.tsx';
 import { DecisionView } from './decision.tsx';
 
 export function ApprovalsView() {
-  const { id } = place.value;
+  const { id } = route.value;
   if (id !== undefined) return <DecisionView key={id} id={id} />;
   return (
     <>

@@ -7,12 +7,12 @@
 import '../style/capabilities.css';
 import { ask } from '../api.ts';
 import { Failed, Loading, useLoaded } from '../parts/loaded.tsx';
-import { place } from '../router.ts';
+import { route } from '../router.ts';
 import { Catalog } from './capabilities/catalog.tsx';
 import { CapabilityPage } from './capabilities/one.tsx';
 
 export function CapabilitiesView() {
-  const { id, query } = place.value;
+  const { id, query } = route.value;
   const loaded = useLoaded(() => ask('manifest', {}), []);
   if (loaded.state === 'loading') {
     return (

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { place } from '../router.ts';
+import { route } from '../router.ts';
 import { TrustPage } from '../trust/page.tsx';
 
 /** A link to another entry is another page. */
 export function TrustView() {
-  return <TrustPage key={place.value.query.toString()} />;
+  return <TrustPage key={route.value.query.toString()} />;
 }

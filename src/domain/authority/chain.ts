@@ -14,7 +14,7 @@ import { digestOf } from '../wire/canonical.ts';
 /** The names of a chain. `subjects` are those of a token's lineage, root token first. */
 export function chainNames(rootPrincipal: string, subjects: readonly string[]): string[] {
   const names = [rootPrincipal, ...subjects];
-  return names.filter((name, place) => place === 0 || name !== names[place - 1]);
+  return names.filter((name, index) => index === 0 || name !== names[index - 1]);
 }
 
 /**

@@ -20,9 +20,9 @@ type Path = readonly (string | number)[];
 function differences(before: unknown, after: unknown, path: Path): Path[] {
   if (before === after) return [];
   if (isListOfObjects(before) && isListOfObjects(after)) {
-    const places = Math.max(before.length, after.length);
-    return Array.from({ length: places }, (_, place) => place).flatMap((place) =>
-      differences(before[place], after[place], [...path, place]),
+    const count = Math.max(before.length, after.length);
+    return Array.from({ length: count }, (_, index) => index).flatMap((index) =>
+      differences(before[index], after[index], [...path, index]),
     );
   }
   if (isObject(before) && isObject(after)) {

@@ -47,15 +47,15 @@ export function resultSchema({ output, output_schema }: CapabilityDeclaration): 
 /** A declaration names the fields of an output, without types. */
 const ANY_VALUE: JsonObject = {};
 
-/** The schema at another place of a document: its references to itself point there. */
-export function rebased<Value>(schema: Value, place: string): Value {
-  if (Array.isArray(schema)) return schema.map((each) => rebased(each, place)) as Value;
+/** The schema at another pointer of a document: its references to itself point there. */
+export function rebased<Value>(schema: Value, pointer: string): Value {
+  if (Array.isArray(schema)) return schema.map((each) => rebased(each, pointer)) as Value;
   if (!isObject(schema)) return schema;
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) =>
       keyword === '$ref' && typeof value === 'string' && value.startsWith('#')
-        ? [keyword, `${place}${value.slice(1)}`]
-        : [keyword, rebased(value, place)],
+        ? [keyword, `${pointer}${value.slice(1)}`]
+        : [keyword, rebased(value, pointer)],
     ),
   ) as Value;
 }

@@ -1,9 +1,9 @@
 /**
  * Salvage: the part of a malformed declaration that the rules can still check.
  *
- * An author gets all faults at once, so one misspelt field must not hide the others. Every malformed place
+ * An author gets all faults at once, so one misspelt field must not hide the others. Every malformed part
  * is removed or filled with a harmless value, and the rules check the rest. A fault that a rule finds in
- * such a place, or in names that were lost with it, is not the author's and is dropped.
+ * such a part, or in names that were lost with it, is not the author's and is dropped.
  *
  * @module
  */
@@ -14,13 +14,13 @@ import { pathText } from './fault.ts';
 
 export interface Salvaged {
   readonly declaration: CapabilityDeclaration;
-  /** Whether a fault at this place is about what was declared, not about what was removed. */
+  /** Whether a fault at this part is about what was declared, not about what was removed. */
   judges(field: string): boolean;
 }
 
 type Path = readonly PropertyKey[];
 
-/** Each round repairs at least one place. A declaration that still does not parse is given up. */
+/** Each round repairs at least one part. A declaration that still does not parse is given up. */
 const ROUNDS_MAX = 100;
 
 export function salvage(declared: unknown): Salvaged | undefined {
@@ -63,31 +63,31 @@ const FILLINGS: Readonly<Record<string, (path: Path) => unknown>> = {
   kind: () => undefined,
 };
 
-/** Places that define names. When one is lost, references to its name look like faults. */
+/** Parts that define names. When one is lost, references to its name look like faults. */
 const NAMING = /^(inputs(\[\d+\](\.(name|type))?)?|output(\.fields(\[\d+\])?)?)$/;
 const NAMED_BY =
   /^(requires_binding|observability|composition|side_effect\.compensation|approval|title)/;
 
 function judging(damaged: readonly string[]): (field: string) => boolean {
-  const namesLost = damaged.some((place) => NAMING.test(place));
+  const namesLost = damaged.some((part) => NAMING.test(part));
   const kindLost = damaged.includes('kind');
   return (field) => {
     if (namesLost && NAMED_BY.test(field)) return false;
     if (kindLost && field === 'composition') return false;
-    if (damaged.some((place) => within(field, place))) return false;
-    return REPEATS_ONLY.has(field) || !damaged.some((place) => within(place, field));
+    if (damaged.some((part) => within(field, part))) return false;
+    return REPEATS_ONLY.has(field) || !damaged.some((part) => within(part, field));
   };
 }
 
 /** Lists for which the only rule is that no name repeats. Fillings have unique names. */
 const REPEATS_ONLY: ReadonlySet<string> = new Set(['inputs', 'output.fields']);
 
-function within(place: string, whole: string): boolean {
-  return place === whole || (place.startsWith(whole) && /^[.[]/.test(place.slice(whole.length)));
+function within(part: string, whole: string): boolean {
+  return part === whole || (part.startsWith(whole) && /^[.[]/.test(part.slice(whole.length)));
 }
 
 /**
- * Fills or removes one place. If neither is possible, it removes the place around it. Returns the path that
+ * Fills or removes one part. If neither is possible, it removes the part around it. Returns the path that
  * it changed; an empty path when nothing is left.
  */
 function cutOut(value: unknown, path: Path): Path {

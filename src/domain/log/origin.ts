@@ -2,9 +2,9 @@
  * Origins: where one log ends and the next begins in the same store.
  *
  * A store holds one log until an operator accepts that signed entries are lost. Then a new log begins, with
- * a tree and an id of its own. Places of entries and numbers of checkpoints continue at the next multiple
+ * a tree and an id of its own. Positions of entries and numbers of checkpoints continue at the next multiple
  * of `ORIGIN_SPAN`, so that none is used twice and arithmetic alone shows to which log each belongs. A
- * subtree is named by its level and the places it covers, so that nodes of two trees never collide.
+ * subtree is named by its level and the positions it covers, so that nodes of two trees never collide.
  *
  * @module
  */
@@ -14,30 +14,30 @@ import { isObject } from '../wire/json.ts';
 import { rootText } from './checkpoint.ts';
 import type { Hash, NodeId } from './merkle.ts';
 
-/** Places of one log. No store that we support holds a trillion entries. */
+/** Positions of one log. No store that we support holds a trillion entries. */
 export const ORIGIN_SPAN = 2 ** 40;
 
-/** Logs of one store. The bound keeps places exact numbers of at most 15 digits. */
+/** Logs of one store. The bound keeps positions exact numbers of at most 15 digits. */
 export const ORIGINS_MAX = 512;
 
 /** One log of a store. */
 export interface Origin {
   readonly logId: string;
-  /** The place of its first entry. Its checkpoints are numbered from the next number on. */
+  /** The position of its first entry. Its checkpoints are numbered from the next number on. */
   readonly first: number;
 }
 
-/** The first place of the log to which this place, or this checkpoint number, belongs. */
-export function firstPlaceOf(place: number): number {
-  return place - leafIndexOf(place);
+/** The first position of the log to which this position, or this checkpoint number, belongs. */
+export function firstPlaceOf(position: number): number {
+  return position - leafIndexOf(position);
 }
 
-/** The index of a place in the tree of its log. */
-export function leafIndexOf(place: number): number {
-  return place % ORIGIN_SPAN;
+/** The index of a position in the tree of its log. */
+export function leafIndexOf(position: number): number {
+  return position % ORIGIN_SPAN;
 }
 
-/** The first place of the log after the one at `first`, where checkpoint numbers up to `signed` are used. */
+/** The first position of the log after the one at `first`, where checkpoint numbers up to `signed` are used. */
 export function nextPlaceAfter(first: number, signed: number): number {
   return firstPlaceOf(Math.max(first, signed)) + ORIGIN_SPAN;
 }

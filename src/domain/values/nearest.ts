@@ -15,12 +15,12 @@ export function nearestName(name: string, known: Iterable<string>): string | und
 
 /** The Levenshtein distance: letters to insert, remove or replace. */
 function distanceOf(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, place) => place);
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...one].entries()) {
     const next = [index + 1];
-    for (let place = 1; place <= other.length; place += 1) {
-      const replaced = (row[place - 1] ?? 0) + (letter === other[place - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[place] ?? 0) + 1, (next[place - 1] ?? 0) + 1));
+    for (let column = 1; column <= other.length; column += 1) {
+      const replaced = (row[column - 1] ?? 0) + (letter === other[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
     }
     row = next;
   }

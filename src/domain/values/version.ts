@@ -64,7 +64,7 @@ function admits(wanted: Word, version: Version): boolean {
     case '<=':
       return wanted.given === 3 ? order <= 0 : compare(version, nextOf(wanted, wanted.given)) < 0;
     case '^':
-      return order >= 0 && compare(version, nextOf(wanted, caretPlaces(wanted))) < 0;
+      return order >= 0 && compare(version, nextOf(wanted, caretCount(wanted))) < 0;
     case '~':
       return order >= 0 && compare(version, nextOf(wanted, Math.min(wanted.given, 2))) < 0;
     default:
@@ -100,18 +100,18 @@ function parseVersion(text: string): Version | undefined {
 }
 
 /** `^0.2.3` allows patches only: below 1.0.0 every minor version may break. */
-function caretPlaces({ numbers: [major, minor], given }: Partial): number {
+function caretCount({ numbers: [major, minor], given }: Partial): number {
   if (given === 0) return 0;
   if (major > 0) return 1;
   if (minor > 0) return 2;
   return Math.min(given, 3);
 }
 
-/** The first version past everything that shares the first `places` numbers. */
-function nextOf({ numbers }: Version, places: number): Version {
-  if (places === 0) return { numbers: [Number.POSITIVE_INFINITY, 0, 0], prerelease: '' };
-  const next = numbers.map((part, index) => (index < places ? part : 0));
-  next[places - 1] = (next[places - 1] ?? 0) + 1;
+/** The first version past everything that shares the first `count` numbers. */
+function nextOf({ numbers }: Version, count: number): Version {
+  if (count === 0) return { numbers: [Number.POSITIVE_INFINITY, 0, 0], prerelease: '' };
+  const next = numbers.map((part, index) => (index < count ? part : 0));
+  next[count - 1] = (next[count - 1] ?? 0) + 1;
   // The earliest prerelease of the next version is already past the range.
   return { numbers: next as [number, number, number], prerelease: '0' };
 }

@@ -173,9 +173,9 @@ function copiedCompound(copying: Copying, value: object, depth: number): unknown
 function copiedList(copying: Copying, value: readonly unknown[], depth: number): unknown[] {
   const copy: unknown[] = [];
   const { length } = value;
-  for (let place = 0; place < length; place++) {
-    if (place > 0) take(copying, 1);
-    const item = copied(copying, value[place], String(place), depth + 1);
+  for (let index = 0; index < length; index++) {
+    if (index > 0) take(copying, 1);
+    const item = copied(copying, value[index], String(index), depth + 1);
     // An absent item costs bytes too, so that an endless list of them reaches the limit.
     if (item === ABSENT) take(copying, 4);
     copy.push(item === ABSENT ? null : item);

@@ -114,11 +114,11 @@ function* visibleWord(word: string, step: Step): Steps<string> {
     isAllTwins: letters.every((letter) => TWINS.has(letter)),
   };
   let shown = '';
-  for (const [place, letter] of letters.entries()) {
+  for (const [index, letter] of letters.entries()) {
     yield* counted(step, 1);
-    const beside = (letters[place - 1] ?? '') + (letters[place + 1] ?? '');
+    const beside = (letters[index - 1] ?? '') + (letters[index + 1] ?? '');
     const isMarked =
-      isOtherForm(letter) || isStray(letter, place, about) || isTwin(letter, beside, about);
+      isOtherForm(letter) || isStray(letter, index, about) || isTwin(letter, beside, about);
     shown += isMarked ? mark(letter) : letter;
   }
   return shown;
@@ -143,12 +143,12 @@ function isOtherForm(letter: string): boolean {
 const USUAL_FORM = /[\u0E33\u0EB3]/;
 
 /** A mark that fits any letter, one without a base letter, or one in a word that could be composed. */
-function isStray(letter: string, place: number, { isComposed }: WordFacts): boolean {
+function isStray(letter: string, index: number, { isComposed }: WordFacts): boolean {
   if (/[\u0300-\u036F\u1AB0-\u1AFF\u1DC0-\u1DFF\u20D0-\u20FF\uFE20-\uFE2F]/.test(letter)) {
     return true;
   }
   if (!/[\p{M}\u1100-\u11FF]/u.test(letter)) return false;
-  return !isComposed || (place === 0 && /\p{M}/u.test(letter));
+  return !isComposed || (index === 0 && /\p{M}/u.test(letter));
 }
 
 /** A letter that looks like another one in its context. */

@@ -41,12 +41,12 @@ export function inputsOf(reading: Reading, operation: Operation): Inputs {
     required: [],
     refs: new Set(),
     taken: new Set(),
-    places: { path: new Map(), query: new Map(), header: new Map() },
+    byLocation: { path: new Map(), query: new Map(), header: new Map() },
   };
   for (const parameter of sendable(reading, operation.parameters)) {
     addParameter(reading, made, parameter);
   }
-  const { path, query, header } = made.places;
+  const { path, query, header } = made.byLocation;
   const route = {
     path: operation.path.replace(/\{([^{}]*)\}/g, (_, name: string) => {
       const input = path.get(name);
@@ -61,7 +61,7 @@ export function inputsOf(reading: Reading, operation: Operation): Inputs {
   return { properties, required, refs, route };
 }
 
-type Place = 'path' | 'query' | 'header';
+type ParameterLocation = 'path' | 'query' | 'header';
 
 interface Making {
   readonly properties: JsonObject;
@@ -69,72 +69,86 @@ interface Making {
   readonly refs: Set<string>;
   readonly taken: Set<string>;
   /** The input of each name that the API has. */
-  readonly places: Readonly<Record<Place, Map<string, string>>>;
+  readonly byLocation: Readonly<Record<ParameterLocation, Map<string, string>>>;
 }
 
 interface Parameter {
-  readonly place: Place;
+  readonly location: ParameterLocation;
   readonly name: string;
   readonly schema: unknown;
   readonly description: unknown;
   readonly isRequired: boolean;
 }
 
-/** The parameters that can be sent. A later one replaces an earlier one of the same name and place. */
+/** The parameters that can be sent. A later one replaces an earlier one of the same name and location. */
 function sendable({ root, schemas, headers }: Reading, listed: readonly unknown[]): Parameter[] {
   const found = new Map<string, Parameter>();
   for (const each of listed) {
     const given = followReference(root, each);
-    const { name, in: place, schema, description } = given;
+    const { name, in: location, schema, description } = given;
     if (typeof name !== 'string' || name === '') throw new Unusable('a parameter has no name');
-    if (place === 'header' && /^(?:accept|content-type|authorization)$/i.test(name)) continue;
-    const isRequired = given.required === true || place === 'path';
+    if (location === 'header' && /^(?:accept|content-type|authorization)$/i.test(name)) continue;
+    const isRequired = given.required === true || location === 'path';
     const why = unsendable(given, schemas, headers);
     if (why !== undefined && isRequired) {
       throw new Unusable(`it needs the parameter ${quotedValue(name)}: ${why}`);
     }
-    if (why !== undefined) found.delete(`${place} ${name}`);
+    if (why !== undefined) found.delete(`${location} ${name}`);
     else {
-      const parameter = { place: place as Place, name, schema, description, isRequired };
-      found.set(`${place} ${name}`, parameter);
+      const parameter = {
+        location: location as ParameterLocation,
+        name,
+        schema,
+        description,
+        isRequired,
+      };
+      found.set(`${location} ${name}`, parameter);
     }
   }
   return [...found.values()];
 }
 
 /** How OpenAPI writes values where nothing else is said, which is how this service writes them. */
-const STYLES: Readonly<Record<Place, string>> = { path: 'simple', query: 'form', header: 'simple' };
+const STYLES: Readonly<Record<ParameterLocation, string>> = {
+  path: 'simple',
+  query: 'form',
+  header: 'simple',
+};
 
 function unsendable(
-  { name, in: place, schema, style, explode }: JsonObject,
+  { name, in: location, schema, style, explode }: JsonObject,
   { rootOf }: Schemas,
   headers: ReadonlySet<string>,
 ): string | undefined {
-  if (place !== 'path' && place !== 'query' && place !== 'header') {
-    return `it goes into ${quotedValue(place)}`;
+  if (location !== 'path' && location !== 'query' && location !== 'header') {
+    return `it goes into ${quotedValue(location)}`;
   }
   if (
-    place === 'header' &&
+    location === 'header' &&
     !(headers.has(String(name).toLowerCase()) && isFreeHeader(String(name)))
   ) {
     return 'the policy does not list this header';
   }
-  if (style !== undefined && style !== STYLES[place]) return `its style is ${quotedValue(style)}`;
+  if (style !== undefined && style !== STYLES[location])
+    return `its style is ${quotedValue(style)}`;
   if (!isObject(schema)) return 'it has no schema';
   const { type } = rootOf(schema);
   const types = Array.isArray(type) ? type : [type];
   if (types.includes('object')) return 'it is an object';
   if (!types.includes('array')) return undefined;
-  return place === 'query' && explode !== false ? undefined : 'it is a list in one value';
+  return location === 'query' && explode !== false ? undefined : 'it is a list in one value';
 }
 
 function addParameter({ schemas }: Reading, made: Making, parameter: Parameter): void {
-  const { place, name, description, isRequired } = parameter;
+  const { location, name, description, isRequired } = parameter;
   const { schema, refs } = schemas.convert(parameter.schema);
-  const input = inputName(made.taken.has(fieldName(name)) ? `${place}_${name}` : name, made.taken);
+  const input = inputName(
+    made.taken.has(fieldName(name)) ? `${location}_${name}` : name,
+    made.taken,
+  );
   const isDescribed = typeof description === 'string' && schema.description === undefined;
   made.properties[input] = isDescribed ? { ...schema, description } : schema;
-  made.places[place].set(name, input);
+  made.byLocation[location].set(name, input);
   if (isRequired) made.required.push(input);
   for (const ref of refs) made.refs.add(ref);
 }

@@ -76,9 +76,9 @@ function readTools(
 ): UpstreamTool[] {
   const tools = new Map<string, UpstreamTool>();
   const leftOut = new Map<string, string>();
-  for (const [place, value] of listed.entries()) {
+  for (const [index, value] of listed.entries()) {
     const reading = withoutSecrets(readTool(value), secrets);
-    const name = isObject(value) && typeof value.name === 'string' ? value.name : `#${place + 1}`;
+    const name = isObject(value) && typeof value.name === 'string' ? value.name : `#${index + 1}`;
     // With two of one name, a review of one would stand for the other.
     if (tools.has(name)) leftOut.set(name, 'its name is listed twice');
     else if ('fault' in reading) leftOut.set(name, reading.fault);

@@ -75,11 +75,11 @@ tools:
 });
 
 test('readPolicy() knows the line of each value', () => {
-  const { placeOf } = policyOf(POLICY);
+  const { positionOf } = policyOf(POLICY);
 
-  assert.deepEqual(placeOf(['tools', 'write_file', 'log', 0]), { line: 13, column: 11 });
-  assert.deepEqual(placeOf(['tools', 'write_file', 'cost', 'absent']), { line: 11, column: 11 });
-  assert.deepEqual(placeOf(['tools', 'absent']), { line: 6, column: 3 });
+  assert.deepEqual(positionOf(['tools', 'write_file', 'log', 0]), { line: 13, column: 11 });
+  assert.deepEqual(positionOf(['tools', 'write_file', 'cost', 'absent']), { line: 11, column: 11 });
+  assert.deepEqual(positionOf(['tools', 'absent']), { line: 6, column: 3 });
 });
 
 type Row = [name: string, written: string, instead: string, ...faults: string[]];

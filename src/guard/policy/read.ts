@@ -9,10 +9,10 @@ import { pathText, similar } from '../../domain/catalog/fault.ts';
 import { KINDS } from '../../domain/values/kinds.ts';
 import { Policy, type ToolPolicy } from './schema.ts';
 import type { UpstreamPolicy } from './upstream-schema.ts';
-import { type Place, readYaml, type YamlText } from './yaml.ts';
+import { readYaml, type TextPosition, type YamlText } from './yaml.ts';
 
 /** Printed as `writ-guard.yaml:12:5: tools.write_file.effect: …`. */
-export interface PolicyFault extends Place {
+export interface PolicyFault extends TextPosition {
   /** A path into the policy. Empty for the whole file. */
   readonly where: string;
   readonly why: string;
@@ -28,7 +28,7 @@ export interface GuardPolicy {
   /** By the name of the capability. */
   readonly tools: ReadonlyMap<string, ToolPolicy>;
   /** Where a value stands in the file. */
-  placeOf(path: readonly PropertyKey[]): Place;
+  positionOf(path: readonly PropertyKey[]): TextPosition;
 }
 
 export type PolicyReading =
@@ -45,19 +45,23 @@ export function readPolicy(text: string): PolicyReading {
   const parsed = Policy.safeParse(yaml.value);
   if (parsed.success) return { policy: policyOf(parsed.data, yaml) };
   const faults = parsed.error.issues.flatMap((issue) => faultsOf(issue as Issue, yaml, []));
-  const byPlace = (one: Place, other: Place) => one.line - other.line || one.column - other.column;
-  return { faults: faults.sort(byPlace).slice(0, FAULTS_MAX) };
+  const byPosition = (one: TextPosition, other: TextPosition) =>
+    one.line - other.line || one.column - other.column;
+  return { faults: faults.sort(byPosition).slice(0, FAULTS_MAX) };
 }
 
 /** Faults of one policy that are reported. */
 const FAULTS_MAX = 50;
 
-function policyOf({ tools, ...given }: z.infer<typeof Policy>, { placeOf }: YamlText): GuardPolicy {
+function policyOf(
+  { tools, ...given }: z.infer<typeof Policy>,
+  { positionOf }: YamlText,
+): GuardPolicy {
   const complete = Object.entries(tools).map(([capability, tool]): [string, ToolPolicy] => {
     const { tool: name = capability, scope = `${given.guard}.${SCOPES[tool.effect]}` } = tool;
     return [capability, { ...tool, tool: name, scope }];
   });
-  return { ...given, tools: new Map(complete), placeOf };
+  return { ...given, tools: new Map(complete), positionOf };
 }
 
 /** The last word of the scope that a tool needs unless its policy names another. */
@@ -95,9 +99,9 @@ function faultsOf(issue: Issue, yaml: YamlText, above: readonly PropertyKey[]): 
   }
   if (issue.code === 'invalid_key') {
     const why = issue.issues?.[0]?.message ?? 'this name is not allowed';
-    return [{ ...yaml.placeOfKey(path), where: pathWords(path), why }];
+    return [{ ...yaml.keyPositionOf(path), where: pathWords(path), why }];
   }
-  return [{ ...yaml.placeOf(path), where: pathWords(path), why: issueText(issue, path, yaml) }];
+  return [{ ...yaml.positionOf(path), where: pathWords(path), why: issueText(issue, path, yaml) }];
 }
 
 /** The form that a person probably meant: one of the right type, with the fewest issues. */
@@ -117,7 +121,7 @@ function unknownKey(path: readonly PropertyKey[], yaml: YamlText): PolicyFault {
   const why = name
     ? `there is no such key; did you mean ${name}?`
     : `there is no such key; expected one of ${known.join(', ')}`;
-  return { ...yaml.placeOfKey(path), where: pathWords(path), why };
+  return { ...yaml.keyPositionOf(path), where: pathWords(path), why };
 }
 
 function issueText(issue: Issue, path: readonly PropertyKey[], yaml: YamlText): string {

@@ -16,13 +16,13 @@ const BYTES_MAX = 256 * 1024;
 /** Maps and lists inside each other. A policy needs five. */
 const DEPTH_MAX = 16;
 
-export interface Place {
+export interface TextPosition {
   readonly line: number;
   readonly column: number;
 }
 
 /** Something that this file cannot read: where, and why. */
-export interface YamlFault extends Place {
+export interface YamlFault extends TextPosition {
   readonly path: readonly PropertyKey[];
   readonly why: string;
 }
@@ -30,9 +30,9 @@ export interface YamlFault extends Place {
 export interface YamlText {
   readonly value: unknown;
   /** Where a value stands; for an absent one, where its nearest holder stands. */
-  placeOf(path: readonly PropertyKey[]): Place;
+  positionOf(path: readonly PropertyKey[]): TextPosition;
   /** Where a key stands. */
-  placeOfKey(path: readonly PropertyKey[]): Place;
+  keyPositionOf(path: readonly PropertyKey[]): TextPosition;
 }
 
 export function readYaml(text: string): YamlText | { readonly faults: readonly YamlFault[] } {
@@ -79,8 +79,8 @@ function yamlText(walk: Walk, value: unknown): YamlText {
   };
   return {
     value,
-    placeOf: (path) => placeAt(walk, offsetOf(path)),
-    placeOfKey: (path) => placeAt(walk, walk.keys.get(pathKey(path)) ?? offsetOf(path)),
+    positionOf: (path) => positionAt(walk, offsetOf(path)),
+    keyPositionOf: (path) => positionAt(walk, walk.keys.get(pathKey(path)) ?? offsetOf(path)),
   };
 }
 
@@ -88,7 +88,7 @@ function pathKey(path: readonly PropertyKey[]): string {
   return JSON.stringify(path.map(String));
 }
 
-function placeAt({ lineCounter }: Walk, offset: number): Place {
+function positionAt({ lineCounter }: Walk, offset: number): TextPosition {
   const { line, col } = lineCounter.linePos(offset);
   return { line: Math.max(line, 1), column: Math.max(col, 1) };
 }
@@ -152,7 +152,7 @@ function noteFault(
   path: readonly PropertyKey[],
   why: string,
 ): undefined {
-  if (walk.faults.length < FAULTS_MAX) walk.faults.push({ ...placeAt(walk, offset), path, why });
+  if (walk.faults.length < FAULTS_MAX) walk.faults.push({ ...positionAt(walk, offset), path, why });
 }
 
 /** Our own words: the messages of the parser quote the text. */

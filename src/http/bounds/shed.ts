@@ -1,7 +1,7 @@
 /**
  * Load shedding: refuses work before it costs anything, so that accepted work stays fast.
  *
- * A place counts work. A waiting request holds none: for its body, behind another on its connection, or for a
+ * A slot counts work. A waiting request holds none: for its body, behind another on its connection, or for a
  * client to read its answer. connection.ts bounds those.
  *
  * @module
@@ -28,18 +28,18 @@ export interface Load {
   /** The median event loop delay of the last sample. */
   readonly delayMs: () => number;
   /** Headers received; not counted as work until the body arrives. */
-  enter(): Place;
+  enter(): WorkSlot;
   /** Why the last entered request is refused, or `undefined`. */
   overload(): string | undefined;
   close(): void;
 }
 
-export interface Place {
+export interface WorkSlot {
   /** The body is there: the work begins. */
   begin(): void;
   /** The answer is made, whether or not it is read. Repeated calls have no effect. */
   leave(): void;
-  /** The client has left. Running work continues, and keeps its place until its answer is made. */
+  /** The client has left. Running work continues, and keeps its slot until its answer is made. */
   abandon(): void;
 }
 

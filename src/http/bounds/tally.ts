@@ -61,15 +61,15 @@ export function createHistogram(
       }
       known.sum += value;
       known.count += 1;
-      const place = bounds.findIndex((bound) => value <= bound);
-      if (place >= 0) known.within[place] = (known.within[place] ?? 0) + 1;
+      const index = bounds.findIndex((bound) => value <= bound);
+      if (index >= 0) known.within[index] = (known.within[index] ?? 0) + 1;
     },
     text() {
       const lines = [...observed].flatMap(([label, { sum, count, within }]) => {
         let below = 0;
-        const buckets = within.map((many, place) => {
+        const buckets = within.map((many, index) => {
           below += many;
-          return `${name}_bucket${braces(['le', labelName], [String(bounds[place]), label])} ${below}`;
+          return `${name}_bucket${braces(['le', labelName], [String(bounds[index]), label])} ${below}`;
         });
         const own = braces([labelName], [label]);
         return [
@@ -104,7 +104,7 @@ function metricText(name: string, help: string, type: string, lines: readonly st
 
 function braces(names: readonly string[], values: readonly string[]): string {
   if (names.length === 0) return '';
-  return `{${names.map((name, place) => `${name}="${escaped(values[place] ?? '')}"`).join(',')}}`;
+  return `{${names.map((name, index) => `${name}="${escaped(values[index] ?? '')}"`).join(',')}}`;
 }
 
 function escaped(value: string): string {

@@ -30,11 +30,11 @@ import type { Surface } from '../surface.ts';
 import { bodyInTime, handedBody } from './body.ts';
 import {
   type Arrival,
-  type MountPlace,
+  type MountAddress,
   refuseOwnPath,
   rootDocument,
   withinPrefix,
-} from './place.ts';
+} from './mount-address.ts';
 import { webExchange } from './web.ts';
 
 /**
@@ -75,7 +75,7 @@ export interface AppHooks {
 }
 
 export interface AppParts extends AppHooks {
-  readonly place: MountPlace;
+  readonly mountedAt: MountAddress;
   readonly surfaces: readonly Surface[];
   readonly load?: Load;
 }
@@ -92,7 +92,7 @@ export interface AppService {
 /** Throws when the prefix is a path of the service itself. */
 export function openApp(runtime: Runtime, parts: AppParts): AppService {
   const { platform } = runtime;
-  const { place, surfaces, load = watchLoad(platform) } = parts;
+  const { mountedAt, surfaces, load = watchLoad(platform) } = parts;
   const metrics = createMetrics(load, () => runtime);
   // The app decides who reaches it, so metrics always ask for a credential.
   const visits = createVisits(runtime);
@@ -100,7 +100,7 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
   const given = { load, visits, metrics, surfaces, hasOpenMetrics: false, added };
   const core = createCore(runtime, given);
   try {
-    refuseOwnPath(place.prefix, core.paths());
+    refuseOwnPath(mountedAt.prefix, core.paths());
   } catch (error) {
     load.close();
     throw error;
@@ -156,11 +156,11 @@ async function answerWhileOpen(
 
 async function answerWeb(app: App, request: Request): Promise<Response> {
   const { platform } = app.runtime;
-  const { place } = app.parts;
+  const { mountedAt } = app.parts;
   const { host, protocol, pathname, search } = new URL(request.url);
   const full = `${pathname}${search}`;
   // A framework may have removed the prefix.
-  const target = withinPrefix(place.prefix, full) ?? rootDocument(place, full) ?? full;
+  const target = withinPrefix(mountedAt.prefix, full) ?? rootDocument(mountedAt, full) ?? full;
   const remoteAddress = addressOf(app.parts, request);
   const { bodies } = app;
   const { ask, respond } = webExchange(request, { platform, bodies, target, remoteAddress });
@@ -200,7 +200,7 @@ async function answerListened(
   const { method, headers } = ask;
   const path = requestPath(full);
   if (target === undefined) {
-    const detail = `Cannot find ${method} ${path}: the service is mounted at "${app.parts.place.prefix}"`;
+    const detail = `Cannot find ${method} ${path}: the service is mounted at "${app.parts.mountedAt.prefix}"`;
     return httpRefusal(app.runtime, { ask, headers: {} }, failure('not_found', detail));
   }
   const body = async (admit: Admit) => (await handedBody(request, admit)) ?? ask.body(admit);
@@ -210,25 +210,29 @@ async function answerListened(
 
 /** The same request, with what the app adds to it. */
 function inApp(
-  { runtime: { platform }, parts: { place, identify } }: App,
+  { runtime: { platform }, parts: { mountedAt, identify } }: App,
   ask: HttpAsk,
   arrival: Arrival,
   asked: AppRequest,
 ): HttpAsk {
-  const isForeign = () => isCrossSite(ask.headers, place.originFor(arrival));
+  const isForeign = () => isCrossSite(ask.headers, mountedAt.originFor(arrival));
   return {
     ...ask,
-    fault: () => ask.fault?.() ?? place.foreignHost(arrival),
+    fault: () => ask.fault?.() ?? mountedAt.foreignHost(arrival),
     body: (admit) => bodyInTime(platform, ask.body(admit)),
     identify: identify && (() => (isForeign() ? null : identify(asked))),
   };
 }
 
 /** The target for the service; undefined for a path outside of it. */
-function targetFor({ place, root }: AppParts, full: string, hasNext: boolean): string | undefined {
-  const target = withinPrefix(place.prefix, full);
+function targetFor(
+  { mountedAt, root }: AppParts,
+  full: string,
+  hasNext: boolean,
+): string | undefined {
+  const target = withinPrefix(mountedAt.prefix, full);
   if (target !== undefined) return target;
-  return root || !hasNext ? rootDocument(place, full) : undefined;
+  return root || !hasNext ? rootDocument(mountedAt, full) : undefined;
 }
 
 interface Running {

@@ -23,7 +23,7 @@ import { createRuntime } from '../../service/runtime.ts';
 import { storeKind } from '../../storage/store-kind.ts';
 import type { OpenSurface } from '../surface.ts';
 import { type AppHooks, type AppService, openApp } from './app.ts';
-import { type MountPlace, mountPlace } from './place.ts';
+import { type MountAddress, mountAddress } from './mount-address.ts';
 
 /**
  * Options of `mount()`.
@@ -68,13 +68,13 @@ export async function mount(
   const { cors, settings } = options;
   const given = cors ? { ...settings, cors_origins: [...cors.origins] } : { ...settings };
   const read = await readSettings({ ...options, settings: given });
-  const place = mountPlace(options.prefix, read.config.public_url);
-  refuseUnknownReach(read.config, place);
+  const mountedAt = mountAddress(options.prefix, read.config.public_url);
+  refuseUnknownReach(read.config, mountedAt);
   tellIgnored(read);
   tellVariables(read, options);
   const opened = await openResources(definition, read);
   try {
-    return await open(definition, opened, { options, surfaces, place });
+    return await open(definition, opened, { options, surfaces, mountedAt });
   } catch (error) {
     await opened.close();
     throw error;
@@ -84,23 +84,23 @@ export async function mount(
 interface Mounting {
   readonly options: MountOptions;
   readonly surfaces: readonly OpenSurface[];
-  readonly place: MountPlace;
+  readonly mountedAt: MountAddress;
 }
 
 async function open(
   definition: ServiceDefinition,
   opened: OpenResources,
-  { options, surfaces, place }: Mounting,
+  { options, surfaces, mountedAt }: Mounting,
 ): Promise<MountedService> {
   const { config, log, platform } = opened;
-  const { baseUrl, basePath, prefix } = place;
+  const { baseUrl, basePath, prefix } = mountedAt;
   const isIdentifiedByApp = options.identify !== undefined;
   const given = { ...opened, definition, isIdentifiedByApp };
   const runtime = await createRuntime({ ...given, baseUrl, basePath });
   let app: AppService;
   try {
     const made = surfaces.map((make) => make(runtime));
-    app = openApp(runtime, { ...options, place, surfaces: made });
+    app = openApp(runtime, { ...options, mountedAt, surfaces: made });
   } catch (error) {
     await runtime.close(0);
     throw error;
@@ -134,7 +134,10 @@ async function open(
  * Refuses what is accepted on loopback only, unless the public address says that the app is there: the
  * service does not see where the app listens.
  */
-function refuseUnknownReach({ public_url, identities, rate_limits }: Config, place: MountPlace) {
+function refuseUnknownReach(
+  { public_url, identities, rate_limits }: Config,
+  mountedAt: MountAddress,
+) {
   if (public_url !== undefined) return;
   const demo = identities.filter((identity) => identity.demo).map(({ principal }) => principal);
   const loose = [
@@ -144,7 +147,7 @@ function refuseUnknownReach({ public_url, identities, rate_limits }: Config, pla
   if (loose.length === 0) return;
   const why =
     'it is accepted on a loopback address only, and WRIT_PUBLIC_URL does not say where the app is';
-  const advice = `set it, such as http://127.0.0.1:3000${place.prefix}`;
+  const advice = `set it, such as http://127.0.0.1:3000${mountedAt.prefix}`;
   throw new Error(`Cannot mount with ${loose.join(' and ')}: ${why}; ${advice}`);
 }
 

@@ -53,17 +53,19 @@ function clientFacts({ service }: Frame, { client, before }: ConsentPageView): s
       : `<dt>Before</dt><dd>${foreignHtml(before, TEXT_LENGTH_MAX)} <small>None of it is filled in below.</small></dd>`;
   return `<dl class="facts">
 <dt>Name</dt><dd>${name}</dd>
-<dt>Answer to</dt><dd>${answerPlace(client.answersTo)}</dd>
+<dt>Answer to</dt><dd>${answerHost(client.answersTo)}</dd>
 <dt>Client</dt><dd>${clientWords(client.id)}</dd>
 ${earlier}</dl>`;
 }
 
 const TEXT_LENGTH_MAX = 400;
 
-function answerPlace({ isLoopback, host }: ConsentPageView['client']['answersTo']): string {
-  const place = `<code>${foreignHtml(host, TEXT_LENGTH_MAX)}</code>`;
-  if (isLoopback) return `This computer ${place}`;
-  return host.endsWith(':') ? `The app on this device that opens ${place}` : `The server ${place}`;
+function answerHost({ isLoopback, host }: ConsentPageView['client']['answersTo']): string {
+  const hostHtml = `<code>${foreignHtml(host, TEXT_LENGTH_MAX)}</code>`;
+  if (isLoopback) return `This computer ${hostHtml}`;
+  return host.endsWith(':')
+    ? `The app on this device that opens ${hostHtml}`
+    : `The server ${hostHtml}`;
 }
 
 function consentForm(frame: Frame, view: ConsentPageView): string {

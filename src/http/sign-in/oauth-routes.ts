@@ -25,8 +25,8 @@ export const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 const METADATA_SECONDS = 300;
 
 export function oauthRoutes(signIn: SignIn, visits: Visits | undefined): AddedRoute[] {
-  const resource = (place: string, path: string) =>
-    metadata(`${RESOURCE_METADATA}${place}`, ({ ask }) =>
+  const resource = (suffix: string, path: string) =>
+    metadata(`${RESOURCE_METADATA}${suffix}`, ({ ask }) =>
       signIn.resourceMetadata({ path, host: headerText(ask, 'host') }),
     );
   const form = (path: `/${string}`, name: string, answer: (fields: Fields) => Promise<object>) =>
@@ -39,12 +39,12 @@ export function oauthRoutes(signIn: SignIn, visits: Visits | undefined): AddedRo
   // Clients put the path of the address at the end (RFC 8414, RFC 9728); a proxy may pass that on as it is.
   const { publicUrl } = signIn;
   const own = publicUrl === undefined ? '' : pathOfBase(publicUrl);
-  const places = ['', '/mcp', '/svc'] as const;
+  const bases = ['', '/mcp', '/svc'] as const;
   return [
     metadata(SERVER_METADATA, signIn.serverMetadata),
-    ...places.map((path) => resource(path, path)),
+    ...bases.map((path) => resource(path, path)),
     ...(own === '' ? [] : [metadata(`${SERVER_METADATA}${own}`, signIn.serverMetadata)]),
-    ...(own === '' ? [] : places.map((path) => resource(`${own}${path}`, path))),
+    ...(own === '' ? [] : bases.map((path) => resource(`${own}${path}`, path))),
     form('/token', 'oauth_token', (fields) => signIn.token(fields)),
     form('/revoke', 'oauth_revoke', async (fields) => {
       await signIn.revoke(fields);

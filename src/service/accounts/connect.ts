@@ -121,8 +121,8 @@ async function finish(
   const code = codeOf(account, query, login);
   if (used.get(login.state)) return refuseLogin('the answer came before; begin again');
   used.set(login.state, true);
-  const place = { principal, account: name };
-  const current = await parts.store.findConnected(place);
+  const accountKey = { principal, account: name };
+  const current = await parts.store.findConnected(accountKey);
   if (current?.connection_id !== login.seen) refuseLogin('another login finished; begin again');
   const { verifier } = login;
   const redirectUri = callbackOf(parts, name);
@@ -135,10 +135,10 @@ async function finish(
     const detail = `Cannot connect ${account.title}: it gave no tokens; try again later`;
     throw new Refusal(failure('service_unavailable', detail));
   }
-  const record = recordOf(parts, place, answer.granted);
+  const record = recordOf(parts, accountKey, answer.granted);
   const entry = accountEntry(parts, 'account_connected', record);
   if (await parts.store.connect(record, login.seen, entry)) return;
-  void parts.work.track(revokeTokens(parts, place, answer.granted));
+  void parts.work.track(revokeTokens(parts, accountKey, answer.granted));
   refuseLogin('another login finished; begin again');
 }
 
@@ -178,16 +178,16 @@ function isSameText(one: string, other: string): boolean {
 
 function recordOf(
   parts: AccountParts,
-  place: { readonly principal: string; readonly account: string },
+  accountKey: { readonly principal: string; readonly account: string },
   { access, refresh, lifeSeconds, scopes }: Granted,
 ): ConnectedRecord {
   const now = parts.store.now();
   return {
-    ...place,
+    ...accountKey,
     connection_id: newUuid(parts.platform),
     version: 1,
-    sealed: sealTokens(parts, place, { access, refresh }),
-    scopes: scopes ?? [...declared(parts, place.account).scopes],
+    sealed: sealTokens(parts, accountKey, { access, refresh }),
+    scopes: scopes ?? [...declared(parts, accountKey.account).scopes],
     connected_at: now,
     expires_at: expiryTime(now, lifeSeconds),
   };
@@ -200,12 +200,12 @@ async function disconnect(
   name: string,
 ): Promise<boolean> {
   declared(parts, name);
-  const place = { principal, account: name };
-  const found = await parts.store.findConnected(place);
+  const accountKey = { principal, account: name };
+  const found = await parts.store.findConnected(accountKey);
   if (!found) return false;
   const entry = accountEntry(parts, 'account_disconnected', found);
   const { connection_id } = found;
-  const ended = await parts.store.endConnected(place, { connection_id }, entry);
+  const ended = await parts.store.endConnected(accountKey, { connection_id }, entry);
   if (ended) void parts.work.track(revokeRow(parts, ended));
   return ended !== undefined;
 }

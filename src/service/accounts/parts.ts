@@ -42,8 +42,8 @@ export function declaredAccount(
   return definition.accounts.get(name);
 }
 
-export function sealTokens(parts: Sealing, place: ConnectedPlace, tokens: Tokens): string {
-  return parts.keyring.rows.sealText(JSON.stringify(tokens), aboutOf(parts, place));
+export function sealTokens(parts: Sealing, accountKey: ConnectedPlace, tokens: Tokens): string {
+  return parts.keyring.rows.sealText(JSON.stringify(tokens), aboutOf(parts, accountKey));
 }
 
 /** Undefined when they were sealed for another person, account, client or token endpoint. */

@@ -196,18 +196,18 @@ async function* rootsFrom(
   rootPrincipal: string,
   before: string | undefined,
 ): AsyncGenerator<TokenState, void, undefined> {
-  let place = before;
+  let position = before;
   for (let looked = 0; looked < LOOKED_MAX; looked += READ_MAX) {
     await slices.turn();
-    const page = await store.rootsOf(rootPrincipal, READ_MAX, place);
+    const page = await store.rootsOf(rootPrincipal, READ_MAX, position);
     yield* page;
-    place = page.at(-1)?.token_id;
+    position = page.at(-1)?.token_id;
     if (page.length < READ_MAX) return;
   }
 }
 
-async function isOldest({ store }: Reading, principal: string, place: string): Promise<boolean> {
-  return (await store.rootsOf(principal, 1, place)).length === 0;
+async function isOldest({ store }: Reading, principal: string, position: string): Promise<boolean> {
+  return (await store.rootsOf(principal, 1, position)).length === 0;
 }
 
 function isOver({ expires_at, revoked_at }: TokenState, now: Date): boolean {

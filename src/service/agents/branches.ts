@@ -2,8 +2,8 @@
  * Branches: the children of an agent, page by page, the living ones first.
  *
  * The access tokens of a consent are not agents: their children count as children of the consent's root token.
- * One page looks at a bounded number of rows, so it may have fewer children than asked for, and still a place
- * to continue from. A place comes back from a browser, so its parent is checked against the agent.
+ * One page looks at a bounded number of rows, so it may have fewer children than asked for, and still a position
+ * to continue from. A position comes back from a browser, so its parent is checked against the agent.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export interface Stem {
   readonly consent?: ConsentRecord | undefined;
 }
 
-interface Place {
+interface BranchPosition {
   /** Living children come first, then those that ended. */
   readonly phase: 'l' | 'e';
   /** Absent at the beginning. */
@@ -56,11 +56,11 @@ export async function branchesOf(
   limit: number,
   cursor: string,
 ): Promise<BranchPage> {
-  const place = await placeIn(branching, stem, cursor);
+  const position = await placeIn(branching, stem, cursor);
   const page: Filling = { ids: [], limit, looked: { left: LOOKED_MAX } };
   const next =
-    (await fill(branching, stem, place, page)) ??
-    (place.phase === 'l' ? await fill(branching, stem, { phase: 'e' }, page) : undefined);
+    (await fill(branching, stem, position, page)) ??
+    (position.phase === 'l' ? await fill(branching, stem, { phase: 'e' }, page) : undefined);
   return { ids: page.ids, next: next ? cursorOf(next) : null };
 }
 
@@ -70,17 +70,17 @@ interface Filling {
   readonly looked: { left: number };
 }
 
-/** Adds the children of one phase. Resolves with the place to continue from; undefined when none is left. */
+/** Adds the children of one phase. Resolves with the position to continue from; undefined when none is left. */
 async function fill(
   branching: Branching,
   stem: Stem,
-  place: Place,
+  position: BranchPosition,
   { ids, limit, looked }: Filling,
-): Promise<Place | undefined> {
-  const { phase } = place;
+): Promise<BranchPosition | undefined> {
+  const { phase } = position;
   const wanted = phase === 'l' ? 'living' : 'ended';
-  let last = place;
-  for await (const { child, parent, state } of childrenFrom(branching, stem, place, looked)) {
+  let last = position;
+  for await (const { child, parent, state } of childrenFrom(branching, stem, position, looked)) {
     const isWanted = state === wanted;
     if (isWanted && ids.length === limit) return last;
     last = { phase, parent, child };
@@ -99,7 +99,7 @@ export async function countBranches(branching: Branching, stem: Stem): Promise<n
   return count;
 }
 
-/** A place and what is there. `folded`: an access token, after its children. */
+/** A position and what is there. `folded`: an access token, after its children. */
 interface Branch {
   readonly parent: string;
   readonly child: string;
@@ -109,7 +109,7 @@ interface Branch {
 async function* childrenFrom(
   branching: Branching,
   { token_id, consent }: Stem,
-  { phase, parent = token_id, child, isParentLiving = true }: Place,
+  { phase, parent = token_id, child, isParentLiving = true }: BranchPosition,
   looked: { left: number },
 ): AsyncGenerator<Branch, void, undefined> {
   let after = child;
@@ -150,15 +150,15 @@ async function* pagesOf(
   after: string | undefined,
   looked: { left: number },
 ): AsyncGenerator<ChildState, void, undefined> {
-  let place = after;
+  let position = after;
   while (looked.left > 0) {
     await slices.turn();
     const limit = Math.min(READ_MAX, looked.left);
-    const page = await store.childrenOf([parent], limit, place);
+    const page = await store.childrenOf([parent], limit, position);
     looked.left -= Math.max(page.length, 1);
     yield* page;
-    place = page.at(-1)?.token_id;
-    if (page.length < limit || place === undefined) return;
+    position = page.at(-1)?.token_id;
+    if (page.length < limit || position === undefined) return;
   }
 }
 
@@ -166,29 +166,29 @@ function isAlive({ expires_at, revoked_at }: TokenState, now: Date): boolean {
   return expires_at > now && revoked_at === undefined;
 }
 
-/** The place that a cursor names. Its parent is the agent itself or an access token of its consent. */
+/** The position that a cursor names. Its parent is the agent itself or an access token of its consent. */
 async function placeIn(
   { store, now }: Branching,
   { token_id, consent }: Stem,
   cursor: string,
-): Promise<Place> {
-  const place = cursorPosition(cursor, readCursor) as Place;
-  if (place.parent === undefined || place.parent === token_id) return place;
-  const { token, lineage } = await store.load({ tokenId: place.parent });
+): Promise<BranchPosition> {
+  const position = cursorPosition(cursor, readCursor) as BranchPosition;
+  if (position.parent === undefined || position.parent === token_id) return position;
+  const { token, lineage } = await store.load({ tokenId: position.parent });
   const isFolded = token?.parent_token_id === token_id && token.subject === consent?.subject;
   const link = isFolded ? lineage.at(-1) : undefined;
   return cursorPosition(
     cursor,
-    () => link && { ...place, isParentLiving: isAlive(link, now) },
-  ) as Place;
+    () => link && { ...position, isParentLiving: isAlive(link, now) },
+  ) as BranchPosition;
 }
 
-function cursorOf({ phase, parent, child }: Place): string {
+function cursorOf({ phase, parent, child }: BranchPosition): string {
   return parent === undefined ? phase : `${phase}-${parent}-${child}`;
 }
 
 /** Accepts only a cursor that `cursorOf` makes. */
-function readCursor(cursor: string): Place | undefined {
+function readCursor(cursor: string): BranchPosition | undefined {
   if (cursor === 'l' || cursor === 'e') return { phase: cursor };
   const [, phase, parent, child] =
     /^([le])-(tok_[0-9a-f]{32})-(tok_[0-9a-f]{32})$/.exec(cursor) ?? [];

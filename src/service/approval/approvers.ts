@@ -224,7 +224,7 @@ export function handsIn({
   requested_through,
 }: Pick<ApprovalRecord, 'root_principal' | 'requested_through'>): string[] {
   return [root_principal, ...requested_through]
-    .filter((name, place, all) => name !== all[place - 1])
+    .filter((name, index, all) => name !== all[index - 1])
     .reverse();
 }
 

@@ -26,12 +26,12 @@ export async function handsOf(
   const consent = rootId === undefined ? undefined : await store.findConsent({ token_id: rootId });
   const hands = [rootHand(token)];
   const now = store.now();
-  for (const [place, { subject, token_id, token: held }] of lineage.entries()) {
-    const { state } = standingOf({ token: held, lineage: lineage.slice(0, place + 1) }, now);
+  for (const [index, { subject, token_id, token: held }] of lineage.entries()) {
+    const { state } = standingOf({ token: held, lineage: lineage.slice(0, index + 1) }, now);
     const purpose = Object.keys(held.purpose).length > 0 ? held.purpose : null;
     const isSame = hands.at(-1)?.principal === subject;
     // Decision 09: the client holds a child of the consent's token, with the same subject.
-    const client_name = consent?.subject === subject && place < 2 ? consent.client_name : null;
+    const client_name = consent?.subject === subject && index < 2 ? consent.client_name : null;
     if (isSame) hands.pop();
     hands.push({ principal: subject, token_id, client_name, purpose, state });
   }

@@ -111,7 +111,7 @@ export async function readRequest(parts: ServiceParts, ask: Ask): Promise<Answer
 /** In characters: above this, showing takes several milliseconds. */
 const LONG_PARAMETERS = 16_384;
 
-/** A long request takes as much time as a list, so it takes a place in the lane. */
+/** A long request takes as much time as a list, so it takes a slot in the lane. */
 function viewFor(
   parts: ServiceParts,
   caller: Caller,
@@ -177,22 +177,18 @@ async function decidedOrLate(
   waiter: Waiter,
   waitMs: number,
 ): Promise<boolean> {
-  const place = parts.waits.enter(waiter);
-  if (!place) return false;
+  const slot = parts.waits.enter(waiter);
+  if (!slot) return false;
   const until = parts.platform.monotonic() + waitMs;
   try {
-    for (
-      let left = waitMs;
-      left > 0 && !place.isOver();
-      left = until - parts.platform.monotonic()
-    ) {
-      await place.pause(Math.min(left, LOOK_AGAIN_MS));
+    for (let left = waitMs; left > 0 && !slot.isOver(); left = until - parts.platform.monotonic()) {
+      await slot.pause(Math.min(left, LOOK_AGAIN_MS));
       const state = await parts.store.approvalState(waiter.id);
       if (!state || !isOpen(parts, state)) return true;
     }
     return true;
   } finally {
-    place.leave();
+    slot.leave();
   }
 }
 

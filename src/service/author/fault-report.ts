@@ -17,9 +17,9 @@ interface Written {
 
 /** By capability in the author's order, those of the service first; then by field. */
 export function faultReport(faults: readonly Fault[], options: Written): Fault[] {
-  const places = new Map(options.capabilities.map(({ name }, place) => [name, place]));
+  const indexes = new Map(options.capabilities.map(({ name }, index) => [name, index]));
   const rankOf = ({ subject, capability }: Fault) =>
-    subject === 'service' ? -1 : (places.get(capability) ?? options.capabilities.length);
+    subject === 'service' ? -1 : (indexes.get(capability) ?? options.capabilities.length);
   return faults
     .map((each) => {
       const written = each.written ?? writtenAt(sourceOf(each, options), each.field);

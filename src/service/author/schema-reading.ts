@@ -18,7 +18,7 @@ import type { AnySchema } from './typed.ts';
 export const SCHEMA_LIMITS: JsonLimits = { bytes: 65_536, depth: 32, keys: 5_000 };
 
 /** Where a schema stands. */
-export interface Place {
+export interface SchemaLocation {
   readonly capability: string;
   readonly field: 'inputs' | 'output';
 }
@@ -34,11 +34,11 @@ interface SchemaPair {
 
 type Reading = SchemaPair | { readonly faults: readonly Fault[] };
 
-export function readSchemas(place: Place, schema: AnySchema): Reading {
+export function readSchemas(location: SchemaLocation, schema: AnySchema): Reading {
   const { vendor, jsonSchema } = schema['~standard'] as Described;
   const library = libraryOf(vendor);
   const because = (written: string, why: string, write: string): Reading => ({
-    faults: [faultAt(place, { path: '', written, why, write })],
+    faults: [faultAt(location, { path: '', written, why, write })],
   });
   if (jsonSchema === undefined) return because(`is ${named(vendor)}`, HAS_NONE, library.source);
 
@@ -52,11 +52,11 @@ export function readSchemas(place: Place, schema: AnySchema): Reading {
   const { document: sent, made } = 'document' in same ? same : returned;
   const marked = [...marksIn(returned.document), ...untyped(sent, returned.document)];
   if (marked.length > 0) {
-    return { faults: marked.map((each) => faultAt(place, sentenceOn(each, library))) };
+    return { faults: marked.map((each) => faultAt(location, sentenceOn(each, library))) };
   }
   const root = rootFault(sent, library) ?? rootFault(returned.document, library);
   if (root === undefined) return { sent, read: returned.document, made };
-  return because(`is ${named(vendor)} of ${root.kind}`, OBJECTS[place.field], root.write);
+  return because(`is ${named(vendor)} of ${root.kind}`, OBJECTS[location.field], root.write);
 }
 
 interface Described {
@@ -83,7 +83,7 @@ interface Sentence {
   readonly write: string;
 }
 
-export function faultAt({ capability, field }: Place, sentence: Sentence): Fault {
+export function faultAt({ capability, field }: SchemaLocation, sentence: Sentence): Fault {
   const { path, written, why, write } = sentence;
   return { ...fault(capability, `${field}${path}`, why, write), written };
 }

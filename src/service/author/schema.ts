@@ -17,7 +17,7 @@ import type { DeclaredInput } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { inputOf, type Property, propertiesOf, sampleOf } from './json-schema.ts';
 import { libraryOf } from './schema-library.ts';
-import { faultAt, type Place, readSchemas, SCHEMA_LIMITS } from './schema-reading.ts';
+import { faultAt, readSchemas, SCHEMA_LIMITS, type SchemaLocation } from './schema-reading.ts';
 import { isMade } from './settled.ts';
 import type { AnySchema, DeclaredInputs, DeclaredOutput, InputDetails } from './typed.ts';
 import { answersAtOnce } from './zod-timing.ts';
@@ -38,12 +38,12 @@ export function declaredInputs(
   inputs: DeclaredInputs,
   details: Readonly<Record<string, InputDetails | undefined>>,
 ): Derived {
-  const place = { capability: name, field: 'inputs' } as const;
+  const location = { capability: name, field: 'inputs' } as const;
   if (!isSchema(inputs)) {
     if (Array.isArray(inputs)) return { declared: { inputs }, faults: inRows(name, details) };
-    return { declared: { inputs: [] }, faults: [noSchema(place, inputs)] };
+    return { declared: { inputs: [] }, faults: [noSchema(location, inputs)] };
   }
-  const reading = wrapped(place, inputs) ?? readSchemas(place, inputs);
+  const reading = wrapped(location, inputs) ?? readSchemas(location, inputs);
   if ('faults' in reading) return { declared: { inputs: [] }, faults: reading.faults };
   const { sent, read } = reading;
   const properties = propertiesOf(sent);
@@ -68,14 +68,14 @@ export function declaredInputs(
 }
 
 export function declaredOutput(name: string, output: DeclaredOutput): Derived {
-  const place = { capability: name, field: 'output' } as const;
+  const location = { capability: name, field: 'output' } as const;
   const undeclared = { output: { type: name, fields: [] } };
   if (!isSchema(output)) {
     const isForm = isObject(output) && !Object.values(output).some(isSchema);
     if (isForm) return { declared: { output }, faults: [] };
-    return { declared: undeclared, faults: [noSchema(place, output)] };
+    return { declared: undeclared, faults: [noSchema(location, output)] };
   }
-  const reading = wrapped(place, output) ?? readSchemas(place, output);
+  const reading = wrapped(location, output) ?? readSchemas(location, output);
   if ('faults' in reading) return { declared: undeclared, faults: reading.faults };
   const { read } = reading;
   const type = typeof read.title === 'string' && read.title !== '' ? read.title : name;
@@ -124,7 +124,10 @@ function isZod(schema: AnySchema): schema is AnySchema & ZodSchema {
 }
 
 /** A wrapper has only the standard function, which drops promises of zod that may reject. */
-function wrapped(place: Place, schema: AnySchema): { readonly faults: Fault[] } | undefined {
+function wrapped(
+  location: SchemaLocation,
+  schema: AnySchema,
+): { readonly faults: Fault[] } | undefined {
   if (schema['~standard'].vendor !== 'zod' || isZod(schema)) return undefined;
   const sentence = {
     path: '',
@@ -132,13 +135,13 @@ function wrapped(place: Place, schema: AnySchema): { readonly faults: Fault[] } 
     why: 'it lacks safeParseAsync(), without which an asynchronous check that rejects stops the process',
     write: 'the schema of zod itself',
   };
-  return { faults: [faultAt(place, sentence)] };
+  return { faults: [faultAt(location, sentence)] };
 }
 
 /** Other libraries take an object of schemas, so authors try it. */
-function noSchema(place: Place, value: unknown): Fault {
+function noSchema(location: SchemaLocation, value: unknown): Fault {
   const inside = isObject(value) ? Object.values(value).find(isSchema) : undefined;
-  const form = FORMS[place.field];
+  const form = FORMS[location.field];
   const sentence = inside
     ? {
         written: 'is an object of schemas',
@@ -148,7 +151,7 @@ function noSchema(place: Place, value: unknown): Fault {
         written: `is ${typeof value === 'object' ? 'an object' : `a ${typeof value}`}`,
         write: `a schema such as z.object({ … }), or ${form}`,
       };
-  return faultAt(place, { path: '', why: `it is neither a schema nor ${form}`, ...sentence });
+  return faultAt(location, { path: '', why: `it is neither a schema nor ${form}`, ...sentence });
 }
 
 const FORMS = { inputs: 'a list of inputs', output: '{ type, fields }' };
@@ -203,8 +206,8 @@ export function unapprovable(capability: string, made: readonly string[]): Fault
     why: 'an approval is for exact parameters, and a repeated call would get another value',
     write: 'it without this default, and make the value in the handler',
   };
-  const place = { capability, field: 'inputs' } as const;
-  return made.map((path) => faultAt(place, { path, ...sentence }));
+  const location = { capability, field: 'inputs' } as const;
+  return made.map((path) => faultAt(location, { path, ...sentence }));
 }
 
 /** Names are what callers, approvers and the log know, so a schema must not change them. */

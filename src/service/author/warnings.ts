@@ -145,10 +145,10 @@ function unheldScopes(
 
 function strayStepUps(definition: ServiceDefinition, { sign_in }: Settings): string[] {
   const needed = [...capabilitiesByScope(definition).keys()];
-  return sign_in.step_up.flatMap(({ scopes }, place) =>
+  return sign_in.step_up.flatMap(({ scopes }, index) =>
     scopes.some((pattern) => needed.some((scope) => entitles(pattern, scope)))
       ? []
-      : `Rule ${place + 1} of sign_in.step_up has no effect: no capability needs a scope that ${namesText(scopes)} matches`,
+      : `Rule ${index + 1} of sign_in.step_up has no effect: no capability needs a scope that ${namesText(scopes)} matches`,
   );
 }
 

@@ -96,21 +96,21 @@ async function readPage(
   after: FreezePlace | undefined,
 ): Promise<Answer> {
   const page = createPage<Freeze>('frozen', limit);
-  let place = after;
+  let position = after;
   let isFull = false;
   for (let reads = 0; reads < READS_MAX; reads++) {
     await slices.turn();
-    const found = await store.listFreezes(READ_MAX, place);
+    const found = await store.listFreezes(READ_MAX, position);
     await slices.each(found.freezes, (record) => {
       isFull = !page.add(freezeView(record));
-      if (!isFull) place = record;
+      if (!isFull) position = record;
       return !isFull;
     });
     if (isFull) break;
-    place = found.next;
-    if (place === undefined) break;
+    position = found.next;
+    if (position === undefined) break;
   }
-  return page.answer({ next_cursor: place ? cursorOf(place) : null });
+  return page.answer({ next_cursor: position ? cursorOf(position) : null });
 }
 
 /** Operators hold `operator:*` or the scope of the one operation. */
@@ -213,6 +213,6 @@ function readCursor(cursor: string): FreezePlace | undefined {
   const what = FreezeTarget.options.find((name) => name === kind);
   const target = Buffer.from(text, 'base64url').toString();
   if (time === undefined || what === undefined || target.includes('\0')) return undefined;
-  const place = { frozen_at: new Date(Number(time)), what, target };
-  return cursorOf(place) === cursor ? place : undefined;
+  const position = { frozen_at: new Date(Number(time)), what, target };
+  return cursorOf(position) === cursor ? position : undefined;
 }

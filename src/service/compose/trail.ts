@@ -91,8 +91,8 @@ export async function recordStep(
   results: Omit<StepEffects, 'entry'>,
 ): Promise<void> {
   const { step } = ending;
-  const place = whole.trail.findIndex(({ invocation_id }) => invocation_id === step.invocation_id);
-  if (place >= 0) whole.trail[place] = step;
+  const index = whole.trail.findIndex(({ invocation_id }) => invocation_id === step.invocation_id);
+  if (index >= 0) whole.trail[index] = step;
   else whole.trail.push(step);
   const entry = hasEntry(whole, step, results) ? stepEntry(parts, whole, ending) : undefined;
   if (whole.operationId === undefined || ending.isRefused) {

@@ -38,22 +38,22 @@ export async function inboxOf(
   if (capabilities.length === 0) return { requests: [], next_cursor: null };
   return inLane(parts, caller, ask, async (slices) => {
     const requests: InboxItem[] = [];
-    let place = after;
+    let position = after;
     for (let reads = 0; reads < READS_MAX; reads++) {
       await slices.turn();
       const now = parts.store.now();
-      const query = { now, capabilities, limit: READ_MAX, after: place };
+      const query = { now, capabilities, limit: READ_MAX, after: position };
       const found = await parts.store.pendingApprovals(query);
       for (const request of await decidableOf(parts, caller, found.requests)) {
         // One more than the limit shows that there is a next page.
-        if (requests.length === limit) return { requests, next_cursor: cursorOf(place) };
+        if (requests.length === limit) return { requests, next_cursor: cursorOf(position) };
         requests.push(await itemOf(parts, caller, request, slices));
-        place = request;
+        position = request;
       }
-      place = found.next;
-      if (place === undefined) break;
+      position = found.next;
+      if (position === undefined) break;
     }
-    return { requests, next_cursor: cursorOf(place) };
+    return { requests, next_cursor: cursorOf(position) };
   });
 }
 
@@ -137,8 +137,8 @@ export async function countPending(
   return Math.min(count, most);
 }
 
-function cursorOf(place: PendingPlace | undefined): string | null {
-  return place ? `${place.expires_at.getTime()}-${place.approval_request_id}` : null;
+function cursorOf(position: PendingPlace | undefined): string | null {
+  return position ? `${position.expires_at.getTime()}-${position.approval_request_id}` : null;
 }
 
 function readCursor(cursor: string): PendingPlace | undefined {

@@ -21,8 +21,8 @@ import {
   type Resolve,
   refusedOrigin,
 } from '../outbound/outbound.ts';
-import { takePlace } from '../outbound/places.ts';
 import { type Route, type RoutedRequest, readBase, routedRequest } from '../outbound/route.ts';
+import { takeSlot } from '../outbound/slots.ts';
 import {
   type Asked,
   apiRefusal,
@@ -103,7 +103,7 @@ export async function callHttp(api: HttpApi, call: HttpCall): Promise<JsonObject
   if ('fault' in request) throw new NoEffect(`Cannot send the request: ${request.fault}`);
   const unfit = call.credential && credentialFault(call.credential, call.route);
   if (unfit) throw new NoEffect(`Cannot use the credential: ${unfit}`, UPSTREAM_FAILED.type);
-  const leave = await takePlace(api.base.origin, call.signal);
+  const leave = await takeSlot(api.base.origin, call.signal);
   if (!leave) throw unavailable('too many calls of this API wait for their turn', SOON);
   try {
     return await answered(api, call, request);

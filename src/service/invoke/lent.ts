@@ -38,8 +38,8 @@ export function isErrorWithLent(
   const advice = readForeignObject(foreignMember(error, 'advice') ?? {}, ADVICE_LIMITS);
   if ('value' in advice && containsLent(lent, advice.value)) return true;
   const together = foreignMember(error, 'errors');
-  const others = Array.from({ length: CAUSES_MAX }, (_, place) =>
-    foreignMember(together, String(place)),
+  const others = Array.from({ length: CAUSES_MAX }, (_, index) =>
+    foreignMember(together, String(index)),
   );
   return [foreignMember(error, 'cause'), ...others].some((each) =>
     isErrorWithLent(lent, each, below - 1),

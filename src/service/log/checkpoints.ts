@@ -110,11 +110,11 @@ async function inclusionProof(
 ): Promise<InclusionProof | undefined> {
   if (!request.include_proof) return undefined;
   const first = firstPlaceOf(sequence);
-  const place = await placeAsked(parts, ask, request, first);
-  const leaf_index = leafIndexOf(place);
-  if (firstPlaceOf(place) !== first || leaf_index >= size) {
+  const position = await requestedPosition(parts, ask, request, first);
+  const leaf_index = leafIndexOf(position);
+  if (firstPlaceOf(position) !== first || leaf_index >= size) {
     const covers = `checkpoint ${sequence} covers ${size} entries from place ${first} on`;
-    return refuseWith('not_found', `Cannot prove the leaf at place ${place}: ${covers}`);
+    return refuseWith('not_found', `Cannot prove the leaf at place ${position}: ${covers}`);
   }
   const [leaf] = await parts.store.nodes([nodeFrom(first, { level: 0, index: leaf_index })]);
   return {
@@ -126,10 +126,10 @@ async function inclusionProof(
 }
 
 /**
- * The place of the requested leaf. An index counts within the tree of the checkpoint; a place
+ * The position of the requested leaf. An index counts within the tree of the checkpoint; a position
  * counts over all logs of the store.
  */
-async function placeAsked(
+async function requestedPosition(
   parts: ServiceParts,
   ask: Ask,
   request: CheckpointReadRequest,

@@ -13,7 +13,7 @@ import type { LogStore } from '../../storage/port/store.ts';
 
 type Nodes = Pick<LogStore, 'nodes'>;
 
-/** `first` is the place of the first leaf. `index` and `size` count within its tree. */
+/** `first` is the position of the first leaf. `index` and `size` count within its tree. */
 export function inclusionHashes(
   store: Nodes,
   { first, index, size }: { first: number; index: number; size: number },
@@ -31,6 +31,6 @@ export function consistencyHashes(
 async function folded(store: Nodes, first: number, groups: NodeId[][]): Promise<Hash[]> {
   const ids = groups.flat();
   const hashes = ids.length === 0 ? [] : await store.nodes(ids.map((id) => nodeFrom(first, id)));
-  const byId = new Map(ids.map((id, place) => [id, hashes[place] as Hash]));
+  const byId = new Map(ids.map((id, index) => [id, hashes[index] as Hash]));
   return foldAll(groups, (id) => byId.get(id) as Hash);
 }

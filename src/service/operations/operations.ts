@@ -136,8 +136,8 @@ function parsed(name: string, schema: Operation['request'], ask: Pick<Ask, 'inpu
   if (parsed.success) return parsed.data;
 
   const faults = parsed.error.issues.slice(0, FAULTS_SHOWN_MAX).map((issue) => {
-    const place = issue.path.join('.');
-    return shortened(place ? `${place}: ${issue.message}` : issue.message);
+    const path = issue.path.join('.');
+    return shortened(path ? `${path}: ${issue.message}` : issue.message);
   });
   const detail = `Cannot read the request of ${name}: ${faults.join('; ')}`;
   throw new Refusal(failure('invalid_parameters', detail));

@@ -16,14 +16,14 @@ export const PAGE_BYTES_MAX = 1_048_576;
 /** In bytes: room for the text around the items. */
 const FRAME_BYTES = 512;
 
-/** The place in a list that a cursor names. Refuses a cursor that `read` does not know. */
-export function cursorPosition<Place>(
+/** The position in a list that a cursor names. Refuses a cursor that `read` does not know. */
+export function cursorPosition<Position>(
   cursor: string | undefined,
-  read: (cursor: string) => Place | undefined,
-): Place | undefined {
+  read: (cursor: string) => Position | undefined,
+): Position | undefined {
   if (cursor === undefined) return undefined;
-  const place = read(cursor);
-  if (place !== undefined) return place;
+  const position = read(cursor);
+  if (position !== undefined) return position;
   const detail = `Cannot continue from "${cursor}": expected a cursor from an earlier page`;
   throw new Refusal(failure('invalid_parameters', detail));
 }

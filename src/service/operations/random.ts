@@ -65,8 +65,8 @@ export function newInvocationId({ random, now }: Pick<Platform, 'random' | 'now'
 /** Overwrites the first `count` bytes with the lowest bytes of a number. */
 function timed(bytes: Uint8Array, count: number, time: number): Uint8Array {
   let rest = time;
-  for (let place = count - 1; place >= 0; place -= 1) {
-    bytes[place] = rest % 256;
+  for (let index = count - 1; index >= 0; index -= 1) {
+    bytes[index] = rest % 256;
     rest = Math.floor(rest / 256);
   }
   return bytes;

@@ -6,7 +6,7 @@
  * bounded. The other files of this room are for APIs behind capabilities:
  *
  * - `route.ts` makes a request from parameters. Its origin and its path cannot be changed by them.
- * - `places.ts` bounds how many requests to one origin run at once.
+ * - `slots.ts` bounds how many requests to one origin run at once.
  *
  * @module
  */

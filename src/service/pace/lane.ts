@@ -1,8 +1,8 @@
 /**
- * The lane: places for work whose cost grows with the data, such as queries and lists.
+ * The lane: slots for work whose cost grows with the data, such as queries and lists.
  *
  * A few works run at once, a bounded number wait, and the rest are refused and may try again. A
- * work holds its place until the client has read the answer, on transports that can tell, so unread
+ * work holds its slot until the client has read the answer, on transports that can tell, so unread
  * answers are bounded too. Callers take turns: one that fills its own share does not delay the
  * others.
  *
@@ -25,7 +25,7 @@ import { callerLeft, type Slicer, type Slices } from './slices.ts';
 export interface LaneBounds {
   /** Works that run at once. They share the slices, so more of them would only take longer each. */
   readonly runningMax: number;
-  /** Below `runningMax`, so that a share with slow work leaves places for the others. */
+  /** Below `runningMax`, so that a share with slow work leaves slots for the others. */
   readonly runningPerShareMax: number;
   /**
    * Works that run, or whose answer the client has not read yet. Each holds an answer of up to 1
@@ -33,10 +33,10 @@ export interface LaneBounds {
    */
   readonly openMax: number;
   readonly openPerShareMax: number;
-  /** Works that wait for a place. Each holds a request. */
+  /** Works that wait for a slot. Each holds a request. */
   readonly waitingMax: number;
   readonly waitingPerShareMax: number;
-  /** In milliseconds: how long a request waits for a place. */
+  /** In milliseconds: how long a request waits for a slot. */
   readonly waitMs: number;
 }
 
@@ -60,13 +60,13 @@ interface Listening {
 }
 
 export interface Lane {
-  /** Runs the work as soon as it has a place. Rejects with a refusal when it gets none. */
+  /** Runs the work as soon as it has a slot. Rejects with a refusal when it gets none. */
   run<Result>(
     share: string,
     ask: Listening,
     work: (slices: Slices, hasWaited: boolean) => Promise<Result>,
   ): Promise<Result>;
-  /** Slices without a place, for work that must not be refused: one view of one record. */
+  /** Slices without a slot, for work that must not be refused: one view of one record. */
   slices(): Slices;
 }
 
@@ -75,33 +75,33 @@ export function createLane(
   slicesFor: Slicer,
   changed: Partial<LaneBounds> = {},
 ): Lane {
-  const places = createPlaces(platform, { ...BOUNDS, ...changed });
+  const slots = createSlots(platform, { ...BOUNDS, ...changed });
   return {
     slices: () => slicesFor(),
     async run(share, ask, work) {
       const gone = ask.gone?.();
       if (gone?.aborted) throw callerLeft();
-      const { place, hasWaited } = await places.take(share, gone);
+      const { slot, hasWaited } = await slots.take(share, gone);
       let delivered: AbortSignal | undefined;
       try {
         const result = await work(slicesFor(gone), hasWaited);
         delivered = ask.delivered?.();
         return result;
       } finally {
-        place.stopRunning();
-        if (!delivered || delivered.aborted) place.free();
-        else delivered.addEventListener('abort', place.free, { once: true });
+        slot.stopRunning();
+        if (!delivered || delivered.aborted) slot.free();
+        else delivered.addEventListener('abort', slot.free, { once: true });
       }
     },
   };
 }
 
-interface Places {
-  /** Resolves with a place. Rejects when too many wait, or when the caller leaves before. */
-  take(share: string, gone?: AbortSignal): Promise<{ place: Place; hasWaited: boolean }>;
+interface Slots {
+  /** Resolves with a slot. Rejects when too many wait, or when the caller leaves before. */
+  take(share: string, gone?: AbortSignal): Promise<{ slot: Slot; hasWaited: boolean }>;
 }
 
-interface Place {
+interface Slot {
   stopRunning(): void;
   free(): void;
 }
@@ -113,18 +113,18 @@ interface Share {
   readonly waiting: Set<() => void>;
 }
 
-function createPlaces({ after, cancel }: Platform, bounds: LaneBounds): Places {
-  /** Shares that hold or wait for a place. The first one has the next turn. */
+function createSlots({ after, cancel }: Platform, bounds: LaneBounds): Slots {
+  /** Shares that hold or wait for a slot. The first one has the next turn. */
   const shares = new Map<string, Share>();
   let [running, open, waiting] = [0, 0, 0];
 
-  const hasPlace = (share: Share) =>
+  const hasSlot = (share: Share) =>
     running < bounds.runningMax &&
     share.running < bounds.runningPerShareMax &&
     open < bounds.openMax &&
     share.open < bounds.openPerShareMax;
 
-  function placeFor(share: Share): Place {
+  function slotFor(share: Share): Slot {
     running += 1;
     share.running += 1;
     open += 1;
@@ -150,7 +150,7 @@ function createPlaces({ after, cancel }: Platform, bounds: LaneBounds): Places {
 
   function startWaiting(): void {
     for (;;) {
-      const next = [...shares.values()].find((one) => one.waiting.size > 0 && hasPlace(one));
+      const next = [...shares.values()].find((one) => one.waiting.size > 0 && hasSlot(one));
       if (!next) return;
       // Move the share to the end, so that the others have their turn first.
       shares.delete(next.name);
@@ -160,10 +160,10 @@ function createPlaces({ after, cancel }: Platform, bounds: LaneBounds): Places {
     }
   }
 
-  function waitIn(share: Share, gone?: AbortSignal): Promise<Place> {
+  function waitIn(share: Share, gone?: AbortSignal): Promise<Slot> {
     if (waiting >= bounds.waitingMax || share.waiting.size >= bounds.waitingPerShareMax) {
       forgetIdle(share);
-      throw noPlace();
+      throw noSlot();
     }
     return new Promise((resolve, reject) => {
       const stop = () => {
@@ -174,7 +174,7 @@ function createPlaces({ after, cancel }: Platform, bounds: LaneBounds): Places {
       };
       const start = () => {
         stop();
-        resolve(placeFor(share));
+        resolve(slotFor(share));
       };
       const giveUp = (refusal: Refusal) => {
         stop();
@@ -182,7 +182,7 @@ function createPlaces({ after, cancel }: Platform, bounds: LaneBounds): Places {
         reject(refusal);
       };
       const leave = () => giveUp(callerLeft());
-      const timer = after(bounds.waitMs, () => giveUp(noPlace()));
+      const timer = after(bounds.waitMs, () => giveUp(noSlot()));
       gone?.addEventListener('abort', leave);
       share.waiting.add(start);
       waiting += 1;
@@ -193,15 +193,15 @@ function createPlaces({ after, cancel }: Platform, bounds: LaneBounds): Places {
     async take(name, gone) {
       const share = shares.get(name) ?? { name, running: 0, open: 0, waiting: new Set() };
       shares.set(name, share);
-      if (share.waiting.size === 0 && hasPlace(share)) {
-        return { place: placeFor(share), hasWaited: false };
+      if (share.waiting.size === 0 && hasSlot(share)) {
+        return { slot: slotFor(share), hasWaited: false };
       }
-      return { place: await waitIn(share, gone), hasWaited: true };
+      return { slot: await waitIn(share, gone), hasWaited: true };
     },
   };
 }
 
-function noPlace(): Refusal {
+function noSlot(): Refusal {
   const detail =
     'Cannot answer now: too many long queries and lists are under way; nothing happened';
   const resolution = { estimated_availability: RETRY_AFTER };

@@ -13,7 +13,7 @@ import type { Platform } from '../../platform.ts';
  */
 const WAITING_MAX = 500;
 
-/** Waiters of one root principal, so that no caller can use up all places. */
+/** Waiters of one root principal, so that no caller can use up all slots. */
 const WAITING_PER_ROOT_MAX = 50;
 
 export interface Waiter {
@@ -25,15 +25,15 @@ export interface Waiter {
 }
 
 export interface Waits {
-  /** A place to wait in; `undefined` when too many wait already or the service stops. */
-  enter(waiter: Waiter): Place | undefined;
+  /** A slot to wait in; `undefined` when too many wait already or the service stops. */
+  enter(waiter: Waiter): WaitSlot | undefined;
   /** Wakes the waiters of `id`, after a change in this process. */
   wake(id: string): void;
   /** Wakes all waiters and admits no more. */
   stop(): void;
 }
 
-interface Place {
+interface WaitSlot {
   /** Resolves after `ms`, or sooner when woken. */
   pause(ms: number): Promise<void>;
   /** True when the caller has left or the service stops. */

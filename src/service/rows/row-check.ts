@@ -195,8 +195,8 @@ function createLineageCheck(parts: LineageCheckOptions): RowCheck['lineageOf'] {
       return undefined;
     }
     let isVoid = false;
-    for (const [place, link] of lineage.entries()) {
-      const standing = linkStanding(link, token.lineage[place]);
+    for (const [index, link] of lineage.entries()) {
+      const standing = linkStanding(link, token.lineage[index]);
       if (standing === 'altered') return undefined;
       if (standing === 'void') isVoid = true;
     }

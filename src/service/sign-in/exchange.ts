@@ -140,6 +140,6 @@ async function judge(parts: SignInParts, bearer: string, what: string) {
 
 /** The nearest actor outside, the person innermost. */
 function actorsOf(names: readonly string[]): object {
-  const [root = '', ...rest] = names.filter((name, place) => name !== names[place - 1]);
+  const [root = '', ...rest] = names.filter((name, index) => name !== names[index - 1]);
   return rest.reduce<object>((inner, sub) => ({ sub, act: inner }), { sub: root });
 }

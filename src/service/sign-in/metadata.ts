@@ -57,8 +57,8 @@ export interface AskedResource {
 
 /** Where the metadata of a resource is. */
 export function metadataUrl(baseUrl: string, { path, host }: AskedResource): string {
-  const place = path === '/mcp' ? path : '';
-  return `${namedAs(baseUrl, host)}/.well-known/oauth-protected-resource${place}`;
+  const suffix = path === '/mcp' ? path : '';
+  return `${namedAs(baseUrl, host)}/.well-known/oauth-protected-resource${suffix}`;
 }
 
 /** The scopes that consent can give, in the order of the catalog. */

@@ -64,22 +64,22 @@ async function readLeaf(
   value: unknown,
   { allowErased }: CheckpointAnchors,
 ): Promise<Hash | undefined> {
-  const place = `entry ${log.ended + log.size}`;
+  const name = `entry ${log.ended + log.size}`;
   const read = readEntry(value);
   if ('fault' in read) {
-    log.tally.add('leaves', failed('', `${place}: ${read.fault}`));
+    log.tally.add('leaves', failed('', `${name}: ${read.fault}`));
     log.enrolments.miss();
     return undefined;
   }
   const { entry, hash, erased } = read;
   if (firstPlaceOf(entry.sequence) > log.first) beginLog(log, entry, allowErased);
   const isNext = entry.sequence === log.first + log.size;
-  const gap = isNext ? undefined : `${place} says place ${entry.sequence}`;
+  const gap = isNext ? undefined : `${name} says place ${entry.sequence}`;
   log.tally.add('order', unlessFound('', gap));
   log.tally.add('leaves', contentCheck('', erased, allowErased));
   const { size, peaks } = appendLeaves(log.size, log.peaks, [hash]);
   Object.assign(log, { size, peaks });
-  await passkeyTally(log, read, place);
+  await passkeyTally(log, read, name);
   return hash;
 }
 

@@ -15,11 +15,11 @@ interface Reading {
   readonly enrolments: Enrolments;
 }
 
-/** Takes the entries in their order. `place` names the entry in a report. */
+/** Takes the entries in their order. `name` names the entry in a report. */
 export async function passkeyTally(
   { tally, enrolments }: Reading,
   { entry, erased }: Exclude<LeafReading, { fault: string }>,
-  place: string,
+  name: string,
 ): Promise<void> {
   if (erased !== undefined) {
     // The leaf names the type, and only entries of sessions add or remove passkeys.
@@ -31,6 +31,6 @@ export async function passkeyTally(
   if (lack === undefined && !hasPasskey(entry)) return;
   const checks = lack ? [lack] : (await passkeyChecks(entry, enrolments)).checks;
   for (const check of checks) {
-    tally.add(check.what, { ...check, detail: `${place}: ${check.detail}` });
+    tally.add(check.what, { ...check, detail: `${name}: ${check.detail}` });
   }
 }

@@ -60,7 +60,7 @@ export function receiptSearch({ receipt, after }: ExportAnchors): ReceiptSearch 
   if (receipt === undefined) return undefined;
   const sought = receiptHash(receipt);
   const kept = Checkpoint.safeParse(after).data;
-  let [seen, place] = [0, -1];
+  let [seen, position] = [0, -1];
   let standing: Checkpoint | undefined;
   let newest: Checkpoint | undefined;
 
@@ -85,7 +85,7 @@ export function receiptSearch({ receipt, after }: ExportAnchors): ReceiptSearch 
       newest = checkpoint ?? newest;
       if (checkpoint && checkpoint.sequence === kept?.sequence) standing = checkpoint;
       if (leaf === undefined) return;
-      if (sought && equalBytes(leaf, sought)) place = seen;
+      if (sought && equalBytes(leaf, sought)) position = seen;
       seen += 1;
     },
     async checks({ checks, isWhole, anchors }) {
@@ -93,8 +93,8 @@ export function receiptSearch({ receipt, after }: ExportAnchors): ReceiptSearch 
       const { checks: ofSignature, signed } = await receiptChecks(receipt, anchors);
       const own = about('receipt', ofSignature);
       if (verdictOf(checks) !== 'verified') return [...own, notChecked('receipt', UNVERIFIED)];
-      if (place >= 0)
-        return [...own, passedCheck('receipt', `its leaf is the ${place + 1}. of ${seen}`)];
+      if (position >= 0)
+        return [...own, passedCheck('receipt', `its leaf is the ${position + 1}. of ${seen}`)];
       if (!isWhole) return [...own, notChecked('receipt', NOT_WHOLE)];
       return [...own, ...(await absenceChecks(signed, anchors))];
     },

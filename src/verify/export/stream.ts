@@ -40,7 +40,7 @@ export interface StreamChunk {
 }
 
 /** Where a chunk ends and the next one begins. */
-interface StreamPlace {
+interface StreamPosition {
   readonly chunk: number;
   readonly serviceId: string;
   readonly logId: string;
@@ -51,7 +51,7 @@ interface StreamPlace {
 
 export interface StreamReport extends Report {
   /** Where the next chunk begins. Absent when there is no chunk. */
-  readonly place?: StreamPlace | undefined;
+  readonly position?: StreamPosition | undefined;
   /** The last checkpoint of the stream. */
   readonly newest?: ExportedDetail | undefined;
   /** Entries in all chunks. */
@@ -80,13 +80,13 @@ export async function verifyStream(
   };
   for await (const chunk of chunks) await readChunk(stream, chunk);
   const limits = [...STREAM_LIMITS, ...serviceLimit(anchors)];
-  const { place, newest, entries, tally, read } = stream;
+  const { position, newest, entries, tally, read } = stream;
   if (read === 0) return { ...reportOf([failed('chunks', 'there is none')], limits), entries };
   await witnessTally(stream);
   const open = stream.uncovered
-    ? notChecked('cover', `no checkpoint covers the last entries of log "${place?.logId}"`)
+    ? notChecked('cover', `no checkpoint covers the last entries of log "${position?.logId}"`)
     : passedCheck('cover', `checkpoint ${newest?.sequence} covers all entries of its log`);
-  return { ...reportOf([...tally.checks(), open], limits), place, newest, entries };
+  return { ...reportOf([...tally.checks(), open], limits), position, newest, entries };
 }
 
 interface Stream {
@@ -96,7 +96,7 @@ interface Stream {
   entries: number;
   /** Chunks. */
   read: number;
-  place?: StreamPlace | undefined;
+  position?: StreamPosition | undefined;
   newest?: ExportedDetail | undefined;
   newestAnchors?: CheckpointAnchors | undefined;
   /** The last chunk has entries of an ended log that no checkpoint covers. */
@@ -110,7 +110,7 @@ interface Reading {
   readonly header: StreamHeader;
   readonly anchors: CheckpointAnchors;
   /** Set where this chunk begins a log. */
-  readonly ended: StreamPlace | undefined;
+  readonly ended: StreamPosition | undefined;
   size: number;
   peaks: readonly Hash[];
   /** The tree before the last entry, and the entry's leaf. */
@@ -134,13 +134,13 @@ async function readChunk(stream: Stream, { name, number, content }: StreamChunk)
   const { header, anchors } = opened;
   tally.add(
     'chunks',
-    unlessFound('', placeFault(stream, header, number)?.replace(/^/, `${name}: `)),
+    unlessFound('', positionFault(stream, header, number)?.replace(/^/, `${name}: `)),
   );
   const { first: begin, size, chunk } = header;
   const peaks = header.peaks.map((hex) => fromHex(hex) as Hash);
-  const isBreak = stream.place !== undefined && begin > stream.place.first;
-  const ended = isBreak ? stream.place : undefined;
-  if (stream.place === undefined && begin > 0 && !stream.anchors.isLast) {
+  const isBreak = stream.position !== undefined && begin > stream.position.first;
+  const ended = isBreak ? stream.position : undefined;
+  if (stream.position === undefined && begin > 0 && !stream.anchors.isLast) {
     tally.add('breaks', notChecked('', `${name} begins with a log that followed another`));
   }
   const reading: Reading = { stream, name, header, anchors, ended, size, peaks, before: [] };
@@ -148,7 +148,7 @@ async function readChunk(stream: Stream, { name, number, content }: StreamChunk)
   await readEnd(reading);
   const { service_id: serviceId, log_id: logId } = header;
   const { size: grown, peaks: after } = reading;
-  stream.place = { chunk, serviceId, logId, first: begin, size: grown, peaks: after };
+  stream.position = { chunk, serviceId, logId, first: begin, size: grown, peaks: after };
 }
 
 async function openChunk(stream: Stream, value: unknown) {
@@ -168,31 +168,34 @@ async function openChunk(stream: Stream, value: unknown) {
   return { header, anchors };
 }
 
-function placeFault(
-  { place, anchors, read }: Stream,
+function positionFault(
+  { position, anchors, read }: Stream,
   header: StreamHeader,
   number: number,
 ): string | undefined {
   const { chunk } = header;
   if (chunk !== number) return `its header says chunk ${chunk}`;
   if (anchors.isLast) return undefined;
-  const expected = (place?.chunk ?? 0) + 1;
+  const expected = (position?.chunk ?? 0) + 1;
   if (chunk !== expected) return `chunk ${expected} is missing before it`;
   // The chunk before it could not be read, and was reported.
-  return place === undefined && read > 1 ? undefined : beginFault(place, header);
+  return position === undefined && read > 1 ? undefined : beginFault(position, header);
 }
 
 /** Compares where a chunk begins with where the one before it ends. */
-function beginFault(place: StreamPlace | undefined, header: StreamHeader): string | undefined {
+function beginFault(
+  position: StreamPosition | undefined,
+  header: StreamHeader,
+): string | undefined {
   const { service_id, log_id, first, size } = header;
-  if (place && service_id !== place.serviceId)
+  if (position && service_id !== position.serviceId)
     return 'it is of another service than the one before';
-  if (place === undefined || first > place.first) {
+  if (position === undefined || first > position.first) {
     return size === 0 ? undefined : `it begins a log at entry ${size}`;
   }
-  if (first !== place.first || log_id !== place.logId) return 'it is of another log';
-  const isNext = size === place.size && samePeaks(header, place.peaks);
-  return isNext ? undefined : `it begins at entry ${size}, the one before ends at ${place.size}`;
+  if (first !== position.first || log_id !== position.logId) return 'it is of another log';
+  const isNext = size === position.size && samePeaks(header, position.peaks);
+  return isNext ? undefined : `it begins at entry ${size}, the one before ends at ${position.size}`;
 }
 
 function samePeaks({ peaks }: StreamHeader, known: readonly Hash[]): boolean {
@@ -213,15 +216,15 @@ async function readLine(reading: Reading, value: unknown): Promise<void> {
     reading.end = parsed.data;
     return;
   }
-  const place = reading.header.first + reading.size;
+  const position = reading.header.first + reading.size;
   const read = readEntry(parsed.data.entry);
   if ('fault' in read) {
-    tally.add('leaves', failed('', `${name}, place ${place}: ${read.fault}`));
+    tally.add('leaves', failed('', `${name}, place ${position}: ${read.fault}`));
     stream.enrolments.miss();
     return;
   }
   const { entry, hash, erased } = read;
-  const gap = entry.sequence === place ? undefined : `place ${place} says ${entry.sequence}`;
+  const gap = entry.sequence === position ? undefined : `place ${position} says ${entry.sequence}`;
   tally.add('order', unlessFound('', gap && `${name}: ${gap}`));
   tally.add('leaves', contentCheck('', erased, reading.anchors.allowErased));
   if (reading.size === 0) readFirst(reading, entry);
@@ -230,7 +233,7 @@ async function readLine(reading: Reading, value: unknown): Promise<void> {
   const { size, peaks } = appendLeaves(reading.size, reading.peaks, [hash]);
   Object.assign(reading, { size, peaks });
   stream.entries += 1;
-  await passkeyTally(stream, read, `place ${place}`);
+  await passkeyTally(stream, read, `place ${position}`);
 }
 
 /** The first entry of a log that follows another names the head at which the other ended. */
@@ -250,7 +253,7 @@ function readFirst(
   enrolments.miss();
 }
 
-type Break = Pick<Reading, 'stream' | 'name' | 'header'> & { readonly ended: StreamPlace };
+type Break = Pick<Reading, 'stream' | 'name' | 'header'> & { readonly ended: StreamPosition };
 
 function breakCheck({ stream, name, header, ended }: Break, detail: unknown) {
   const { size, peaks, logId } = ended;

@@ -56,16 +56,16 @@ async function stateAfter(
   const number = Number(CHUNK_NAME.exec(name)?.[1] ?? Number.NaN);
   const keys = { pinned: pins.length > 0 ? pins : ('all' as const) };
   const ground = { keys, now: new Date(), serviceId, allowErased: true, isLast: true };
-  const { checks, place, newest } = await verifyStream(
+  const { checks, position, newest } = await verifyStream(
     [{ name, number, content: [bytes] }],
     ground,
   );
   const fault = checks.find(({ outcome }) => outcome !== 'ok');
-  if (fault || !place || !newest) {
+  if (fault || !position || !newest) {
     const why = fault ? `${fault.what}: ${fault.detail}` : 'it has no checkpoint';
     throw new Error(`"${name}" does not say where to continue: ${why}`);
   }
-  const { chunk, logId: log_id, first, size, peaks } = place;
+  const { chunk, logId: log_id, first, size, peaks } = position;
   const after = { chunk, log_id, first, size, peaks: peaks.map(toHex), checkpoint: newest };
   return {
     ...newState(sink.target, serviceId),

@@ -24,7 +24,7 @@ export interface S3Options {
 const STORED_BYTES_MAX = 32 * 1024 * 1024;
 
 export function s3Sink(options: S3Options, { env }: Pick<Io, 'env'>): Sink {
-  const { bucket, prefix } = placeIn(options.to);
+  const { bucket, prefix } = bucketIn(options.to);
   const keys = keysIn(env);
   const base = baseOf(options, bucket, keys.region);
   const urlOf = (name: string) => new URL(`${base}/${encodedPath(`${prefix}${name}`)}`);
@@ -84,7 +84,7 @@ interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function placeIn(to: string): { bucket: string; prefix: string } {
+function bucketIn(to: string): { bucket: string; prefix: string } {
   const [, bucket = '', path = ''] = /^s3:\/\/([^/]*)\/?(.*)$/s.exec(to) ?? [];
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket)) {
     throw new Error(`"${to}" does not name a bucket as in s3://bucket/prefix`);

@@ -1,8 +1,8 @@
 /**
  * The service as the source of a stream: checkpoints, proofs and entries, in the order of the log.
  *
- * The service lists entries newest first, below a cursor. For an operator without filters the cursor is a place and
- * places have no gaps, so blocks of entries are read forwards by asking below the end of each block.
+ * The service lists entries newest first, below a cursor. For an operator without filters the cursor is a position and
+ * positions have no gaps, so blocks of entries are read forwards by asking below the end of each block.
  *
  * @module
  */
@@ -34,7 +34,7 @@ const BLOCK_BYTES_MAX = 4 * BLOCK_BYTES;
 
 /** An entry as a line of a chunk. */
 export interface SourceEntry {
-  readonly place: number;
+  readonly position: number;
   readonly hash: Hash;
   readonly line: string;
 }
@@ -48,9 +48,9 @@ export interface Source {
   checkpoint(id: string, from?: string): Promise<CheckpointDetail | undefined>;
   /** The proof of one leaf in the tree of a checkpoint. */
   proof(id: string, index: number): Promise<InclusionProof | undefined>;
-  /** The entry with the highest place below `end`. */
+  /** The entry with the highest position below `end`. */
   entryBelow(end: number): Promise<AuditEntry | undefined>;
-  /** The entries from place `from` up to, not including, `to`. */
+  /** The entries from position `from` up to, not including, `to`. */
   entries(from: number, to: number): AsyncGenerator<SourceEntry>;
 }
 
@@ -177,18 +177,18 @@ async function readBlock(ask: Ask, from: number, end: number): Promise<SourceEnt
 
 function lineOf(entry: AuditEntry): SourceEntry {
   const read = readEntry(entry);
-  const place = entry.sequence;
+  const position = entry.sequence;
   if ('fault' in read) {
-    throw new CommandFault(`the entry at place ${place} is not genuine: ${read.fault}`, {
+    throw new CommandFault(`the entry at place ${position} is not genuine: ${read.fault}`, {
       exit: EXIT_FOUND,
     });
   }
-  return { place, hash: read.hash, line: canonicalJson({ entry }) };
+  return { position, hash: read.hash, line: canonicalJson({ entry }) };
 }
 
-function missing(place: number): CommandFault {
+function missing(position: number): CommandFault {
   const why = 'the credential needs the scope operator:audit, else the service hides the entry';
-  return new CommandFault(`the service does not show the entry at place ${place}; ${why}`, {
+  return new CommandFault(`the service does not show the entry at place ${position}; ${why}`, {
     exit: EXIT_FOUND,
   });
 }

@@ -10,7 +10,7 @@ import { now } from '../../live.ts';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
 import { Amount } from '../../parts/money.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { hrefOf, place } from '../../router.ts';
+import { hrefOf, route } from '../../router.ts';
 import { growth } from '../growth.ts';
 import { Ready } from '../ready.tsx';
 import { AgentHead, LastAct } from './node.tsx';
@@ -26,7 +26,7 @@ interface EndedAgentsOf {
 }
 
 export function EndedAgents({ person, root }: EndedAgentsOf) {
-  const cursor = place.value.query.get('ended') ?? undefined;
+  const cursor = route.value.query.get('ended') ?? undefined;
   const load = () => ask('agents', { ended: true, limit: PAGE, cursor, root_principal: root });
   const mayRead = mayReadActs(person, root ?? person.principal);
   const loaded = useLoaded(load, [root, cursor, growth.value]);

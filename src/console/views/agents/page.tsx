@@ -18,7 +18,7 @@ import { Shown } from '../../parts/shown.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
 import { useTitle } from '../../parts/title.ts';
 import { Value } from '../../parts/words.tsx';
-import { hrefOf, place } from '../../router.ts';
+import { hrefOf, route } from '../../router.ts';
 import { growth } from '../growth.ts';
 import { type Done, Outcome } from '../outcome.tsx';
 import { Ready } from '../ready.tsx';
@@ -214,7 +214,7 @@ interface BelowOf extends NodeRights {
 }
 
 function Below({ tokenId, changes, ...rights }: BelowOf) {
-  const cursor = place.value.query.get('cursor') ?? undefined;
+  const cursor = route.value.query.get('cursor') ?? undefined;
   const load = () => ask('agents.children', { token_id: tokenId, cursor });
   const loaded = useLoaded(load, [tokenId, cursor, growth.value, changes]);
   return (

@@ -33,7 +33,7 @@ const CONTROLS: Readonly<Record<string, Control>> = {
   number: 'number',
 };
 
-/** The values that a choice offers. The entered text is the place in this list. */
+/** The values that a choice offers. The entered text is the index in this list. */
 export function choicesOf({ allowed_values }: Input): readonly unknown[] {
   return allowed_values ?? [true, false];
 }

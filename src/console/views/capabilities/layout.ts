@@ -64,7 +64,7 @@ const SPACE_Y = 14;
 const EDGE = 2;
 
 /** A box, or the lane of a relation that passes a column. */
-interface Place {
+interface Slot {
   readonly key: string;
   readonly node: Graph['nodes'][number] | undefined;
   readonly rank: number;
@@ -76,8 +76,8 @@ interface Place {
 
 /** The part of a relation between two columns. */
 interface Step {
-  readonly from: Place;
-  readonly to: Place;
+  readonly from: Slot;
+  readonly to: Slot;
   readonly link: Link;
 }
 
@@ -94,8 +94,8 @@ export function drawingOf(graph: Graph): Drawing {
   const links = linksOf(graph);
   straighten(links);
   const ranks = ranksOf(links);
-  const { places, steps } = placesOf(graph, links, ranks);
-  const columns = columnsOf(places);
+  const { slots, steps } = slotsOf(graph, links, ranks);
+  const columns = columnsOf(slots);
   const height = stack(columns);
   const names = graph.nodes.map(({ capability, service }) =>
     Math.max(capability.length, service?.length ?? 0),
@@ -104,12 +104,12 @@ export function drawingOf(graph: Graph): Drawing {
   const boxWidth = Math.ceil(Math.max(10, ...names) * NAME_UNIT + 18);
   const label = Math.ceil(Math.max(4, ...words) * WORD_UNIT + 18);
   const pitch = boxWidth + SPACE_X + label;
-  const xOf = ({ rank }: Place) => EDGE + rank * pitch;
+  const xOf = ({ rank }: Slot) => EDGE + rank * pitch;
   return {
     width: Math.max(1, columns.length) * pitch - SPACE_X - label + 2 * EDGE,
     height,
     boxWidth,
-    boxes: places.flatMap((place) => boxOf(place, xOf(place))),
+    boxes: slots.flatMap((slot) => boxOf(slot, xOf(slot))),
     arrows: arrowsOf(steps, { xOf, boxWidth, label }),
   };
 }
@@ -170,21 +170,21 @@ function ranksOf(links: readonly Link[]): Map<string, number> {
   return ranks;
 }
 
-function placesOf(graph: Graph, links: readonly Link[], ranks: ReadonlyMap<string, number>) {
-  const boxes = new Map<string, Place>();
+function slotsOf(graph: Graph, links: readonly Link[], ranks: ReadonlyMap<string, number>) {
+  const boxes = new Map<string, Slot>();
   for (const node of graph.nodes) {
     const key = keyOf(node);
     const rank = ranks.get(key);
     if (rank !== undefined) boxes.set(key, emptyBox(key, rank, node));
   }
-  const lanes: Place[] = [];
+  const lanes: Slot[] = [];
   const steps: Step[] = [];
   for (const link of links) {
     const [first, last] = [boxes.get(link.from), boxes.get(link.to)];
     if (!first || !last) continue;
     let from = first;
     for (let rank = first.rank + 1; rank <= last.rank; rank++) {
-      const to: Place = rank === last.rank ? last : emptyBox(`${link.from}\n${link.to}`, rank);
+      const to: Slot = rank === last.rank ? last : emptyBox(`${link.from}\n${link.to}`, rank);
       if (to !== last) lanes.push(to);
       const step = { from, to, link };
       from.leaves.push(step);
@@ -193,18 +193,18 @@ function placesOf(graph: Graph, links: readonly Link[], ranks: ReadonlyMap<strin
       from = to;
     }
   }
-  return { places: [...boxes.values(), ...lanes], steps };
+  return { slots: [...boxes.values(), ...lanes], steps };
 }
 
-function emptyBox(key: string, rank: number, node?: Graph['nodes'][number]): Place {
+function emptyBox(key: string, rank: number, node?: Graph['nodes'][number]): Slot {
   return { key, node, rank, enters: [], leaves: [], y: 0, height: 0 };
 }
 
-function columnsOf(places: readonly Place[]): Place[][] {
-  const columns: Place[][] = [];
-  for (const place of places) {
-    columns[place.rank] ??= [];
-    columns[place.rank]?.push(place);
+function columnsOf(slots: readonly Slot[]): Slot[][] {
+  const columns: Slot[][] = [];
+  for (const slot of slots) {
+    columns[slot.rank] ??= [];
+    columns[slot.rank]?.push(slot);
   }
   return columns;
 }
@@ -213,45 +213,45 @@ function columnsOf(places: readonly Place[]): Place[][] {
  * Stacks each column in the order of what leads to it, and beside it where there is room. Returns the height of the
  * highest column.
  */
-function stack(columns: readonly Place[][]): number {
-  for (const place of columns.flat()) place.height = heightOf(place);
+function stack(columns: readonly Slot[][]): number {
+  for (const slot of columns.flat()) slot.height = heightOf(slot);
   const tallest = Math.max(0, ...columns.map(packedHeight));
   for (const column of columns) {
-    const order = new Map(column.map((place) => [place, middleOf(place)]));
+    const order = new Map(column.map((slot) => [slot, middleOf(slot)]));
     column.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
     let [y, left] = [0, packedHeight(column)];
-    for (const place of column) {
-      const beside = (order.get(place) ?? 0) - place.height / 2;
-      place.y = EDGE + Math.max(y, Math.min(beside, tallest - left));
-      y = place.y - EDGE + place.height + SPACE_Y;
-      left -= place.height + SPACE_Y;
+    for (const slot of column) {
+      const beside = (order.get(slot) ?? 0) - slot.height / 2;
+      slot.y = EDGE + Math.max(y, Math.min(beside, tallest - left));
+      y = slot.y - EDGE + slot.height + SPACE_Y;
+      left -= slot.height + SPACE_Y;
     }
   }
   return tallest + 2 * EDGE;
 }
 
-function heightOf({ node, enters, leaves }: Place): number {
+function heightOf({ node, enters, leaves }: Slot): number {
   const ends = Math.max(enters.length, leaves.length);
   return node ? Math.max(BOX_MIN, (ends + 0.5) * LANE) : LANE;
 }
 
-function packedHeight(column: readonly Place[]): number {
+function packedHeight(column: readonly Slot[]): number {
   return column.reduce((sum, { height }) => sum + height + SPACE_Y, -SPACE_Y);
 }
 
-function middleOf({ enters }: Place): number {
+function middleOf({ enters }: Slot): number {
   if (enters.length === 0) return 0;
   return enters.reduce((sum, { from }) => sum + from.y + from.height / 2, 0) / enters.length;
 }
 
-function boxOf({ node, y, height }: Place, x: number): Box[] {
+function boxOf({ node, y, height }: Slot, x: number): Box[] {
   return node ? [{ name: node.capability, service: node.service, x, y, height }] : [];
 }
 
 interface Measures {
   readonly boxWidth: number;
   readonly label: number;
-  xOf(place: Place): number;
+  xOf(slot: Slot): number;
 }
 
 function arrowsOf(steps: readonly Step[], { xOf, boxWidth, label }: Measures): Arrow[] {
@@ -269,9 +269,9 @@ function arrowsOf(steps: readonly Step[], { xOf, boxWidth, label }: Measures): A
       paths.set(link, `${before}${curve}${endX + boxWidth}`);
       continue;
     }
-    const place = { wordsX: levelX + 4, wordsY: endY - 4 };
+    const slot = { wordsX: levelX + 4, wordsY: endY - 4 };
     arrows.push({
-      ...place,
+      ...slot,
       path: `${before}${curve}${endX}`,
       words: linkWords(link),
       isReversed: link.isReversed,
@@ -281,9 +281,9 @@ function arrowsOf(steps: readonly Step[], { xOf, boxWidth, label }: Measures): A
 }
 
 /** The height at which a step meets a box: in the order of the boxes at its other end. */
-function portOf(place: Place, side: readonly Step[], step: Step): number {
-  const far = ({ from, to }: Step) => (from === place ? to : from);
+function portOf(slot: Slot, side: readonly Step[], step: Step): number {
+  const far = ({ from, to }: Step) => (from === slot ? to : from);
   const inOrder = [...side].sort((one, other) => far(one).y - far(other).y);
-  const first = place.y + (place.height - (side.length - 1) * LANE) / 2;
+  const first = slot.y + (slot.height - (side.length - 1) * LANE) / 2;
   return first + inOrder.indexOf(step) * LANE;
 }

@@ -74,14 +74,14 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveOf) {
       }}
     >
       <Facts asked={asked} />
-      {texts.map((text, place) => (
+      {texts.map((text, index) => (
         <Tick
-          // By place: two texts can have the same path, because a name can contain a dot.
-          key={place}
+          // By index: two texts can have the same path, because a name can contain a dot.
+          key={index}
           of={text}
           onTick={(isTicked) => {
-            const rest = [...ticked.value].filter((each) => each !== place);
-            ticked.value = new Set(isTicked ? [...rest, place] : rest);
+            const rest = [...ticked.value].filter((each) => each !== index);
+            ticked.value = new Set(isTicked ? [...rest, index] : rest);
           }}
         />
       ))}

@@ -16,7 +16,7 @@ const ROOT_DOCUMENTS: readonly string[] = [operations.discovery.path, operations
 
 const METADATA: readonly string[] = [SERVER_METADATA, RESOURCE_METADATA];
 
-export interface MountPlace {
+export interface MountAddress {
   readonly prefix: string;
   /** The path before all paths of the service, as callers see it. */
   readonly basePath: string;
@@ -36,7 +36,7 @@ export interface Arrival {
 }
 
 /** Throws when the prefix cannot be one, or when the public address does not end with it. */
-export function mountPlace(prefix: string, publicUrl: string | undefined): MountPlace {
+export function mountAddress(prefix: string, publicUrl: string | undefined): MountAddress {
   if (!/^(?:\/[\w~-]+)+$/.test(prefix)) {
     const expected = 'expected a path such as "/desk": it begins with "/" and does not end with it';
     throw new Error(`Cannot mount at ${JSON.stringify(prefix)}: ${expected}`);
@@ -88,7 +88,7 @@ export function withinPrefix(prefix: string, target: string): string | undefined
  * other target. The metadata of a service with a path has that path at its end there (RFC 8414, RFC 9728).
  */
 export function rootDocument(
-  { basePath }: Pick<MountPlace, 'basePath'>,
+  { basePath }: Pick<MountAddress, 'basePath'>,
   target: string,
 ): string | undefined {
   const path = target.split('?', 1)[0] as string;

@@ -1,5 +1,5 @@
 /**
- * Places: bounds how many requests of this process to one origin run at once, and how many wait.
+ * Slots: bounds how many requests of this process to one origin run at once, and how many wait.
  *
  * A slow API could otherwise hold a socket for every call of every agent. Those that wait start in the order in
  * which they came.
@@ -20,19 +20,19 @@ interface Origin {
 
 const origins = new Map<string, Origin>();
 
-/** Resolves with the function that frees the place; with `undefined` when too many wait, or the signal aborts before. */
-export async function takePlace(
+/** Resolves with the function that frees the slot; with `undefined` when too many wait, or the signal aborts before. */
+export async function takeSlot(
   name: string,
   signal: AbortSignal,
 ): Promise<(() => void) | undefined> {
   const origin = origins.get(name) ?? { running: 0, waiting: new Set() };
   origins.set(name, origin);
   if (origin.running < RUNNING_MAX) origin.running += 1;
-  else if (!(await hasPlaceOf(origin, signal))) return undefined;
+  else if (!(await slotAt(origin, signal))) return undefined;
   return () => leave(name, origin);
 }
 
-/** A place goes from the request that ends to the one that waits longest, so `running` stays the same. */
+/** A slot goes from the request that ends to the one that waits longest, so `running` stays the same. */
 function leave(name: string, origin: Origin): void {
   const [next] = origin.waiting;
   if (next) {
@@ -43,13 +43,13 @@ function leave(name: string, origin: Origin): void {
   if (origin.running === 0) origins.delete(name);
 }
 
-function hasPlaceOf({ waiting }: Origin, signal: AbortSignal): Promise<boolean> {
+function slotAt({ waiting }: Origin, signal: AbortSignal): Promise<boolean> {
   if (waiting.size >= WAITING_MAX || signal.aborted) return Promise.resolve(false);
   return new Promise((resolve) => {
-    const stop = (hasPlace: boolean) => {
+    const stop = (hasSlot: boolean) => {
       waiting.delete(start);
       signal.removeEventListener('abort', giveUp);
-      resolve(hasPlace);
+      resolve(hasSlot);
     };
     const start = () => stop(true);
     const giveUp = () => stop(false);
