@@ -13,7 +13,7 @@ import './style/tokens.css';
 import './style/pages.css';
 import { now } from './live.ts';
 import { announce, announced } from './parts/announce.ts';
-import { Shown } from './parts/shown.tsx';
+import { Shown } from './parts/foreign-text.tsx';
 import { Result } from './trust/result.tsx';
 import { FileForm } from './verifier/form.tsx';
 import { FileReport } from './verifier/report.tsx';
@@ -75,12 +75,12 @@ function Verifier() {
   );
 }
 
-interface OutcomeOf {
+interface OutcomeProps {
   readonly of: State;
   onStop(): void;
 }
 
-function Outcome({ of, onStop }: OutcomeOf) {
+function Outcome({ of, onStop }: OutcomeProps) {
   if (of.is === 'idle') return null;
   if (of.is === 'stopped') return <p class="notice warn">Stopped. Nothing was verified.</p>;
   if (of.is === 'refused') {

@@ -21,9 +21,9 @@ import { prefersHtml } from './accept.ts';
 import { httpAnswer, httpRefusal, JSON_TYPE } from './answer.ts';
 import { tooLong } from './bounds/bodies.ts';
 import type { Load } from './bounds/shed.ts';
+import type { Visit, Visits } from './bounds/strangers.ts';
 import { METRICS_TYPE } from './bounds/tally.ts';
 import { createTurns } from './bounds/turn.ts';
-import type { Visit, Visits } from './bounds/visits.ts';
 import {
   type AddedRoute,
   type Exchange,

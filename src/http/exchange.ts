@@ -12,7 +12,7 @@ import type { Failure } from '../protocol/failure.ts';
 import type { Eventual, Steps } from '../steps.ts';
 import type { Admit } from './bounds/bodies.ts';
 import type { WorkSlot } from './bounds/shed.ts';
-import type { Visit } from './bounds/visits.ts';
+import type { Visit } from './bounds/strangers.ts';
 
 /** Headers by their names in lower case. */
 export type AskedHeaders = Readonly<Record<string, string | string[] | undefined>>;

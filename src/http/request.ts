@@ -15,7 +15,7 @@ import type { Ask } from '../service/operations/operations.ts';
 import type { TraceParent } from '../service/operations/tracing.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { tooLong } from './bounds/bodies.ts';
-import type { Visits } from './bounds/visits.ts';
+import type { Visits } from './bounds/strangers.ts';
 import { closedOf, type Exchange, type HttpAsk, type Route } from './exchange.ts';
 import { upTo } from './router.ts';
 

@@ -20,7 +20,7 @@ import {
 import type { Handler } from './bounds/held.ts';
 import * as limits from './bounds/limits.ts';
 import { type Load, watchLoad } from './bounds/shed.ts';
-import { createVisits } from './bounds/visits.ts';
+import { createVisits } from './bounds/strangers.ts';
 import {
   answerClientError,
   answerConnect,

@@ -10,7 +10,7 @@ import type { Timer } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { Ask } from '../service/operations/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
-import type { Visits } from './bounds/visits.ts';
+import type { Visits } from './bounds/strangers.ts';
 import { type AskedHeaders, closedOf, type Exchange, type HttpAnswer } from './exchange.ts';
 import { type Cors, originIn } from './origin.ts';
 import { judgedBearer, traceOf } from './request.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import { contextCost } from './context.ts';
-import { CALL_TOOL, SEARCH_TOOL } from './pair.ts';
+import { CALL_TOOL, SEARCH_TOOL } from './search-tools.ts';
 
 /** A tool whose JSON has this many bytes. */
 function toolOfBytes(bytes: number) {

@@ -20,7 +20,7 @@ import type { Runtime } from '../service/runtime.ts';
 import type { Bridge, McpAnswer, McpRequest } from './bridge.ts';
 import { isFailure, localGateway } from './gateway.ts';
 import { metaFault } from './meta.ts';
-import { SEARCH_TOOL, type ToolList } from './pair.ts';
+import { SEARCH_TOOL, type ToolList } from './search-tools.ts';
 
 const MCP_PATH = '/mcp';
 

@@ -25,6 +25,8 @@ import { continuation, elicitation } from './approval.ts';
 import { declaredIn, eachAvailable } from './available.ts';
 import { type Gateway, isFailure } from './gateway.ts';
 import { type SortedMeta, sortedMeta } from './meta.ts';
+import { progressSink } from './progress.ts';
+import { toolResultOf } from './result.ts';
 import {
   CALL_TOOL,
   carriedCall,
@@ -32,9 +34,7 @@ import {
   type SentCall,
   searchCapabilities,
   type ToolList,
-} from './pair.ts';
-import { progressSink } from './progress.ts';
-import { toolResultOf } from './result.ts';
+} from './search-tools.ts';
 import { type CapabilityTool, GRANT_PARAMETER, KEY_PARAMETER, toolOf } from './tool.ts';
 
 const INSTRUCTIONS =

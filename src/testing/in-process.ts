@@ -7,7 +7,7 @@
 import { createBodies } from '../http/bounds/bodies.ts';
 import { CONNECTION_BOUNDS } from '../http/bounds/connection.ts';
 import { watchLoad } from '../http/bounds/shed.ts';
-import { createVisits } from '../http/bounds/visits.ts';
+import { createVisits } from '../http/bounds/strangers.ts';
 import { createCore } from '../http/core.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { webExchange } from '../http/mounted/web.ts';

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import type { SignInFacts } from '../../src/http/answer.ts';
 import { createBodies } from '../../src/http/bounds/bodies.ts';
 import { CONNECTION_BOUNDS } from '../../src/http/bounds/connection.ts';
-import { createVisits } from '../../src/http/bounds/visits.ts';
+import { createVisits } from '../../src/http/bounds/strangers.ts';
 import { createCore, type HttpCore } from '../../src/http/core.ts';
 import type { AddedRoute, Route } from '../../src/http/exchange.ts';
 import { createMetrics } from '../../src/http/metrics.ts';

@@ -5,7 +5,7 @@
  */
 
 import { contextCost } from '../../mcp/context.ts';
-import { CALL_TOOL, SEARCH_TOOL } from '../../mcp/pair.ts';
+import { CALL_TOOL, SEARCH_TOOL } from '../../mcp/search-tools.ts';
 
 export function contextLine(tools: Parameters<typeof contextCost>[0]): string {
   const [all, pair] = [contextCost(tools), contextCost([SEARCH_TOOL, CALL_TOOL])].map(

@@ -11,7 +11,7 @@ import type { BudgetView } from '../../protocol/console/views.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import { Amount } from './money.tsx';
 
-interface BudgetBarOf {
+interface BudgetBarProps {
   readonly of: BudgetView;
   /** Of the call under decision. One in another currency takes nothing from this budget. */
   readonly cost?: Money | undefined;
@@ -20,7 +20,7 @@ interface BudgetBarOf {
   readonly heading?: ComponentChildren;
 }
 
-export function BudgetBar({ of, cost, label, heading }: BudgetBarOf) {
+export function BudgetBar({ of, cost, label, heading }: BudgetBarProps) {
   const { limit, next, cells } = budgetFacts(of, cost);
   const { currency, amount: max } = limit;
   const digits = (amount: number) => digitsOf({ amount, currency });
@@ -47,13 +47,13 @@ export function BudgetBar({ of, cost, label, heading }: BudgetBarOf) {
   );
 }
 
-interface BarOf {
+interface BarProps {
   readonly words: string;
   readonly max: number;
   readonly parts: readonly [spent: number, reserved: number, next: number];
 }
 
-function Bar({ words, max, parts: [spent, reserved, next] }: BarOf) {
+function Bar({ words, max, parts: [spent, reserved, next] }: BarProps) {
   const solid = shareOf(spent, max, 0);
   const hatched = shareOf(reserved, max, solid);
   const blue = shareOf(next, max, solid + hatched);
@@ -69,12 +69,12 @@ function Bar({ words, max, parts: [spent, reserved, next] }: BarOf) {
   );
 }
 
-interface CellOf {
+interface CellProps {
   readonly of: BudgetCell;
   readonly digits: string;
 }
 
-function Cell({ of: { name, look, amount }, digits }: CellOf) {
+function Cell({ of: { name, look, amount }, digits }: CellProps) {
   return (
     <div>
       <dt class={look}>{name}</dt>

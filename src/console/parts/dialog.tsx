@@ -13,7 +13,7 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { whyOf } from './loaded.tsx';
 import { Why } from './why.tsx';
 
-interface ConfirmOf {
+interface ConfirmProps {
   readonly open: boolean;
   onClose(): void;
   readonly title: ComponentChildren;
@@ -30,7 +30,7 @@ interface ConfirmOf {
   readonly children: ComponentChildren;
 }
 
-export function Confirm(props: ConfirmOf) {
+export function Confirm(props: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const title = useId();
   useEffect(() => {
@@ -51,7 +51,7 @@ export function Confirm(props: ConfirmOf) {
   );
 }
 
-function Inside(props: ConfirmOf & { readonly titleId: string }) {
+function Inside(props: ConfirmProps & { readonly titleId: string }) {
   const isBusy = useSignal(false);
   const why = useSignal<string | undefined>(undefined);
   const act = async (event: SubmitEvent) => {

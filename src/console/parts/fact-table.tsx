@@ -7,14 +7,14 @@
 import type { Fact } from '../../domain/decision/pieces.ts';
 import { Marked } from './words.tsx';
 
-interface FactTableOf {
+interface FactTableProps {
   readonly of: readonly Fact[];
   readonly heads: readonly [string, string];
   /** Whether the first cell of a row names it. */
   readonly isNamed?: boolean;
 }
 
-export function FactTable({ of, heads, isNamed = true }: FactTableOf) {
+export function FactTable({ of, heads, isNamed = true }: FactTableProps) {
   const First = isNamed ? 'th' : 'td';
   return (
     <table>

@@ -7,14 +7,14 @@
 import { useSignal } from '@preact/signals';
 import { announce } from './announce.ts';
 
-interface HashOf {
+interface HashProps {
   /** With or without "sha256:". */
   readonly hex: string;
   /** What is copied, for screen readers: "the digest". */
   readonly what?: string;
 }
 
-export function Hash({ hex, what = 'the hash' }: HashOf) {
+export function Hash({ hex, what = 'the hash' }: HashProps) {
   const digits = hex.replace(/^sha256:/, '');
   return (
     <>

@@ -11,7 +11,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { personOf } from '../../domain/decision/values.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import { Refused } from '../api.ts';
-import { Shown } from './shown.tsx';
+import { Shown } from './foreign-text.tsx';
 
 interface Again {
   again(): void;
@@ -78,14 +78,14 @@ export function Loading({ what }: { readonly what: string }) {
   return <p class="loading">Loading {what}…</p>;
 }
 
-interface FailedOf {
+interface FailedProps {
   readonly what: string;
   readonly why: string;
   again(): void;
 }
 
 /** `what` begins the sentence: "The history". */
-export function Failed({ what, why, again }: FailedOf) {
+export function Failed({ what, why, again }: FailedProps) {
   return (
     <p class="bad" role="alert">
       {what} did not load: <Shown text={why} />.{' '}

@@ -5,7 +5,7 @@
  */
 
 import { personOf } from '../../domain/decision/values.ts';
-import { Shown } from './shown.tsx';
+import { Shown } from './foreign-text.tsx';
 
 export function Person({ of }: { readonly of: string }) {
   return (

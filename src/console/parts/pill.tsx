@@ -14,11 +14,11 @@ const LOOKS = {
   off: 'pill off',
 } as const;
 
-interface PillOf {
+interface PillProps {
   readonly state: keyof typeof LOOKS;
   readonly children: ComponentChildren;
 }
 
-export function Pill({ state, children }: PillOf) {
+export function Pill({ state, children }: PillProps) {
   return <span class={LOOKS[state]}>{children}</span>;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Shown } from './shown.tsx';
+import { Shown } from './foreign-text.tsx';
 
 /** Always in the page: a screen reader announces what changes in a place that it knows. */
 export function Why({ of }: { readonly of: string | undefined }) {

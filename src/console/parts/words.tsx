@@ -9,9 +9,9 @@ import { shortTime } from '../../domain/values/time-words.ts';
 import { now } from '../live.ts';
 import { hrefOf } from '../router.ts';
 import { Chain } from './chain.tsx';
+import { Shown } from './foreign-text.tsx';
 import { Hash } from './hash.tsx';
 import { Amount } from './money.tsx';
-import { Shown } from './shown.tsx';
 import { Ago, Left } from './time.tsx';
 
 export function Marked({ of }: { readonly of: Words }) {

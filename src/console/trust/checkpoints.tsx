@@ -9,9 +9,9 @@ import { useState } from 'preact/hooks';
 import type { Checkpoint } from '../../protocol/audit.ts';
 import { ask } from '../api.ts';
 import { pulse } from '../live.ts';
+import { Shown } from '../parts/foreign-text.tsx';
 import { Hash } from '../parts/hash.tsx';
 import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { Ago } from '../parts/time.tsx';
 import type { Trusting } from './anchors.ts';
 import { type Verified, verifyPair } from './ask-proof.ts';
@@ -103,13 +103,13 @@ export function CheckpointList({ trusting }: { readonly trusting: Trusting }) {
   );
 }
 
-interface NewerOf {
+interface NewerProps {
   readonly than: Checkpoint | undefined;
   again(): void;
 }
 
 /** The list stays as it is while the reader looks at it. */
-function Newer({ than, again }: NewerOf) {
+function Newer({ than, again }: NewerProps) {
   const newest = pulse.value?.checkpoint?.sequence ?? 0;
   if (!than || newest <= than.sequence) return <span>newest first</span>;
   return (
@@ -119,13 +119,13 @@ function Newer({ than, again }: NewerOf) {
   );
 }
 
-interface PageOf {
+interface PageProps {
   readonly to: string | undefined;
   go(to: string | undefined): void;
   readonly words: string;
 }
 
-function Page({ to, go, words }: PageOf) {
+function Page({ to, go, words }: PageProps) {
   return (
     <button type="button" class="text" onClick={() => go(to)}>
       {words}
@@ -133,7 +133,7 @@ function Page({ to, go, words }: PageOf) {
   );
 }
 
-interface RowOf {
+interface RowProps {
   readonly later: Checkpoint;
   readonly earlier: Checkpoint | undefined;
   readonly found: Extension | undefined;
@@ -141,7 +141,7 @@ interface RowOf {
   onShow(verified: Verified): void;
 }
 
-function Row({ later, earlier, found, onVerify, onShow }: RowOf) {
+function Row({ later, earlier, found, onVerify, onShow }: RowProps) {
   const { sequence, entry_count, created_at, merkle_root } = later;
   return (
     <tr>
@@ -167,13 +167,13 @@ function Row({ later, earlier, found, onVerify, onShow }: RowOf) {
   );
 }
 
-interface OutcomeOf {
+interface OutcomeProps {
   readonly found: Extension | undefined;
   onShow(verified: Verified): void;
   readonly children: ComponentChildren;
 }
 
-function Outcome({ found, onShow, children }: OutcomeOf) {
+function Outcome({ found, onShow, children }: OutcomeProps) {
   if (found === undefined) return <>{children}</>;
   if ('busy' in found) return <span class="muted">Verifying…</span>;
   if ('why' in found) {
@@ -203,13 +203,13 @@ const WORDS = {
   incomplete: { look: 'warn', words: '? Could not be checked' },
 } as const;
 
-interface PairFormOf {
+interface PairFormProps {
   readonly trusting: Trusting;
   onShow(verified: Verified | undefined): void;
 }
 
 /** Any two checkpoints, by their numbers. */
-function PairForm({ trusting, onShow }: PairFormOf) {
+function PairForm({ trusting, onShow }: PairFormProps) {
   const [why, setWhy] = useState<string | undefined>(undefined);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -243,13 +243,13 @@ function PairForm({ trusting, onShow }: PairFormOf) {
   );
 }
 
-interface NumberFieldOf {
+interface NumberFieldProps {
   readonly id: string;
   readonly name: string;
   readonly label: string;
 }
 
-function NumberField({ id, name, label }: NumberFieldOf) {
+function NumberField({ id, name, label }: NumberFieldProps) {
   return (
     <p class="field">
       <label for={id}>{label}</label>

@@ -58,7 +58,7 @@ export function PathDrawing({ of }: { readonly of: Path }) {
   );
 }
 
-interface GivenOf {
+interface GivenProps {
   /** The node above, of which the square is a child. */
   readonly from: Point;
   readonly at: Point;
@@ -66,7 +66,7 @@ interface GivenOf {
   readonly label: string;
 }
 
-function Given({ from, at: { x, y }, side, label }: GivenOf) {
+function Given({ from, at: { x, y }, side, label }: GivenProps) {
   return (
     <>
       <line x1={from.x} y1={from.y} x2={x} y2={y} />

@@ -5,8 +5,8 @@
  */
 
 import { useEffect, useState } from 'preact/hooks';
+import { Shown } from '../parts/foreign-text.tsx';
 import { whyOf } from '../parts/loaded.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { hrefOf, route } from '../router.ts';
 import type { Trusting } from './anchors.ts';
 import { type Verified, verifyAsked } from './ask-proof.ts';

@@ -13,12 +13,12 @@ import { useLoaded } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
 import { type Trusting, wordsIn } from './anchors.ts';
 
-interface KeySectionOf {
+interface KeySectionProps {
   readonly trusting: Trusting;
   onNoted(noted: readonly string[]): void;
 }
 
-export function KeySection({ trusting, onNoted }: KeySectionOf) {
+export function KeySection({ trusting, onNoted }: KeySectionProps) {
   const { anchors, source } = trusting;
   const [text, setText] = useState(Array.isArray(source.noted) ? source.noted.join('\n') : '');
   const newest = useLoaded(() => newestSigner(source.service_id), [source.service_id]);

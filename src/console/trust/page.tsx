@@ -10,8 +10,8 @@
 
 import { useState } from 'preact/hooks';
 import { ask, base } from '../api.ts';
+import { Shown } from '../parts/foreign-text.tsx';
 import { Failed, Loading, useLoaded } from '../parts/loaded.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { pageAnchors, type Trusting } from './anchors.ts';
 import { CheckpointList } from './checkpoints.tsx';
 import { EntryForm } from './entry-form.tsx';

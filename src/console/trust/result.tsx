@@ -8,12 +8,12 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { clockOf } from '../../domain/values/time-words.ts';
 import { announce } from '../parts/announce.ts';
+import { Shown } from '../parts/foreign-text.tsx';
 import { Hash } from '../parts/hash.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { PathDrawing } from './drawing.tsx';
 import type { Path, Proof, Step } from './steps.ts';
 
-interface ResultOf {
+interface ResultProps {
   readonly of: Proof;
   /** When it was computed, by the clock of this computer. */
   readonly at: Date;
@@ -23,7 +23,7 @@ interface ResultOf {
 }
 
 /** Takes the focus when the reader asked for it; otherwise only a screen reader says what it is. */
-export function Result({ of, at, takesFocus = true, children }: ResultOf) {
+export function Result({ of, at, takesFocus = true, children }: ResultProps) {
   const title = useId();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -111,14 +111,14 @@ function signedWord({ isSigned }: Path): string {
   return isSigned ? 'Signed' : 'Not signed';
 }
 
-interface StepItemOf {
+interface StepItemProps {
   readonly of: Step;
   readonly number: number;
   /** Whether another step fails: what was only computed then shows nothing. */
   readonly isDoubtful: boolean;
 }
 
-function StepItem({ of, number, isDoubtful }: StepItemOf) {
+function StepItem({ of, number, isDoubtful }: StepItemProps) {
   const { outcome, title, note, says, hashes, text, isComputation = false } = of;
   return (
     <li>

@@ -10,13 +10,13 @@ import { evidenceOf } from './evidence.ts';
 import { Result } from './result.tsx';
 import { saveJson } from './save.ts';
 
-interface SavedResultOf {
+interface SavedResultProps {
   readonly verified: Verified;
   readonly source: AnchorsSource;
   readonly takesFocus?: boolean | undefined;
 }
 
-export function SavedResult({ verified, source, takesFocus }: SavedResultOf) {
+export function SavedResult({ verified, source, takesFocus }: SavedResultProps) {
   const { proof, given, at } = verified;
   const save = () => saveJson(nameOf(at), evidenceOf(source, given));
   return (

@@ -8,12 +8,12 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Known } from './verify-file.ts';
 
-interface FileFormOf {
+interface FileFormProps {
   readonly isBusy: boolean;
   onVerify(file: File, known: Known): void;
 }
 
-export function FileForm({ isBusy, onVerify }: FileFormOf) {
+export function FileForm({ isBusy, onVerify }: FileFormProps) {
   const [file, setFile] = useState<File | undefined>(undefined);
   useDropped(setFile);
   const submit = (event: SubmitEvent) => {
@@ -107,14 +107,14 @@ function useDropped(take: (file: File) => void): void {
   }, [take]);
 }
 
-interface AreaOf {
+interface AreaProps {
   readonly name: keyof Known;
   readonly label: string;
   /** Whether a file can fill it. */
   readonly accepts?: boolean;
 }
 
-function Area({ name, label, accepts = false }: AreaOf) {
+function Area({ name, label, accepts = false }: AreaProps) {
   const [text, setText] = useState('');
   const fill = async (file: File | undefined) => {
     if (file) setText(await file.slice(0, AREA_MAX).text());
@@ -145,12 +145,12 @@ function Area({ name, label, accepts = false }: AreaOf) {
 /** Characters that a field takes from a file: no key set or checkpoint is longer. */
 const AREA_MAX = 1_024 * 1_024;
 
-interface TickOf {
+interface TickProps {
   readonly name: keyof Known;
   readonly children: ComponentChildren;
 }
 
-function Tick({ name, children }: TickOf) {
+function Tick({ name, children }: TickProps) {
   return (
     <label class="opt">
       <input type="checkbox" name={name} />

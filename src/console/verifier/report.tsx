@@ -9,17 +9,17 @@ import { clockOf, exact } from '../../domain/values/time-words.ts';
 import { LOG_FORMAT } from '../../protocol/export.ts';
 import type { ExportReport } from '../../verify/export/export.ts';
 import type { Check, Outcome } from '../../verify/report.ts';
+import { Shown } from '../parts/foreign-text.tsx';
 import { Hash } from '../parts/hash.tsx';
 import { Pill } from '../parts/pill.tsx';
-import { Shown } from '../parts/shown.tsx';
 
-interface ReportOf {
+interface ReportProps {
   readonly of: ExportReport;
   readonly at: Date;
 }
 
 /** Takes the focus when it appears: the reader asked for it. */
-export function FileReport({ of, at }: ReportOf) {
+export function FileReport({ of, at }: ReportProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), [of]);
   const fault = firstFault(of.checks);

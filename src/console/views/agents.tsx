@@ -10,9 +10,9 @@ import type { Agent, AgentTrees, Me } from '../../protocol/console/views.ts';
 import { ask } from '../api.ts';
 import { now } from '../live.ts';
 import { me } from '../me.ts';
+import { Shown } from '../parts/foreign-text.tsx';
 import { Empty, Loading, useLoaded } from '../parts/loaded.tsx';
 import { Person } from '../parts/name.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { useTitle } from '../parts/title.ts';
 import { hrefOf, route } from '../router.ts';
 import { EndDialog } from './agents/end.tsx';
@@ -102,14 +102,14 @@ function AgentsOf({ person, root }: AgentsOfProps) {
   );
 }
 
-interface StopAllOf {
+interface StopAllProps {
   readonly of: AgentTrees;
   readonly root: string | undefined;
   onStopped(done: Done): void;
 }
 
 /** Counts the agents only where all of them are shown. */
-function StopAll({ of: { agents, next_cursor }, root, onStopped }: StopAllOf) {
+function StopAll({ of: { agents, next_cursor }, root, onStopped }: StopAllProps) {
   const isOpen = useSignal(false);
   const living = agents.filter((agent) => isLiving(agent, now.value));
   const isWhole = next_cursor === null && !route.value.query.has('cursor');
@@ -140,14 +140,14 @@ function allOf(count: number): string {
   return count === 1 ? 'the agent' : `all ${counted(count, 'agent')}`;
 }
 
-interface TreesOf {
+interface TreesProps {
   readonly of: AgentTrees;
   readonly person: Me;
   readonly onEnd: ((agent: Agent) => void) | undefined;
   onDone(done: Done): void;
 }
 
-function Trees({ of, person, onEnd, onDone }: TreesOf) {
+function Trees({ of, person, onEnd, onDone }: TreesProps) {
   const { agents, root_principal, next_cursor } = of;
   const isFirst = !route.value.query.has('cursor');
   const whose = personOf(root_principal);

@@ -21,8 +21,8 @@ import type { Decision } from '../../protocol/decision.ts';
 import { ask } from '../api.ts';
 import { connection, heardAt, now } from '../live.ts';
 import { announce } from '../parts/announce.ts';
+import { Shown } from '../parts/foreign-text.tsx';
 import { Failed, type Loaded, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { useTitle } from '../parts/title.ts';
 import { Marked } from '../parts/words.tsx';
 import { hrefOf } from '../router.ts';
@@ -81,12 +81,12 @@ async function decisionOf(id: string): Promise<Decision> {
   return decision;
 }
 
-interface BodyOf {
+interface BodyProps {
   readonly decision: Loaded<Decision>;
   readonly value: Decision | undefined;
 }
 
-function Body({ decision, value }: BodyOf) {
+function Body({ decision, value }: BodyProps) {
   if (value) return <Page of={value} loaded={decision} />;
   if (decision.state !== 'failed') return <Loading what="everything about this request" />;
   return (
@@ -100,12 +100,12 @@ function Body({ decision, value }: BodyOf) {
   );
 }
 
-interface PageOf {
+interface PageProps {
   readonly of: Decision;
   readonly loaded: Loaded<Decision>;
 }
 
-function Page({ of, loaded }: PageOf) {
+function Page({ of, loaded }: PageProps) {
   const parts = useSignal<ReadonlySet<PartName>>(new Set());
   const chosen = useSignal<GrantTerms | undefined>(undefined);
   const { request, viewer } = of;

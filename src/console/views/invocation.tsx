@@ -12,11 +12,11 @@ import type { Hand } from '../../protocol/decision.ts';
 import { ask } from '../api.ts';
 import { me } from '../me.ts';
 import { Chain } from '../parts/chain.tsx';
+import { Shown } from '../parts/foreign-text.tsx';
 import { Empty, Failed, type Loaded, Loading, useLoaded } from '../parts/loaded.tsx';
 import { Amount } from '../parts/money.tsx';
 import { Claimed, Person } from '../parts/name.tsx';
 import { Pill } from '../parts/pill.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { Ago } from '../parts/time.tsx';
 import { useTitle } from '../parts/title.ts';
 import { Value } from '../parts/words.tsx';
@@ -150,14 +150,14 @@ function CapabilityFact({ name }: { readonly name: string }) {
   );
 }
 
-interface TextFactOf {
+interface TextFactProps {
   readonly term: string;
   readonly text: string | null;
   /** By which the log finds other entries with the same text. */
   readonly filter?: string;
 }
 
-function TextFact({ term, text, filter }: TextFactOf) {
+function TextFact({ term, text, filter }: TextFactProps) {
   if (text === null) return null;
   const shown = (
     <code>

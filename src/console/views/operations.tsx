@@ -36,7 +36,7 @@ interface BlockContext {
   readonly state: Loaded<Operations | undefined>;
 }
 
-interface BlockOf {
+interface BlockProps {
   /** Also its place in the page. */
   readonly name: string;
   readonly title: string;
@@ -45,7 +45,7 @@ interface BlockOf {
   show(context: BlockContext): ComponentChildren;
 }
 
-const BLOCKS: readonly BlockOf[] = [
+const BLOCKS: readonly BlockProps[] = [
   {
     name: 'health',
     title: 'Health',
@@ -114,12 +114,12 @@ function Blocks({ person }: { readonly person: Me }) {
   );
 }
 
-interface PartOf {
+interface PartProps {
   readonly of: Loaded<Operations | undefined>;
   readonly children: (state: Operations) => ComponentChildren;
 }
 
-function Part({ of, children }: PartOf) {
+function Part({ of, children }: PartProps) {
   return (
     <Ready of={of} what="The state of the service">
       {(state) => (state ? children(state) : null)}
@@ -127,7 +127,7 @@ function Part({ of, children }: PartOf) {
   );
 }
 
-function Lacking({ blocks }: { readonly blocks: readonly BlockOf[] }) {
+function Lacking({ blocks }: { readonly blocks: readonly BlockProps[] }) {
   return (
     <section aria-labelledby="h-lacking">
       <h2 id="h-lacking">Not shown to you</h2>

@@ -12,9 +12,9 @@ import { ask } from '../api.ts';
 import { loadMe } from '../me.ts';
 import { announce } from '../parts/announce.ts';
 import { Confirm } from '../parts/dialog.tsx';
+import { Shown } from '../parts/foreign-text.tsx';
 import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { Ago } from '../parts/time.tsx';
 import { isWaiting } from '../parts/waiting-key.ts';
 import { Why } from '../parts/why.tsx';
@@ -44,12 +44,12 @@ export function PasskeysView() {
   );
 }
 
-interface KeysOf {
+interface KeysProps {
   readonly keys: readonly Passkey[];
   changed(): Promise<void>;
 }
 
-function Keys({ keys, changed }: KeysOf) {
+function Keys({ keys, changed }: KeysProps) {
   const removed = useSignal<Passkey | undefined>(undefined);
   if (keys.length === 0) return <Empty>You have no passkey. Add the first one below.</Empty>;
   return (
@@ -108,14 +108,14 @@ function State({ of }: { readonly of: Passkey }) {
   );
 }
 
-interface RemoveOf {
+interface RemoveProps {
   readonly of: Passkey;
   readonly isLast: boolean;
   changed(): Promise<void>;
   onClose(): void;
 }
 
-function Remove({ of, isLast, changed, onClose }: RemoveOf) {
+function Remove({ of, isLast, changed, onClose }: RemoveProps) {
   return (
     <Confirm
       open
@@ -147,7 +147,7 @@ function Remove({ of, isLast, changed, onClose }: RemoveOf) {
 /** In characters, as the service takes it. */
 const LABEL_MAX = 64;
 
-function Add({ keys, changed }: KeysOf) {
+function Add({ keys, changed }: KeysProps) {
   const field = useId();
   const why = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);

@@ -12,9 +12,9 @@ import type { ShownReview } from '../../protocol/console/reviews.ts';
 import { ask } from '../api.ts';
 import { me } from '../me.ts';
 import { Confirm } from '../parts/dialog.tsx';
+import { Shown } from '../parts/foreign-text.tsx';
 import { Empty, useLoaded } from '../parts/loaded.tsx';
 import { Pill } from '../parts/pill.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { Value } from '../parts/words.tsx';
 import { type Done, Outcome } from './outcome.tsx';
 import { Ready } from './ready.tsx';
@@ -83,12 +83,12 @@ export function ToolsView() {
   );
 }
 
-interface ReviewOf {
+interface ReviewProps {
   readonly of: ShownReview;
   onAccept(review: ShownReview): void;
 }
 
-function Review({ of, onAccept }: ReviewOf) {
+function Review({ of, onAccept }: ReviewProps) {
   const title = useId();
   const { pill, words } = KINDS[of.kind];
   const mayAccept = of.digest !== undefined && of.is_whole;
@@ -109,7 +109,7 @@ function Review({ of, onAccept }: ReviewOf) {
   );
 }
 
-function Changes({ of: { parts } }: Pick<ReviewOf, 'of'>) {
+function Changes({ of: { parts } }: Pick<ReviewProps, 'of'>) {
   return (
     <table>
       <thead>

@@ -17,7 +17,7 @@ import { httpRefusal } from '../answer.ts';
 import { type Admit, type Bodies, createBodies } from '../bounds/bodies.ts';
 import { CONNECTION_BOUNDS } from '../bounds/connection.ts';
 import { type Load, watchLoad } from '../bounds/shed.ts';
-import { createVisits } from '../bounds/visits.ts';
+import { createVisits } from '../bounds/strangers.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import { createCore, type HttpCore } from '../core.ts';
 import type { AskedHeaders, HttpAnswer, HttpAsk } from '../exchange.ts';

@@ -14,7 +14,7 @@ import { type Fields, OAuthError, type OAuthErrorCode } from '../../service/sign
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { JSON_TYPE } from '../answer.ts';
 import { RETRY_AFTER_SECONDS } from '../bounds/limits.ts';
-import type { Visits } from '../bounds/visits.ts';
+import type { Visits } from '../bounds/strangers.ts';
 import { type AddedRoute, type Exchange, type HttpAnswer, headerText } from '../exchange.ts';
 import { readForm } from './forms.ts';
 

@@ -15,7 +15,7 @@ import { OAuthError } from '../../service/sign-in/oauth.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { tooLong } from '../bounds/bodies.ts';
-import type { Visits } from '../bounds/visits.ts';
+import type { Visits } from '../bounds/strangers.ts';
 import type { AddedRoute, Exchange, HttpAnswer } from '../exchange.ts';
 import { requestPath } from '../request.ts';
 import { statusOf } from '../status.ts';

@@ -29,8 +29,8 @@ import {
   visibleRequest,
 } from './approvers.ts';
 import { needsPasskey } from './confirmation.ts';
-import { requestHands } from './hands.ts';
 import { historyOf, similarTo } from './history.ts';
+import { requestHands } from './lineage.ts';
 
 export async function readDecision(parts: ServiceParts, ask: Ask): Promise<Answer> {
   return answered(parts, await callerOf(parts, ask), async (caller) => {

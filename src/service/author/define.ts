@@ -11,7 +11,7 @@
  * 2. `typed.ts` has the types that follow from a declaration.
  * 3. `schema.ts` derives a declaration from a schema. `schema-reading.ts` gets its JSON Schemas or the
  *    faults, in the words of `schema-library.ts`; `json-schema.ts` reads the JSON Schema,
- *    and `settled.ts` leaves out the defaults that functions make.
+ *    and `schema-defaults.ts` leaves out the defaults that functions make.
  * 4. `definition.ts` checks all capabilities of a service together and makes the definition that
  *    the other rooms use. `approval-policy.ts` checks approval policies.
  *

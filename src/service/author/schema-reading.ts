@@ -10,8 +10,8 @@ import { readForeignObject } from '../../domain/wire/foreign.ts';
 import { isObject, type JsonLimits } from '../../domain/wire/json.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { followSchema } from './json-schema.ts';
+import { type Settled, settled } from './schema-defaults.ts';
 import { type Library, libraryAdvice, libraryOf, type Marked, marksIn } from './schema-library.ts';
-import { type Settled, settled } from './settled.ts';
 import type { AnySchema } from './typed.ts';
 
 /** Bounds the JSON Schema of a capability, which is part of the manifest. */

@@ -16,9 +16,9 @@ import { atAnotherTime } from '../../platform.ts';
 import type { DeclaredInput } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { inputOf, type Property, propertiesOf, sampleOf } from './json-schema.ts';
+import { isMade } from './schema-defaults.ts';
 import { libraryOf } from './schema-library.ts';
 import { faultAt, readSchemas, SCHEMA_LIMITS, type SchemaLocation } from './schema-reading.ts';
-import { isMade } from './settled.ts';
 import type { AnySchema, DeclaredInputs, DeclaredOutput, InputDetails } from './typed.ts';
 import { answersAtOnce } from './zod-timing.ts';
 

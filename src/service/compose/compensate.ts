@@ -16,7 +16,7 @@ import { capabilityOf } from '../author/definition.ts';
 import type { Work } from '../invoke/context.ts';
 import { type Done, runHandler, withinDeadline } from '../invoke/handler.ts';
 import { resolvedParameters } from '../invoke/inputs.ts';
-import { costAndOverrun, lateSettlement } from '../invoke/late.ts';
+import { costAndOverrun, lateSettlement } from '../invoke/late-outcome.ts';
 import { failureOf } from '../operations/operations.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { claimStep, recordStep, stepIds, type Whole } from './trail.ts';

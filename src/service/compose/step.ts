@@ -40,7 +40,7 @@ import {
   resolvedParameters,
   rollbackOf,
 } from '../invoke/inputs.ts';
-import { costAndOverrun } from '../invoke/late.ts';
+import { costAndOverrun } from '../invoke/late-outcome.ts';
 import { failureOf } from '../operations/operations.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Deadline } from '../pace/deadline.ts';

@@ -18,7 +18,7 @@ import type { Money } from '../../protocol/primitives.ts';
 import type { EntryQuery } from '../../storage/port/store.ts';
 import { actView } from '../agents/acts.ts';
 import { requestView, visibleRequest } from '../approval/approvers.ts';
-import { handsOf } from '../approval/hands.ts';
+import { handsOf } from '../approval/lineage.ts';
 import { notOperator } from '../authority/freeze.ts';
 import { unknownToken } from '../authority/tokens.ts';
 import { inLane } from '../caller/audited.ts';

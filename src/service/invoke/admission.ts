@@ -41,7 +41,7 @@ import {
   withinDeadline,
 } from './handler.ts';
 import { rollbackOf } from './inputs.ts';
-import { costAndOverrun, lateSettlement, supersededCall } from './late.ts';
+import { costAndOverrun, lateSettlement, supersededCall } from './late-outcome.ts';
 import { signedBody } from './receipt.ts';
 import { fingerprintOf } from './replay.ts';
 import {

@@ -30,7 +30,7 @@ import type { TokenCaller } from '../caller/caller.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { newBindingId } from '../operations/random.ts';
 import type { Deadline } from '../pace/deadline.ts';
-import { containsLent, isErrorWithLent } from './lent.ts';
+import { containsLent, isErrorWithLent } from './lent-tokens.ts';
 
 /** Bounds what one call can store. */
 const BINDINGS_PER_CALL_MAX = 1_000;

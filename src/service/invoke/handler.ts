@@ -30,7 +30,7 @@ import type { ServiceParts } from '../operations/parts.ts';
 import { createDeadline, type Deadline, inTime } from '../pace/deadline.ts';
 import { validatedResult } from './author-schema.ts';
 import { type HandledCall, handlerContext, type Notes, type Work } from './context.ts';
-import { containsLent, withoutLent } from './lent.ts';
+import { containsLent, withoutLent } from './lent-tokens.ts';
 
 /** What a handler did, as far as it is known. */
 export interface Done {

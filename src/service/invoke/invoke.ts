@@ -14,7 +14,7 @@
  * 4. `admission.ts` admits the call, runs it and settles.
  * 5. `handler.ts` runs the handler; `context.ts` is what the handler is given.
  * 6. `settle.ts` records the outcome and retries while the store is unavailable.
- * 7. `late.ts` handles late outcomes and cost overruns.
+ * 7. `late-outcome.ts` handles late outcomes and cost overruns.
  * 8. `receipt.ts` adds the signature to the receipt, where the caller asked for it.
  *
  * `unadmitted.ts` answers a call that the store did not admit.

@@ -26,7 +26,7 @@ import {
 import type { Answer } from '../operations/operations.ts';
 import { lostGrant } from './approve-call.ts';
 import type { Done, InvokeParts } from './handler.ts';
-import { supersededCall } from './late.ts';
+import { supersededCall } from './late-outcome.ts';
 import { replayOf } from './replay.ts';
 import { refusedCall } from './settle.ts';
 

@@ -76,7 +76,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     found: ['money-back'],
     edits: [
       {
-        file: 'src/service/invoke/late.ts',
+        file: 'src/service/invoke/late-outcome.ts',
         replace: "  const refund = done.outcome === 'no_effect';",
         by: "  const refund = done.outcome !== 'completed';",
       },

@@ -7,18 +7,18 @@
 import { plain } from '../../../domain/decision/values.ts';
 import type { Day, Days } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Empty, Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
 import { Amount } from '../../parts/money.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { counted } from '../counted.ts';
 
-interface DaysOf {
+interface DaysProps {
   readonly capability: string | undefined;
   /** Calls under this token and the tokens below it. */
   readonly tokenId: string | undefined;
 }
 
-export function DaysChart({ capability, tokenId }: DaysOf) {
+export function DaysChart({ capability, tokenId }: DaysProps) {
   const loaded = useLoaded(
     () =>
       ask('activity.days', {
@@ -95,7 +95,7 @@ function currencyOf({ currency }: Day['spent'][number]): string {
   return currency;
 }
 
-interface BarsOf {
+interface BarsProps {
   readonly title: string;
   readonly look: 'spent' | 'refused';
   readonly days: readonly Day[];
@@ -108,7 +108,7 @@ const DAY_WIDTH = 20;
 const BAR_WIDTH = 14;
 const HEIGHT = 100;
 
-function Bars({ title, look, days, amountOn, wordsOf }: BarsOf) {
+function Bars({ title, look, days, amountOn, wordsOf }: BarsProps) {
   const values = days.map(amountOn);
   const most = Math.max(...values);
   const height = (value: number) => (most === 0 ? 0 : (value / most) * HEIGHT);

@@ -13,12 +13,12 @@ import { EntryRow } from './entry-row.tsx';
 import { type Filters, PAGE_SIZE, searchedTo } from './filters.ts';
 import { type Tail, useTail } from './tail.ts';
 
-interface EntriesOf {
+interface EntriesProps {
   readonly filters: Filters;
   readonly cursor: string | undefined;
 }
 
-export function Entries({ filters, cursor }: EntriesOf) {
+export function Entries({ filters, cursor }: EntriesProps) {
   const tail = useTail(filters, cursor);
   const { loaded, shown } = tail;
   return (
@@ -75,7 +75,7 @@ function TailBar({ tail }: { readonly tail: Tail }) {
   );
 }
 
-interface PageOf {
+interface PageProps {
   readonly of: AuditAnswer;
   readonly tail: Tail;
   readonly filters: Filters;
@@ -89,7 +89,7 @@ const NONE = {
     'The log has no entry that you may see. Calls of your agents appear here; an operator with the scope operator:audit sees those of everyone.',
 } as const;
 
-function Page({ of: { entries, next_cursor }, tail, filters, isOlder }: PageOf) {
+function Page({ of: { entries, next_cursor }, tail, filters, isOlder }: PageProps) {
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <>
@@ -121,14 +121,14 @@ function EntryList({ entries, tail }: { entries: readonly AuditEntry[]; tail: Ta
   );
 }
 
-interface OnwardOf {
+interface OnwardProps {
   readonly cursor: string;
   readonly found: number;
   readonly filters: Filters;
 }
 
 /** A search that found little stops before it has read the whole log, and says how far it got. */
-function Onward({ cursor, found, filters }: OnwardOf) {
+function Onward({ cursor, found, filters }: OnwardProps) {
   const href = hrefOf('activity', undefined, { ...filters, cursor });
   const reached = searchedTo(cursor);
   const isFull = found >= PAGE_SIZE;

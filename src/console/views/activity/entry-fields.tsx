@@ -52,13 +52,13 @@ export function VerifyLink({ entry }: { readonly entry: AuditEntry }) {
   );
 }
 
-interface FieldOf {
+interface FieldProps {
   readonly name: string;
   readonly value: unknown;
   readonly sequence: number;
 }
 
-function Field({ name, value, sequence }: FieldOf) {
+function Field({ name, value, sequence }: FieldProps) {
   if (name === 'leaf_hash') {
     return <Hash hex={String(value)} what={`the leaf hash of entry ${sequence}`} />;
   }

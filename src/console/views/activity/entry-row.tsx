@@ -7,10 +7,10 @@
 import { useId, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../protocol/audit.ts';
 import { Chain } from '../../parts/chain.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Amount } from '../../parts/money.tsx';
 import { Person } from '../../parts/name.tsx';
 import { Pill } from '../../parts/pill.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
 import { EntryFields } from './entry-fields.tsx';
@@ -57,17 +57,17 @@ export function EntryRow({ entry }: { readonly entry: AuditEntry }) {
 }
 
 /** The one who acts, and the root principal. The names are gone where retention erased them. */
-export function Who({ entry: { actor_key, root_principal, erased } }: EntryOf) {
+export function Who({ entry: { actor_key, root_principal, erased } }: EntryProps) {
   const chain = [actor_key, root_principal].filter((each) => each !== null);
   if (chain.length > 0) return <Chain of={[...new Set(chain)]} />;
   return <span class="muted">{erased ? 'Erased by retention' : 'Not recorded'}</span>;
 }
 
-interface EntryOf {
+interface EntryProps {
   readonly entry: AuditEntry;
 }
 
-export function What({ entry }: EntryOf) {
+export function What({ entry }: EntryProps) {
   return (
     <>
       {whatOf(entry).map((word, at) =>
@@ -87,7 +87,7 @@ function QuotedWord({ of: { text, kind } }: { readonly of: Quoted }) {
   );
 }
 
-export function EntryOutcome({ entry }: EntryOf) {
+export function EntryOutcome({ entry }: EntryProps) {
   const { state, words } = outcomeOf(entry);
   return (
     <>
@@ -98,7 +98,7 @@ export function EntryOutcome({ entry }: EntryOf) {
 }
 
 /** To the page of the invocation, or of the approval request. */
-function Linked({ entry, children }: EntryOf & { readonly children: preact.ComponentChildren }) {
+function Linked({ entry, children }: EntryProps & { readonly children: preact.ComponentChildren }) {
   const { invocation_id, approval_request_id } = entry;
   if (invocation_id !== null) return <a href={hrefOf('activity', invocation_id)}>{children}</a>;
   if (approval_request_id === null) return <>{children}</>;

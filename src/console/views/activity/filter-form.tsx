@@ -73,13 +73,13 @@ function TypeChoice({ chosen }: { readonly chosen: string | undefined }) {
   );
 }
 
-interface TextFilterOf {
+interface TextFilterProps {
   readonly name: keyof Filters;
   readonly label: string;
   readonly value: string | undefined;
 }
 
-function TextFilter({ name, label, value }: TextFilterOf) {
+function TextFilter({ name, label, value }: TextFilterProps) {
   const id = useId();
   return (
     <p class="field">

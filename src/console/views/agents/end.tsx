@@ -7,9 +7,9 @@
 import type { Agent, BudgetView, Ending } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Failed, type Loaded, Loading, useLoaded } from '../../parts/loaded.tsx';
 import { Amount } from '../../parts/money.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { counted } from '../counted.ts';
 import type { Done } from '../outcome.tsx';
 import { AgentName } from './node.tsx';
@@ -21,12 +21,12 @@ export type Named = Pick<Agent, 'token_id' | 'subject' | 'client_name'> & {
 };
 
 /** What ends with an agent. */
-export interface EndingOf {
+export interface EndingProps {
   readonly agent: Named;
   readonly ending: Ending;
 }
 
-interface EndDialogOf {
+interface EndDialogProps {
   /** Undefined while the dialog is closed. */
   readonly agent: Named | undefined;
   onClose(): void;
@@ -37,7 +37,7 @@ interface EndDialogOf {
  * An agent can be ended although the list of what ends does not load: a person who stops an agent must not depend
  * on a second answer.
  */
-export function EndDialog({ agent, onClose, onEnded }: EndDialogOf) {
+export function EndDialog({ agent, onClose, onEnded }: EndDialogProps) {
   const loaded = useLoaded(
     () => (agent ? ask('agents.ends', { token_id: agent.token_id }) : Promise.resolve(undefined)),
     [agent?.token_id],
@@ -85,7 +85,7 @@ export function Finality() {
 }
 
 /** Of one agent, or of several together. */
-export function Consequences({ of }: { readonly of: readonly EndingOf[] }) {
+export function Consequences({ of }: { readonly of: readonly EndingProps[] }) {
   const sum = (count: (each: Ending) => number) =>
     of.reduce((all, { ending }) => all + count(ending), 0);
   const tokens = sum((each) => each.tokens);
@@ -135,7 +135,7 @@ function Names({ of }: { readonly of: readonly string[] }) {
 }
 
 /** The budget of an agent counts what those below it spent. Without one, theirs may count the same money twice. */
-function Spent({ of }: { readonly of: readonly EndingOf[] }) {
+function Spent({ of }: { readonly of: readonly EndingProps[] }) {
   const spent = new Map<string, number>();
   for (const { ending } of of) {
     for (const [currency, amount] of mostSpent(ending.budgets)) {

@@ -19,13 +19,13 @@ import { mayReadActs } from './words.ts';
 /** Ended agents on a page. */
 const PAGE = 10;
 
-interface EndedAgentsOf {
+interface EndedAgentsProps {
   readonly person: Me;
   /** Undefined for the person's own agents. */
   readonly root: string | undefined;
 }
 
-export function EndedAgents({ person, root }: EndedAgentsOf) {
+export function EndedAgents({ person, root }: EndedAgentsProps) {
   const cursor = route.value.query.get('ended') ?? undefined;
   const load = () => ask('agents', { ended: true, limit: PAGE, cursor, root_principal: root });
   const mayRead = mayReadActs(person, root ?? person.principal);
@@ -50,13 +50,13 @@ export function EndedAgents({ person, root }: EndedAgentsOf) {
   );
 }
 
-interface EndedListOf {
+interface EndedListProps {
   readonly of: readonly Agent[];
   readonly isFirst: boolean;
   readonly mayRead: boolean;
 }
 
-function EndedList({ of, isFirst, mayRead }: EndedListOf) {
+function EndedList({ of, isFirst, mayRead }: EndedListProps) {
   if (of.length === 0) {
     return <Empty>{isFirst ? 'No agent has ended.' : 'No older agent has ended.'}</Empty>;
   }

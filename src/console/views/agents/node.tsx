@@ -8,10 +8,10 @@ import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { Agent, BudgetView } from '../../../protocol/console/views.ts';
 import { now } from '../../live.ts';
 import { BudgetBar } from '../../parts/budget.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Amount } from '../../parts/money.tsx';
 import { Claimed } from '../../parts/name.tsx';
 import { Pill } from '../../parts/pill.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
 import {
@@ -34,12 +34,12 @@ export interface NodeRights {
 /** What the budgets above an agent leave. */
 export type Above = Pick<BudgetView, 'currency' | 'left'> | undefined;
 
-interface NodeOf extends NodeRights {
+interface NodeProps extends NodeRights {
   readonly agent: Agent;
   readonly above: Above;
 }
 
-export function AgentNode({ agent, above, onEnd, mayReadActs }: NodeOf) {
+export function AgentNode({ agent, above, onEnd, mayReadActs }: NodeProps) {
   const heading = `agent-${agent.token_id}`;
   return (
     <article class="node" aria-labelledby={heading}>

@@ -10,11 +10,11 @@ import type { TokenView } from '../../../protocol/token.ts';
 import { ask } from '../../api.ts';
 import { isMe } from '../../me.ts';
 import { BudgetBar } from '../../parts/budget.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
 import { Amount } from '../../parts/money.tsx';
 import { Person } from '../../parts/name.tsx';
 import { Pill } from '../../parts/pill.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
 import { useTitle } from '../../parts/title.ts';
 import { Value } from '../../parts/words.tsx';
@@ -28,12 +28,12 @@ import { type Above, type NodeRights, Scopes } from './node.tsx';
 import { AgentTree } from './tree.tsx';
 import { mayReadActs, shortName } from './words.ts';
 
-interface AgentPageOf {
+interface AgentPageProps {
   readonly tokenId: string;
   readonly person: Me;
 }
 
-export function AgentPage({ tokenId, person }: AgentPageOf) {
+export function AgentPage({ tokenId, person }: AgentPageProps) {
   const done = useSignal<Done | undefined>(undefined);
   const ending = useSignal<Named | undefined>(undefined);
   const changes = useSignal(0);
@@ -207,13 +207,13 @@ function Acts({ tokenId }: { readonly tokenId: string }) {
   );
 }
 
-interface BelowOf extends NodeRights {
+interface BelowProps extends NodeRights {
   readonly above: Above;
   readonly tokenId: string;
   readonly changes: number;
 }
 
-function Below({ tokenId, changes, ...rights }: BelowOf) {
+function Below({ tokenId, changes, ...rights }: BelowProps) {
   const cursor = route.value.query.get('cursor') ?? undefined;
   const load = () => ask('agents.children', { token_id: tokenId, cursor });
   const loaded = useLoaded(load, [tokenId, cursor, growth.value, changes]);

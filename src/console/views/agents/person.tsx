@@ -7,17 +7,17 @@
 import { useSignal } from '@preact/signals';
 import { personOf } from '../../../domain/decision/values.ts';
 import type { Me } from '../../../protocol/console/views.ts';
-import { Shown } from '../../parts/shown.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { FreezeDialog, LiftDialog } from '../operations/freezing.tsx';
 
-interface FreezeOf {
+interface FreezeProps {
   readonly person: Me;
   readonly root: string;
   onDone(words: string): void;
 }
 
 /** A person who cannot lift a freeze reads who can. */
-export function FrozenNotice({ person, root, onDone }: FreezeOf) {
+export function FrozenNotice({ person, root, onDone }: FreezeProps) {
   const isLifting = useSignal(false);
   const mayLift = person.operates.includes('unfreeze');
   return (
@@ -48,7 +48,7 @@ export function FrozenNotice({ person, root, onDone }: FreezeOf) {
 }
 
 /** For operators who may freeze. */
-export function FreezeSection({ person, root, onDone }: FreezeOf) {
+export function FreezeSection({ person, root, onDone }: FreezeProps) {
   const isFreezing = useSignal(false);
   if (!person.operates.includes('freeze')) return null;
   return (

@@ -13,13 +13,13 @@ import { useLoaded, whyOf } from '../../parts/loaded.tsx';
 import { counted } from '../counted.ts';
 import type { Done } from '../outcome.tsx';
 import { Ready } from '../ready.tsx';
-import { Consequences, type EndingOf, Finality } from './end.tsx';
+import { Consequences, type EndingProps, Finality } from './end.tsx';
 import { isLiving } from './words.ts';
 
 /** Root agents in one question while all are ended. */
 const PAGE = 100;
 
-interface StopDialogOf {
+interface StopDialogProps {
   readonly open: boolean;
   readonly root: string | undefined;
   /** Living root agents that the page shows. */
@@ -30,7 +30,7 @@ interface StopDialogOf {
   onStopped(done: Done): void;
 }
 
-export function StopDialog({ open, root, agents, hasMore, onClose, onStopped }: StopDialogOf) {
+export function StopDialog({ open, root, agents, hasMore, onClose, onStopped }: StopDialogProps) {
   const progress = useSignal('');
   const asked = open ? agents.map(({ token_id }) => token_id).join() : '';
   const loaded = useLoaded(() => endingsOf(open ? agents : []), [asked]);
@@ -70,8 +70,8 @@ export function StopDialog({ open, root, agents, hasMore, onClose, onStopped }: 
 }
 
 /** One after the other: each answer counts a tree. */
-async function endingsOf(agents: readonly Agent[]): Promise<EndingOf[]> {
-  const endings: EndingOf[] = [];
+async function endingsOf(agents: readonly Agent[]): Promise<EndingProps[]> {
+  const endings: EndingProps[] = [];
   for (const agent of agents) {
     endings.push({ agent, ending: await ask('agents.ends', { token_id: agent.token_id }) });
   }

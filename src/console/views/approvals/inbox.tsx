@@ -65,12 +65,12 @@ export function Inbox() {
   );
 }
 
-interface RowsOf {
+interface RowsProps {
   readonly page: InboxPage;
   readonly isFirst: boolean;
 }
 
-function Rows({ page: { requests }, isFirst }: RowsOf) {
+function Rows({ page: { requests }, isFirst }: RowsProps) {
   const shown = useSignal<readonly InboxItem[]>(requests);
   const current = new Map(requests.map((item) => [item.approval_request_id, item]));
   const known = new Set(shown.value.map(({ approval_request_id }) => approval_request_id));

@@ -12,13 +12,13 @@ import { Pill } from '../../parts/pill.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
 
-interface RowOf {
+interface RowProps {
   readonly item: InboxItem;
   /** Decided or expired since the list was shown. */
   readonly isGone: boolean;
 }
 
-export function Row({ item, isGone }: RowOf) {
+export function Row({ item, isGone }: RowProps) {
   return (
     <li>
       <div class="head">

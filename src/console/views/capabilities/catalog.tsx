@@ -9,15 +9,15 @@ import { approvalWords, costWords, titleOf } from '../../../domain/sign-in/conse
 import type { CapabilityDeclaration } from '../../../protocol/capability.ts';
 import { ask } from '../../api.ts';
 import { Effect } from '../../parts/effect.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Empty, Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { go, hrefOf } from '../../router.ts';
 import { counted } from '../counted.ts';
 import { Relations } from './graph.tsx';
 
 export type Declarations = Readonly<Record<string, CapabilityDeclaration>>;
 
-interface CatalogOf {
+interface CatalogProps {
   readonly of: Declarations;
   readonly query: URLSearchParams;
 }
@@ -25,7 +25,7 @@ interface CatalogOf {
 /** Capabilities of one page. */
 const PAGE_SIZE = 50;
 
-export function Catalog({ of, query }: CatalogOf) {
+export function Catalog({ of, query }: CatalogProps) {
   const search = query.get('name')?.trim() ?? '';
   const from = Math.max(0, Math.floor(Number(query.get('from')) || 0));
   const all = Object.entries(of);
@@ -81,12 +81,12 @@ function SearchForm({ search }: { readonly search: string }) {
   );
 }
 
-interface FoundOf {
+interface FoundProps {
   readonly found: readonly (readonly [string, CapabilityDeclaration])[];
   readonly isSearch: boolean;
 }
 
-function Found({ found, isSearch }: FoundOf) {
+function Found({ found, isSearch }: FoundProps) {
   if (found.length === 0) {
     return (
       <Empty>
@@ -143,13 +143,13 @@ function Row({ name, declaration }: { name: string; declaration: CapabilityDecla
   );
 }
 
-interface PagesOf {
+interface PagesProps {
   readonly search: string;
   readonly from: number;
   readonly count: number;
 }
 
-function Pages({ search, from, count }: PagesOf) {
+function Pages({ search, from, count }: PagesProps) {
   if (count <= PAGE_SIZE) return null;
   const to = (start: number) =>
     hrefOf('capabilities', undefined, {

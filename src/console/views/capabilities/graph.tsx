@@ -5,8 +5,8 @@
  */
 
 import type { Graph } from '../../../protocol/trust.ts';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Empty } from '../../parts/loaded.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { hrefOf } from '../../router.ts';
 import { counted } from '../counted.ts';
 import { type Box, drawingOf, relationWords } from './layout.ts';
@@ -17,13 +17,13 @@ const DRAWN_MAX = 24;
 /** Relations in the list. */
 const LISTED_MAX = 200;
 
-interface RelationsOf {
+interface RelationsProps {
   readonly of: Graph;
   /** The capability that the page is about. */
   readonly around?: string | undefined;
 }
 
-export function Relations({ of, around }: RelationsOf) {
+export function Relations({ of, around }: RelationsProps) {
   const { edges, nodes } = of;
   if (edges.length === 0) {
     return (
@@ -59,7 +59,7 @@ function relatedNames({ edges }: Graph): Set<string> {
 }
 
 /** Scrolls by itself where it is wider than the window, also by keyboard. */
-function Picture({ of, around }: RelationsOf) {
+function Picture({ of, around }: RelationsProps) {
   const { width, height, boxWidth, boxes, arrows } = drawingOf(of);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a keyboard scrolls only what has the focus.
@@ -110,13 +110,13 @@ function Picture({ of, around }: RelationsOf) {
   );
 }
 
-interface NamedBoxOf {
+interface NamedBoxProps {
   readonly box: Box;
   readonly width: number;
   readonly isHere: boolean;
 }
 
-function NamedBox({ box: { name, service, x, y, height }, width, isHere }: NamedBoxOf) {
+function NamedBox({ box: { name, service, x, y, height }, width, isHere }: NamedBoxProps) {
   const look = service === undefined ? (isHere ? 'here' : undefined) : 'foreign';
   const middle = y + height / 2;
   return (

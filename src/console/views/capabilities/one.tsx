@@ -8,8 +8,8 @@ import { costWords, titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { Capability, Input } from '../../../protocol/capability.ts';
 import { ask } from '../../api.ts';
 import { Effect } from '../../parts/effect.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { useTitle } from '../../parts/title.ts';
 import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
@@ -18,12 +18,12 @@ import { Relations } from './graph.tsx';
 import { TryIt } from './try.tsx';
 import { approvalSentences, rulesOf } from './words.ts';
 
-interface PageOf {
+interface PageProps {
   readonly name: string;
   readonly catalog: Declarations;
 }
 
-export function CapabilityPage({ name, catalog }: PageOf) {
+export function CapabilityPage({ name, catalog }: PageProps) {
   const declaration = Object.hasOwn(catalog, name) ? catalog[name] : undefined;
   useTitle(declaration ? `${titleOf(name)} · Capabilities` : 'No such capability');
   return declaration ? <Declared of={{ ...declaration, name }} /> : <Unknown name={name} />;

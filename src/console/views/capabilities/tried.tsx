@@ -11,20 +11,20 @@ import type { ConsoleAnswers } from '../../../protocol/console/views.ts';
 import type { Failure } from '../../../protocol/failure.ts';
 import type { TestAnswer } from '../../../protocol/invocation.ts';
 import { FactTable, PARAMETER_HEADS } from '../../parts/fact-table.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Hash } from '../../parts/hash.tsx';
 import { Amount } from '../../parts/money.tsx';
 import { Person } from '../../parts/name.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 import { approvalSentences, NEXT_STEP } from './words.ts';
 
-interface TriedOf {
+interface TriedProps {
   readonly answer: ConsoleAnswers['try'];
   readonly capability: Capability;
 }
 
-export function Tried({ answer, capability }: TriedOf) {
+export function Tried({ answer, capability }: TriedProps) {
   if ('refused' in answer) return <Refusal of={answer.refused} isWhole />;
   return (
     <div class="stack">
@@ -51,13 +51,13 @@ function Verdict({ of }: { readonly of: TestAnswer }) {
   );
 }
 
-interface RefusalOf {
+interface RefusalProps {
   readonly of: Failure;
   /** The person may not even ask. */
   readonly isWhole: boolean;
 }
 
-function Refusal({ of, isWhole }: RefusalOf) {
+function Refusal({ of, isWhole }: RefusalProps) {
   const { type, detail, resolution, clarify = [] } = of;
   const { action, requires, grantable_by, estimated_availability } = resolution;
   return (
@@ -170,12 +170,12 @@ function BudgetFact({ of: { budget_context } }: { readonly of: TestAnswer }) {
   );
 }
 
-interface ApprovalFactOf {
+interface ApprovalFactProps {
   readonly of: TestAnswer['approval'];
   readonly capability: Capability;
 }
 
-function ApprovalFact({ of, capability: { approval: declared } }: ApprovalFactOf) {
+function ApprovalFact({ of, capability: { approval: declared } }: ApprovalFactProps) {
   if (!of) return <>not reached: an earlier check refused</>;
   if (!of.required) return <>not needed</>;
   const sentences = declared ? approvalSentences(declared) : ['needed'];

@@ -10,8 +10,8 @@ import type { Capability, Input } from '../../../protocol/capability.ts';
 import type { ConsoleAnswers } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { announce } from '../../parts/announce.ts';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { whyOf } from '../../parts/loaded.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { choicesOf, controlOf, type Entered, readInputs } from './form.ts';
 import { Tried } from './tried.tsx';
 
@@ -93,12 +93,12 @@ function Result({ of, capability }: { readonly of: Outcome; readonly capability:
   );
 }
 
-interface FieldOf {
+interface FieldProps {
   readonly input: Input;
   readonly fault: string | undefined;
 }
 
-function Field({ input, fault }: FieldOf) {
+function Field({ input, fault }: FieldProps) {
   const id = useId();
   const hints = [`${id}-hint`, ...(fault === undefined ? [] : [`${id}-fault`])].join(' ');
   return (
@@ -129,7 +129,7 @@ function Hint({ of: { type, required, description, default: fallback } }: { read
   );
 }
 
-interface ControlOf {
+interface ControlProps {
   readonly id: string;
   readonly input: Input;
   readonly hints: string;
@@ -139,7 +139,7 @@ interface ControlOf {
 /** Bounds what a person can enter into one field. */
 const TEXT_MAX = 20_000;
 
-function Control({ id, input, hints, isFaulty }: ControlOf) {
+function Control({ id, input, hints, isFaulty }: ControlProps) {
   const shared = {
     id,
     name: input.name,

@@ -20,8 +20,8 @@ import type { PasskeyProof } from '../../../protocol/passkey.ts';
 import { ask } from '../../api.ts';
 import { Chain } from '../../parts/chain.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { type Loaded, useLoaded } from '../../parts/loaded.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Marked } from '../../parts/words.tsx';
 import { type Signing, SigningFacts, signingOf } from './signing.tsx';
 
@@ -31,7 +31,7 @@ export interface Asked {
   readonly terms: GrantTerms;
 }
 
-interface ApproveOf {
+interface ApproveProps {
   readonly asked: Asked;
   onClose(): void;
   onDone(answer: GrantAnswer): void;
@@ -45,7 +45,7 @@ export function needsStep(of: Decision): boolean {
   return isFinal || of.passkey.is_required || hiddenTexts(of).length > 0;
 }
 
-export function ApproveDialog({ asked, onClose, onDone }: ApproveOf) {
+export function ApproveDialog({ asked, onClose, onDone }: ApproveProps) {
   const { decision } = asked;
   const { request, capability, passkey } = decision;
   const texts = hiddenTexts(decision);
@@ -109,12 +109,12 @@ function Facts({ asked: { decision, terms } }: { readonly asked: Asked }) {
   );
 }
 
-interface TickOf {
+interface TickProps {
   readonly of: HiddenField;
   onTick(isTicked: boolean): void;
 }
 
-function Tick({ of: { path, text, hidden }, onTick }: TickOf) {
+function Tick({ of: { path, text, hidden }, onTick }: TickProps) {
   return (
     <label class="opt">
       <input type="checkbox" onChange={({ currentTarget }) => onTick(currentTarget.checked)} />

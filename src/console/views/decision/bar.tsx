@@ -16,8 +16,8 @@ import { actOf } from '../../../domain/decision/words.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import { now, pulse } from '../../live.ts';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { whyOf } from '../../parts/loaded.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Left } from '../../parts/time.tsx';
 import { Marked } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
@@ -25,7 +25,7 @@ import { ApproveDialog, type Asked, approve, needsStep } from './approve.tsx';
 import { DenyDialog } from './deny.tsx';
 import { PART_WORDS, ShownParts } from './part.tsx';
 
-interface BarOf {
+interface BarProps {
   readonly of: Decision;
   readonly terms: GrantTerms;
   /** Beyond the parts of the page. */
@@ -33,7 +33,7 @@ interface BarOf {
   again(): void;
 }
 
-export function Bar(props: BarOf) {
+export function Bar(props: BarProps) {
   const granted = useSignal<GrantAnswer | undefined>(undefined);
   const done = (answer: GrantAnswer | undefined) => {
     granted.value = answer;
@@ -46,11 +46,11 @@ export function Bar(props: BarOf) {
   return <Open {...props} onDone={done} />;
 }
 
-interface OpenOf extends BarOf {
+interface OpenProps extends BarProps {
   onDone(answer: GrantAnswer | undefined): void;
 }
 
-function Open({ of, terms, faults, again, onDone }: OpenOf) {
+function Open({ of, terms, faults, again, onDone }: OpenProps) {
   const step = useSignal<'deny' | Asked | undefined>(undefined);
   const why = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
@@ -96,14 +96,14 @@ function Open({ of, terms, faults, again, onDone }: OpenOf) {
   );
 }
 
-interface ChoiceOf extends Omit<BarOf, 'terms'> {
+interface ChoiceProps extends Omit<BarProps, 'terms'> {
   /** Why the last try did not succeed. */
   readonly why: string | undefined;
   readonly deny: ComponentChildren;
   start(): void;
 }
 
-function Choice({ of, faults, again, why, deny, start }: ChoiceOf) {
+function Choice({ of, faults, again, why, deny, start }: ChoiceProps) {
   const shown = useContext(ShownParts)?.value ?? new Set();
   const missing = PARTS.filter((name) => !shown.has(name));
   const against = [

@@ -10,16 +10,16 @@ import { actOf } from '../../../domain/decision/words.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Shown } from '../../parts/shown.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { signingOf } from './signing.tsx';
 
-interface DenyOf {
+interface DenyProps {
   readonly decision: Decision;
   onClose(): void;
   onDone(): void;
 }
 
-export function DenyDialog({ decision, onClose, onDone }: DenyOf) {
+export function DenyDialog({ decision, onClose, onDone }: DenyProps) {
   const { request, passkey } = decision;
   const field = useId();
   const deny = async (form: FormData) => {

@@ -18,12 +18,12 @@ import { Marked } from '../../parts/words.tsx';
 import { commandFor } from './command.ts';
 import { Part, useReport } from './part.tsx';
 
-interface PartsOf {
+interface PartsProps {
   readonly shown: Shown;
 }
 
 /** The first screen: six facts in two columns. The sections below prove each fact. */
-export function Summary({ shown }: PartsOf) {
+export function Summary({ shown }: PartsProps) {
   const whole = useRef<HTMLDivElement>(null);
   useReport('summary', whole, { selector: 'dt', count: 6 });
   const { facts } = partFacts('summary', shown);
@@ -52,7 +52,7 @@ function List({ of, look = 'facts' }: { readonly of: readonly Fact[]; readonly l
   );
 }
 
-export function Preview({ shown }: PartsOf) {
+export function Preview({ shown }: PartsProps) {
   return (
     <Part
       name="preview"
@@ -65,7 +65,7 @@ export function Preview({ shown }: PartsOf) {
   );
 }
 
-export function AllParameters({ shown }: PartsOf) {
+export function AllParameters({ shown }: PartsProps) {
   return (
     <Part name="parameters" shown={shown} expects={rows}>
       {({ facts }) => (facts.length > 0 ? <FactTable of={facts} heads={PARAMETER_HEADS} /> : null)}
@@ -73,7 +73,7 @@ export function AllParameters({ shown }: PartsOf) {
   );
 }
 
-export function Changes({ shown }: PartsOf) {
+export function Changes({ shown }: PartsProps) {
   return (
     <Part name="changes" shown={shown} expects={rows}>
       {({ facts }) => (facts.length > 0 ? <FactTable of={facts} heads={CHANGE_HEADS} /> : null)}
@@ -82,7 +82,7 @@ export function Changes({ shown }: PartsOf) {
 }
 const CHANGE_HEADS = ['Name', 'Then → now'] as const;
 
-export function AgentsWords({ shown }: PartsOf) {
+export function AgentsWords({ shown }: PartsProps) {
   return (
     <Part name="words" shown={shown} expects={({ facts }) => ['blockquote', facts.length]}>
       {({ facts: [said] }) =>
@@ -99,7 +99,7 @@ export function AgentsWords({ shown }: PartsOf) {
   );
 }
 
-export function Hands({ shown }: PartsOf) {
+export function Hands({ shown }: PartsProps) {
   return (
     <Part name="hands" shown={shown} expects={({ facts }) => ['ol > li', facts.length]}>
       {({ facts }) => (
@@ -115,7 +115,7 @@ export function Hands({ shown }: PartsOf) {
   );
 }
 
-export function Budgets({ shown }: PartsOf) {
+export function Budgets({ shown }: PartsProps) {
   const { budgets, cost } = shown.of;
   return (
     <Part name="budgets" shown={shown} expects={({ facts }) => ['figure', facts.length]}>
@@ -136,12 +136,12 @@ export function Budgets({ shown }: PartsOf) {
   );
 }
 
-interface TermsOf extends PartsOf {
+interface TermsProps extends PartsProps {
   /** Where the person can choose other terms. */
   readonly editor: ComponentChildren;
 }
 
-export function Terms({ shown, editor }: TermsOf) {
+export function Terms({ shown, editor }: TermsProps) {
   const { approvals } = shown.of.request;
   return (
     <Part
@@ -159,7 +159,7 @@ export function Terms({ shown, editor }: TermsOf) {
   );
 }
 
-export function Past({ shown }: PartsOf) {
+export function Past({ shown }: PartsProps) {
   return (
     <Part name="history" shown={shown} expects={rows}>
       {({ facts }) =>
@@ -170,7 +170,7 @@ export function Past({ shown }: PartsOf) {
 }
 const PAST_HEADS = ['Asked', 'Decided'] as const;
 
-export function DigestList({ shown }: PartsOf) {
+export function DigestList({ shown }: PartsProps) {
   const { request } = shown.of;
   return (
     <Part

@@ -10,7 +10,7 @@ import { lifetimeWords } from '../../../domain/decision/claims.ts';
 import type { ApprovalRequest, GrantTerms } from '../../../protocol/approval.ts';
 import type { GrantType } from '../../../protocol/failure.ts';
 
-interface EditorOf {
+interface EditorProps {
   readonly request: ApprovalRequest;
   readonly terms: GrantTerms;
   choose(terms: GrantTerms): void;
@@ -19,7 +19,7 @@ interface EditorOf {
 /** In seconds: what the list offers below the longest of the policy. */
 const LIFETIMES = [60, 300, 900, 3_600, 14_400, 86_400, 604_800];
 
-export function TermsEditor({ request, terms, choose }: EditorOf) {
+export function TermsEditor({ request, terms, choose }: EditorProps) {
   const { grant_policy } = request;
   const longest = grant_policy.expires_in_seconds;
   const lifetimes = [...LIFETIMES.filter((each) => each < longest), longest];
@@ -69,7 +69,7 @@ export function TermsEditor({ request, terms, choose }: EditorOf) {
   );
 }
 
-function TypeField({ request, terms, choose }: EditorOf) {
+function TypeField({ request, terms, choose }: EditorProps) {
   const { grant_policy, session_id = null } = request;
   const usable = grant_policy.allowed_grant_types.filter(
     (type) => type === 'one_time' || session_id !== null,
@@ -95,12 +95,12 @@ function TypeField({ request, terms, choose }: EditorOf) {
   );
 }
 
-interface FieldOf {
+interface FieldProps {
   readonly label: string;
   children(id: string): preact.ComponentChildren;
 }
 
-function Field({ label, children }: FieldOf) {
+function Field({ label, children }: FieldProps) {
   const id = useId();
   return (
     <p class="field">

@@ -6,9 +6,9 @@
 
 import type { Delivery } from '../../../protocol/operator.ts';
 import { ask } from '../../api.ts';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
 import { Pill } from '../../parts/pill.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
 import { growth } from '../growth.ts';

@@ -11,14 +11,14 @@ import type { Freeze } from '../../../protocol/operator.ts';
 import { ask } from '../../api.ts';
 import { now } from '../../live.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Shown } from '../../parts/shown.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 
 /** Characters of a reason, as the service takes them. */
 const REASON_MAX = 1_000;
 
 type Target = Pick<Freeze, 'what' | 'target' | 'root_principal'>;
 
-interface DialogOf {
+interface DialogProps {
   readonly open: boolean;
   onClose(): void;
   onDone(words: string): void;
@@ -30,7 +30,7 @@ export function FreezeDialog({
   open,
   onClose,
   onDone,
-}: DialogOf & { readonly fixed?: Target | undefined }) {
+}: DialogProps & { readonly fixed?: Target | undefined }) {
   const what = useSignal<Freeze['what']>('root_principal');
   const freeze = async (form: FormData) => {
     const request = requestOf(fixed ?? chosenBy(form), form);
@@ -169,7 +169,7 @@ export function LiftDialog({
   of,
   onClose,
   onDone,
-}: Omit<DialogOf, 'open'> & { readonly of: Target | undefined }) {
+}: Omit<DialogProps, 'open'> & { readonly of: Target | undefined }) {
   const lift = async (form: FormData) => {
     if (!of) return;
     const { lifted } = await ask('operator.unfreeze', { ...targetOf(of), reason: reasonIn(form) });

@@ -6,9 +6,9 @@
 
 import type { IdentityList, IdentityView } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
 import { Pill } from '../../parts/pill.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Ready } from '../ready.tsx';
 import { Paged } from './turning.tsx';
 
@@ -97,13 +97,13 @@ function Rules({
   );
 }
 
-interface EntitledOf {
+interface EntitledProps {
   readonly of: Omit<IdentityView, 'principal' | 'stored'>;
   readonly who: readonly string[];
   readonly stored?: IdentityView['stored'];
 }
 
-function Entitled({ of: { scopes, subjects, caller_class, is_demo }, who, stored }: EntitledOf) {
+function Entitled({ of: { scopes, subjects, caller_class, is_demo }, who, stored }: EntitledProps) {
   return (
     <li class="node">
       <div>

@@ -108,13 +108,13 @@ function Calls({
   );
 }
 
-interface ReconcileDialogOf {
+interface ReconcileDialogProps {
   readonly of: Unknown | undefined;
   onClose(): void;
   onDone(words: string): void;
 }
 
-function ReconcileDialog({ of, onClose, onDone }: ReconcileDialogOf) {
+function ReconcileDialog({ of, onClose, onDone }: ReconcileDialogProps) {
   const reconcile = async (form: FormData) => {
     if (!of) return;
     const outcome = form.get('outcome') === 'executed' ? 'executed' : 'not_executed';

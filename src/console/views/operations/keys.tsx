@@ -21,13 +21,13 @@ const USES: Readonly<Record<string, string>> = {
   row: 'Authenticates stored rows',
 };
 
-interface KeysOf {
+interface KeysProps {
   readonly of: readonly KeyView[];
   /** Whether the keys are in variables of the environment, not in a folder. */
   readonly areInEnvironment: boolean;
 }
 
-export function Keys({ of, areInEnvironment }: KeysOf) {
+export function Keys({ of, areInEnvironment }: KeysProps) {
   if (of.length === 0) return <Empty>The service publishes no keys.</Empty>;
   const uses = [...new Set(of.map(({ use }) => use))];
   return (

@@ -7,20 +7,20 @@
 import { useSignal } from '@preact/signals';
 import type { Me, Operations } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { whyOf } from '../../parts/loaded.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { hrefOf } from '../../router.ts';
 import { type Done, Outcome } from '../outcome.tsx';
 
-interface LogOf {
+interface LogProps {
   readonly of: Operations['log'];
   readonly person: Me;
   /** Loads the state again. */
   onSealed(): void;
 }
 
-export function Log({ of, person, onSealed }: LogOf) {
+export function Log({ of, person, onSealed }: LogProps) {
   const { entries, waiting, is_anchored, refused, checkpoint, witnesses } = of;
   return (
     <>
@@ -75,7 +75,7 @@ function Sealed({
   );
 }
 
-function SealNow({ onSealed }: Pick<LogOf, 'onSealed'>) {
+function SealNow({ onSealed }: Pick<LogProps, 'onSealed'>) {
   const isBusy = useSignal(false);
   const done = useSignal<Done | undefined>(undefined);
   const seal = async () => {

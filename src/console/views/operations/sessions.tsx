@@ -9,10 +9,10 @@ import { personOf } from '../../../domain/decision/values.ts';
 import type { SessionList } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
+import { Shown } from '../../parts/foreign-text.tsx';
 import { Empty, useLoaded } from '../../parts/loaded.tsx';
 import { Person } from '../../parts/name.tsx';
 import { Pill } from '../../parts/pill.tsx';
-import { Shown } from '../../parts/shown.tsx';
 import { Ago, Left } from '../../parts/time.tsx';
 import { growth } from '../growth.ts';
 import { type Done, Outcome } from '../outcome.tsx';
@@ -115,13 +115,13 @@ function Listed({
   );
 }
 
-interface EndSessionDialogOf {
+interface EndSessionDialogProps {
   readonly of: Session | undefined;
   onClose(): void;
   onDone(words: string): void;
 }
 
-function EndSessionDialog({ of, onClose, onDone }: EndSessionDialogOf) {
+function EndSessionDialog({ of, onClose, onDone }: EndSessionDialogProps) {
   const end = async () => {
     if (!of) return;
     const { ended } = await ask('operations.end_session', { session_id: of.session_id });

@@ -7,14 +7,14 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 
-interface TurningOf {
+interface TurningProps {
   readonly what: string;
   /** The cursors of the pages after the first, up to the one that is shown. */
   readonly cursors: Signal<readonly string[]>;
   readonly next: string | null;
 }
 
-export function Turning({ what, cursors, next }: TurningOf) {
+export function Turning({ what, cursors, next }: TurningProps) {
   return (
     <Turn
       what={what}
@@ -39,13 +39,13 @@ export function Turning({ what, cursors, next }: TurningOf) {
 /** Items of a page of a list that came whole. */
 const PAGE = 10;
 
-interface PagedOf<T> {
+interface PagedProps<T> {
   readonly what: string;
   readonly items: readonly T[];
   readonly children: (page: readonly T[]) => ComponentChildren;
 }
 
-export function Paged<T>({ what, items, children }: PagedOf<T>) {
+export function Paged<T>({ what, items, children }: PagedProps<T>) {
   const asked = useSignal(0);
   const last = Math.max(0, Math.ceil(items.length / PAGE) - 1);
   const page = Math.min(asked.value, last);
@@ -69,13 +69,13 @@ export function Paged<T>({ what, items, children }: PagedOf<T>) {
   );
 }
 
-interface TurnOf {
+interface TurnProps {
   readonly what: string;
   readonly onBack: (() => void) | undefined;
   readonly onNext: (() => void) | undefined;
 }
 
-function Turn({ what, onBack, onNext }: TurnOf) {
+function Turn({ what, onBack, onNext }: TurnProps) {
   if (!onBack && !onNext) return null;
   return (
     <p class="row">

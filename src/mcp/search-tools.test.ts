@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { carriedCall } from './pair.ts';
+import { carriedCall } from './search-tools.ts';
 
 type Row = [what: string, sent: object, carried: object];
 
