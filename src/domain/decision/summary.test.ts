@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Decision, Quote } from '../../protocol/decision.ts';
 import { summaryPart } from './summary.ts';
-import { textOf } from './text.ts';
+import { wordsText } from './text.ts';
 
 const NOW = '2026-12-01T10:00:00.000Z';
 
@@ -77,5 +77,5 @@ function quoteWords(
   };
   const { facts } = summaryPart(decision as unknown as Decision);
   const fact = facts.find(({ label }) => label[0] === 'Quote');
-  return textOf(fact?.words ?? [], Date.parse(NOW));
+  return wordsText(fact?.words ?? [], Date.parse(NOW));
 }
