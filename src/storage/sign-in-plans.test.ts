@@ -11,45 +11,47 @@ import { freshDatabase } from '../../test/support/postgres.ts';
 import { openDatabase } from './postgres/connection.ts';
 import * as postgresIdentities from './postgres/identities.ts';
 import { settingsOf } from './postgres/options.ts';
-import * as postgres from './postgres/sign-in.ts';
 import { postgresStatement } from './postgres/sql.ts';
 import { openPostgres } from './postgres/store.ts';
 import { openConnection } from './sqlite/connection.ts';
 import * as identities from './sqlite/identities.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
-import * as sqlite from './sqlite/sign-in.ts';
 import { sqliteText } from './sqlite/sql.ts';
 import { FIND_CONNECTED, LIST_CONNECTED } from './stories/connected.ts';
 import { LIST_PASSKEYS } from './stories/passkeys.ts';
+import * as signIn from './stories/sign-in.ts';
 import * as tokens from './stories/tokens.ts';
 
 /** SQLite names the index of a UNIQUE column by its number. */
 const SQLITE_PLANS: [query: string, plans: string[]][] = [
-  [sqlite.FIND_SESSION, ['sqlite_autoindex_sessions_2 (secret_hash=?)']],
-  [sqlite.LIST_SESSIONS, ['sessions_by_principal (principal=? AND ended_at=?)']],
+  [sqliteText(signIn.FIND_SESSION), ['sqlite_autoindex_sessions_2 (secret_hash=?)']],
+  [sqliteText(signIn.LIST_SESSIONS), ['sessions_by_principal (principal=? AND ended_at=?)']],
   [
-    sqlite.END_OLDEST,
+    sqliteText(signIn.END_OLDEST),
     [
       'sqlite_autoindex_sessions_1 (session_id=?)',
       'sessions_by_principal (principal=? AND ended_at=?)',
     ],
   ],
   [
-    sqlite.DELETE_EXPIRED,
+    sqliteText(signIn.DELETE_EXPIRED),
     ['sqlite_autoindex_sessions_1 (session_id=?)', 'sessions_by_expiry (expires_at<?)'],
   ],
-  [sqlite.selectedSessions(['principal']), ['sessions_by_principal (principal=? AND ended_at=?)']],
   [
-    sqlite.selectedSessions(['issuer', 'sub']),
+    sqliteText(signIn.holdSelected(['principal'])),
+    ['sessions_by_principal (principal=? AND ended_at=?)'],
+  ],
+  [
+    sqliteText(signIn.holdSelected(['issuer', 'sub'])),
     ['sessions_by_sub (sub=? AND issuer=? AND ended_at=?)'],
   ],
   [
-    sqlite.selectedSessions(['issuer', 'sid']),
+    sqliteText(signIn.holdSelected(['issuer', 'sid'])),
     ['sessions_by_sid (sid=? AND issuer=? AND ended_at=?)'],
   ],
-  [sqlite.LIVING_SESSIONS, ['sessions_by_expiry (expires_at>?)']],
+  [sqliteText(signIn.LIVING_SESSIONS), ['sessions_by_expiry (expires_at>?)']],
   [
-    sqlite.NEXT_LIVING_SESSIONS,
+    sqliteText(signIn.NEXT_LIVING_SESSIONS),
     [
       'sessions_by_expiry (expires_at>? AND expires_at<?)',
       'sqlite_autoindex_sessions_1 (session_id=?)',
@@ -63,9 +65,8 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
       'sqlite_autoindex_tokens_1 (token_id=?)',
     ],
   ],
-  [sqlite.consentBy('code_hash'), ['sqlite_autoindex_consents_3 (code_hash=?)']],
-  [sqlite.consentBy('token_id'), ['sqlite_autoindex_consents_2 (token_id=?)']],
-  [sqlite.LIST_CONSENTS, ['consents_by_principal (principal=?)']],
+  [sqliteText(signIn.CONSENT_BY.code_hash), ['sqlite_autoindex_consents_3 (code_hash=?)']],
+  [sqliteText(signIn.CONSENT_BY.token_id), ['sqlite_autoindex_consents_2 (token_id=?)']],
   [sqliteText(LIST_PASSKEYS), ['passkeys_by_principal (principal=?)']],
   [identities.FIND_IDENTITY, ['sqlite_autoindex_identities_2 (key_sha256=?)']],
   [identities.IDENTITIES_OF, ['identities_by_principal (principal=?)']],
@@ -79,7 +80,7 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
     ['sqlite_autoindex_connected_accounts_1 ((principal,account)>(?,?))'],
   ],
   [
-    sqlite.OLDER_CONSENTS,
+    sqliteText(signIn.LIST_CONSENTS),
     ['consents_by_principal (principal=? AND (created_at,consent_id)<(?,?))'],
   ],
 ];
@@ -106,27 +107,33 @@ const BY_PRINCIPAL =
 
 /** Sessions of one person that did not end are few, so they may be sorted. */
 const POSTGRES_PLANS: [{ text: string }, plan: RegExp, isSorted?: boolean][] = [
-  [postgres.FIND_SESSION, /Index Scan using sessions_secret_hash_key .*\n *Index Cond/],
-  [postgres.LIST_SESSIONS, BY_PRINCIPAL, true],
-  [postgres.OLDEST, BY_PRINCIPAL, true],
   [
-    postgres.DELETE_EXPIRED,
+    postgresStatement(signIn.FIND_SESSION),
+    /Index Scan using sessions_secret_hash_key .*\n *Index Cond/,
+  ],
+  [postgresStatement(signIn.LIST_SESSIONS), BY_PRINCIPAL, true],
+  [postgresStatement(signIn.END_OLDEST), BY_PRINCIPAL, true],
+  [
+    postgresStatement(signIn.DELETE_EXPIRED),
     /Index Scan using sessions_by_expiry .*\n *Index Cond: \(expires_at <= [\s\S]*Index Scan using sessions_pkey .*\n *Index Cond: \(session_id = ANY/,
   ],
-  [postgres.holdSelected(['principal']), BY_PRINCIPAL, true],
+  [postgresStatement(signIn.holdSelected(['principal'])), BY_PRINCIPAL, true],
   [
-    postgres.holdSelected(['issuer', 'sub']),
+    postgresStatement(signIn.holdSelected(['issuer', 'sub'])),
     /Index Scan using sessions_by_sub .*\n *Index Cond: \(\(sub = .*issuer = .*ended_at IS NULL/,
     true,
   ],
   [
-    postgres.holdSelected(['issuer', 'sid']),
+    postgresStatement(signIn.holdSelected(['issuer', 'sid'])),
     /Index Scan using sessions_by_sid .*\n *Index Cond: \(\(sid = .*issuer = .*ended_at IS NULL/,
     true,
   ],
-  [postgres.LIVING_SESSIONS, /Index Scan Backward using sessions_by_expiry .*\n *Index Cond/],
   [
-    postgres.NEXT_LIVING_SESSIONS,
+    postgresStatement(signIn.LIVING_SESSIONS),
+    /Index Scan Backward using sessions_by_expiry .*\n *Index Cond/,
+  ],
+  [
+    postgresStatement(signIn.NEXT_LIVING_SESSIONS),
     /Index Scan Backward using sessions_by_expiry .*\n *Index Cond: .*ROW\(expires_at, session_id\) </,
   ],
   [postgresIdentities.FIND_IDENTITY, /Index Scan using identities_by_key .*\n *Index Cond/],
@@ -143,10 +150,16 @@ const POSTGRES_PLANS: [{ text: string }, plan: RegExp, isSorted?: boolean][] = [
     postgresStatement(tokens.OLDER_ROOTS),
     /Index Scan Backward using tokens_by_root .*\n *Index Cond: \(\(root_principal = .*ROW\(issued_at, token_id\) </,
   ],
-  [postgres.consentBy('code_hash'), /Index Scan using consents_code_hash_key .*\n *Index Cond/],
-  [postgres.consentBy('token_id'), /Index Scan using consents_token_id_key .*\n *Index Cond/],
   [
-    postgres.LIST_CONSENTS,
+    postgresStatement(signIn.CONSENT_BY.code_hash),
+    /Index Scan using consents_code_hash_key .*\n *Index Cond/,
+  ],
+  [
+    postgresStatement(signIn.CONSENT_BY.token_id),
+    /Index Scan using consents_token_id_key .*\n *Index Cond/,
+  ],
+  [
+    postgresStatement(signIn.LIST_CONSENTS),
     /Index Scan Backward using consents_by_principal .*\n *Index Cond: \(\(principal = .*ROW\(created_at, consent_id\) </,
   ],
 ];

@@ -87,7 +87,7 @@ export interface ConsentRecord {
   readonly mac?: string | undefined;
 }
 
-export interface SessionPage {
+interface SessionPage {
   readonly sessions: readonly StoredSession[];
   /** The `after` of the next query. Absent when no session is left. */
   readonly next?: string | undefined;
@@ -188,7 +188,7 @@ export const SESSIONS_DELETED_MAX = 100;
 type SessionColumn = 'session_id' | 'principal' | 'issuer' | 'sub' | 'sid';
 
 /** The columns by which sessions are selected. The narrower comes first. */
-const SELECTIONS: readonly (readonly SessionColumn[])[] = [
+export const SELECTIONS: readonly (readonly SessionColumn[])[] = [
   ['session_id'],
   ['issuer', 'sid'],
   ['issuer', 'sub'],

@@ -42,7 +42,6 @@ import { type PostgresOptions, readAddress, settingsOf } from './options.ts';
 import { createRows } from './row-seal.ts';
 import { migrate } from './schema/migrations.ts';
 import { refuseOtherSession } from './schema/session.ts';
-import { createSignIn } from './sign-in.ts';
 import { readStory, writeStory } from './sql.ts';
 import { changeStory } from './story.ts';
 import { createTokens } from './tokens.ts';
@@ -132,7 +131,6 @@ function operationsOf(
     ...createDeclarations(database),
     ...createDeliveries(database),
     ...createOperators(database, now),
-    ...createSignIn(database),
     ...methodsOf<SqlReader, typeof READS>(READS, (story) => readStory(database, story)),
     ...methodsOf<SqlWriter, typeof WRITES>(WRITES, (story) => writeStory(database, story)),
     ...changes,

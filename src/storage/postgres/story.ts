@@ -6,10 +6,11 @@
 
 import { run, type Steps, wait } from '../../steps.ts';
 import type { Sql } from '../sql/sql.ts';
-import { closeGate, endedActor } from './calls/actor.ts';
+import { closeGate, endedActor, JOIN_GATE } from './calls/actor.ts';
 import type { Database, Session } from './connection.ts';
 import { enqueue } from './log/entries.ts';
 import { rowsOn } from './sql.ts';
+import { insertChild, insertRoots } from './tokens.ts';
 
 /** The story in a transaction, and again after a deadlock. */
 export function changeStory<Result>(
@@ -30,6 +31,15 @@ function sqlOn(session: Session): Sql {
     },
     *closeGate(tokenId, actor, now) {
       return yield* wait(closeGate(session, tokenId, { actor, now }));
+    },
+    *joinGate(tokenId) {
+      yield* wait(session.run(JOIN_GATE, [tokenId]));
+    },
+    *insertRoot(token, entry) {
+      yield* wait(insertRoots(session.run, [{ token, entry }]));
+    },
+    *insertChild(token, entry, bounds) {
+      return yield* wait(insertChild(session.run, { token, entry }, bounds));
     },
   };
 }

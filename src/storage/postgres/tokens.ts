@@ -23,9 +23,9 @@ const ROOT_BATCH = { sizeMax: 64, tripsMax: 4 };
 
 export function createTokens(database: Database): Pick<TokenStore, 'insertRoot' | 'insertChild'> {
   const shareRoots = createSharing<Issued, void>(database.platform, ROOT_BATCH, {
-    together: (issued) => insertRoots(database, issued),
+    together: (issued) => insertRoots(database.write, issued),
     async alone(issued) {
-      await insertRoots(database, [issued]);
+      await insertRoots(database.write, [issued]);
     },
   });
   return {
@@ -40,9 +40,13 @@ interface Issued {
   readonly entry: EntryRecord;
 }
 
-async function insertRoots(database: Database, issued: readonly Issued[]): Promise<undefined[]> {
+/** One statement, as in `insertChild`. */
+export async function insertRoots(
+  run: Session['run'],
+  issued: readonly Issued[],
+): Promise<undefined[]> {
   const tokens = issued.map(({ token }) => token);
-  await database.write(INSERT_ROOTS, [
+  await run(INSERT_ROOTS, [
     ...rowValues(issued.map(({ entry }) => entry)),
     TOKENS.rows(tokens),
     BUDGETS.rows(tokens.flatMap((token) => newBudget(token) ?? [])),

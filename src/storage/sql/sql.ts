@@ -22,7 +22,8 @@
 
 import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { Steps } from '../../steps.ts';
-import type { ActorEnded } from '../port/records.ts';
+import type { ActorEnded, TokenRecord } from '../port/records.ts';
+import type { ChildBounds, TokenStore } from '../port/token-store.ts';
 import type { Insertion, Lock, Replacement, Statement } from './statement.ts';
 
 /** A list is a parameter for `= ANY ($1)`. */
@@ -68,6 +69,15 @@ export interface Sql extends SqlRows {
   endedActor(actor: string | undefined, now: Date): Steps<ActorEnded | undefined>;
   /** The same, for a change that revokes a token: until it ends, no admission and no delegation of the tree runs. */
   closeGate(tokenId: string, actor: string | undefined, now: Date): Steps<ActorEnded | undefined>;
+  /** Shares the gate of the token's tree: no token of it is revoked until the change ends. */
+  joinGate(tokenId: string | undefined): Steps<void>;
+  /** With the entry of the issuance; the same for a child. */
+  insertRoot(token: TokenRecord, entry: EntryRecord): Steps<void>;
+  insertChild(
+    token: TokenRecord,
+    entry: EntryRecord,
+    bounds: ChildBounds,
+  ): Steps<Awaited<ReturnType<TokenStore['insertChild']>>>;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each story has parameters of its own.

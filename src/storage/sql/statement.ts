@@ -72,6 +72,12 @@ export function statement<Result = unknown>(name: string, shape: Shape<Result> =
 
 export const NOTHING: Shape<object> = { fields: {} };
 
+/** After every time. */
+export const LAST_TIME: Fragment = either({
+  sqlite: '9e15',
+  postgres: "'infinity'::timestamptz",
+});
+
 export function fragment(texts: TemplateStringsArray, ...parts: readonly Fragment[]): Fragment {
   return (dialect) =>
     texts.map((text, index) => `${text}${rendered(parts[index] ?? '', dialect)}`).join('');
@@ -80,6 +86,11 @@ export function fragment(texts: TemplateStringsArray, ...parts: readonly Fragmen
 /** The text for each database; one that is not named has none. */
 export function either(texts: { readonly [Name in SqlDialect['name']]?: Fragment }): Fragment {
   return (dialect) => rendered(texts[dialect.name] ?? '', dialect);
+}
+
+/** Compares with what a query finds. PostgreSQL finds it first, so that it reads the rows by their index. */
+export function among(query: Fragment): Fragment {
+  return either({ sqlite: fragment`IN (${query})`, postgres: fragment`= ANY (ARRAY(${query}))` });
 }
 
 /** The columns of a shape, of the table that `alias` names. */

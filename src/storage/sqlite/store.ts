@@ -47,7 +47,6 @@ import { beginOrigin, createLogWriter, type LogWriter } from './log/writer.ts';
 import { createReader } from './reader.ts';
 import { scanRows, sealRows } from './row-seal.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
-import * as signIn from './sign-in.ts';
 import { atOnce, readerOn } from './sql.ts';
 import { sqlOn } from './story.ts';
 import type { TokensSeen } from './token-rows.ts';
@@ -172,15 +171,9 @@ const READS = {
   staleApprovals: declarations.staleApprovals,
   freezesUnder: freezes.freezesUnder,
   listFreezes: freezes.listFreezes,
-  findSession: signIn.findSession,
-  listSessions: signIn.listSessions,
-  livingSessions: signIn.livingSessions,
-  findConsent: signIn.findConsent,
-  listConsents: signIn.listConsents,
   findIdentity: identities.findIdentity,
   identitiesOf: identities.identitiesOf,
   listIdentities: identities.listIdentities,
-  findAccount: signIn.findAccount,
   scanRows,
   treeHead: readHead,
   // An acknowledged entry already has its place.
@@ -205,8 +198,6 @@ const WRITES = {
   takeDeliveries: deliveries.takeDeliveries,
   finishDelivery: deliveries.finishDelivery,
   keepDeclarations: declarations.keepDeclarations,
-  touchSession: signIn.touchSession,
-  replaceAccount: signIn.replaceAccount,
   sealRows,
   voidPromises: settlement.voidPromises,
 };
@@ -223,10 +214,6 @@ const ENTERED = {
   insertChild: tokens.insertChild,
   endStep: compositions.endStep,
   freeze: freezes.freeze,
-  beginSession: signIn.beginSession,
-  endSessions: signIn.endSessions,
-  insertConsent: signIn.insertConsent,
-  renewConsent: signIn.renewConsent,
   insertIdentity: identities.insertIdentity,
   beginOrigin,
 };

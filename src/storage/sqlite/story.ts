@@ -9,7 +9,7 @@ import type { Sql } from '../sql/sql.ts';
 import type { Connection } from './connection.ts';
 import type { LogWriter } from './log/writer.ts';
 import { rowsOn } from './sql.ts';
-import { endedActor } from './tokens.ts';
+import { endedActor, insertChild, insertRoot } from './tokens.ts';
 
 export function sqlOn(connection: Connection, log: LogWriter): Sql {
   return {
@@ -22,6 +22,13 @@ export function sqlOn(connection: Connection, log: LogWriter): Sql {
     },
     *closeGate(_, actor, now) {
       return yield* wait(endedActor(connection, actor, now));
+    },
+    *joinGate() {},
+    *insertRoot(token, entry) {
+      yield* wait(insertRoot(connection, log, token, entry));
+    },
+    *insertChild(token, entry, bounds) {
+      return yield* wait(insertChild(connection, log, token, entry, bounds));
     },
   };
 }

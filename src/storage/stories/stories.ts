@@ -9,6 +9,7 @@ import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import * as connected from './connected.ts';
 import * as passkeys from './passkeys.ts';
+import * as signIn from './sign-in.ts';
 import * as tokens from './tokens.ts';
 
 /** Without a lock, from one statement. */
@@ -33,6 +34,12 @@ export const READS = {
   loadCheckpoint: checkpoints.loadCheckpoint,
   listCheckpoints: checkpoints.listCheckpoints,
   cosignatures: checkpoints.cosignatures,
+  findSession: signIn.findSession,
+  listSessions: signIn.listSessions,
+  livingSessions: signIn.livingSessions,
+  findConsent: signIn.findConsent,
+  listConsents: signIn.listConsents,
+  findAccount: signIn.findAccount,
 };
 
 /** Changes of one statement. */
@@ -41,6 +48,8 @@ export const WRITES = {
   insertCheckpoint: checkpoints.insertCheckpoint,
   insertCosignature: checkpoints.insertCosignature,
   lead: checkpoints.lead,
+  touchSession: signIn.touchSession,
+  replaceAccount: signIn.replaceAccount,
 };
 
 /** Whole or not at all. */
@@ -54,4 +63,8 @@ export const CHANGES = {
   removePasskey: passkeys.removePasskey,
   connect: connected.connect,
   endConnected: connected.endConnected,
+  beginSession: signIn.beginSession,
+  endSessions: signIn.endSessions,
+  insertConsent: signIn.insertConsent,
+  renewConsent: signIn.renewConsent,
 };
