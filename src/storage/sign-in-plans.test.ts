@@ -9,15 +9,14 @@ import { test } from 'vitest';
 import { closedAtEnd } from '../../test/support/ends.ts';
 import { freshDatabase } from '../../test/support/postgres.ts';
 import { openDatabase } from './postgres/connection.ts';
-import * as postgresIdentities from './postgres/identities.ts';
 import { settingsOf } from './postgres/options.ts';
 import { postgresStatement } from './postgres/sql.ts';
 import { openPostgres } from './postgres/store.ts';
 import { openConnection } from './sqlite/connection.ts';
-import * as identities from './sqlite/identities.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import { sqliteText } from './sqlite/sql.ts';
 import { FIND_CONNECTED, LIST_CONNECTED } from './stories/connected.ts';
+import * as identities from './stories/identities.ts';
 import { LIST_PASSKEYS } from './stories/passkeys.ts';
 import * as signIn from './stories/sign-in.ts';
 import * as tokens from './stories/tokens.ts';
@@ -68,9 +67,9 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
   [sqliteText(signIn.CONSENT_BY.code_hash), ['sqlite_autoindex_consents_3 (code_hash=?)']],
   [sqliteText(signIn.CONSENT_BY.token_id), ['sqlite_autoindex_consents_2 (token_id=?)']],
   [sqliteText(LIST_PASSKEYS), ['passkeys_by_principal (principal=?)']],
-  [identities.FIND_IDENTITY, ['sqlite_autoindex_identities_2 (key_sha256=?)']],
-  [identities.IDENTITIES_OF, ['identities_by_principal (principal=?)']],
-  [identities.LIST_IDENTITIES, ['sqlite_autoindex_identities_1 (identity_id>?)']],
+  [sqliteText(identities.FIND_IDENTITY), ['sqlite_autoindex_identities_2 (key_sha256=?)']],
+  [sqliteText(identities.IDENTITIES_OF), ['identities_by_principal (principal=?)']],
+  [sqliteText(identities.LIST_IDENTITIES), ['sqlite_autoindex_identities_1 (identity_id>?)']],
   [
     sqliteText(FIND_CONNECTED),
     ['sqlite_autoindex_connected_accounts_1 (principal=? AND account=?)'],
@@ -136,12 +135,18 @@ const POSTGRES_PLANS: [{ text: string }, plan: RegExp, isSorted?: boolean][] = [
     postgresStatement(signIn.NEXT_LIVING_SESSIONS),
     /Index Scan Backward using sessions_by_expiry .*\n *Index Cond: .*ROW\(expires_at, session_id\) </,
   ],
-  [postgresIdentities.FIND_IDENTITY, /Index Scan using identities_by_key .*\n *Index Cond/],
   [
-    postgresIdentities.IDENTITIES_OF,
+    postgresStatement(identities.FIND_IDENTITY),
+    /Index Scan using identities_by_key .*\n *Index Cond/,
+  ],
+  [
+    postgresStatement(identities.IDENTITIES_OF),
     /Index Scan using identities_by_principal .*\n *Index Cond: \(principal = /,
   ],
-  [postgresIdentities.LIST_IDENTITIES, /Index Scan using identities_pkey .*\n *Index Cond/],
+  [
+    postgresStatement(identities.LIST_IDENTITIES),
+    /Index Scan using identities_pkey .*\n *Index Cond/,
+  ],
   [
     postgresStatement(tokens.ROOTS),
     /Index Scan Backward using tokens_by_root .*\n *Index Cond: \(root_principal = /,

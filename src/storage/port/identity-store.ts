@@ -64,7 +64,7 @@ export type RemovedIdentity = IdentityRecord & {
   readonly removed_by: string;
 };
 
-export interface IdentityPage {
+interface IdentityPage {
   readonly identities: readonly IdentityRecord[];
   readonly next?: string | undefined;
 }

@@ -27,7 +27,6 @@ import { createCopies } from './copies.ts';
 import { createDeclarations } from './declarations.ts';
 import { createDeliveries } from './deliveries.ts';
 import { isStoreFailure } from './failure.ts';
-import { createIdentities } from './identities.ts';
 import { figures, inspectDatabase } from './inspect.ts';
 import { createAppend } from './log/entries.ts';
 import { erase, erasures } from './log/erase.ts';
@@ -122,7 +121,9 @@ function operationsOf(
   const admit = createAdmission(database, resolveTimeoutMs);
   const append = createAppend(database, repeats, recent);
   const appendOverrun = createOverrunAppend(database, repeats);
-  const changes = methodsOf<Sql, typeof CHANGES>(CHANGES, (story) => changeStory(database, story));
+  const changes = methodsOf<Sql, typeof CHANGES>(CHANGES, (story) =>
+    changeStory(database, now, story),
+  );
   const inTurn = createTurns();
   return {
     ...createTokens(database),
@@ -136,7 +137,6 @@ function operationsOf(
     ...changes,
     requestApproval: (request, ...rest) =>
       inTurn(request.root_principal, () => changes.requestApproval(request, ...rest)),
-    ...createIdentities(database, now),
     ...createRows(database),
     takePermits: createPermits(database),
     ...createLog(database, log),

@@ -15,13 +15,15 @@ import { insertChild, insertRoots } from './tokens.ts';
 /** The story in a transaction, and again after a deadlock. */
 export function changeStory<Result>(
   database: Database,
+  now: () => Date,
   story: (sql: Sql) => Steps<Result>,
 ): Promise<Result> {
-  return database.transaction(async (session) => run(story(sqlOn(session))));
+  return database.transaction(async (session) => run(story(sqlOn(session, now))));
 }
 
-function sqlOn(session: Session): Sql {
+function sqlOn(session: Session, now: () => Date): Sql {
   return {
+    now,
     ...rowsOn(session),
     *append(entry) {
       yield* wait(enqueue(session, entry));

@@ -63,6 +63,8 @@ export interface SqlRows extends SqlWriter {
 }
 
 export interface Sql extends SqlRows {
+  /** The clock of the store. */
+  now(): Date;
   /** Appends an entry to the log, with the change that it records. */
   append(entry: EntryRecord): Steps<void>;
   /** Whether the token of the caller has ended. A change asks this before it takes another lock. */

@@ -162,6 +162,11 @@ export function lockOnRow({ name, table, key }: Record<'name' | 'table' | 'key',
   return { name, text: `SELECT FROM ${table} WHERE ${key} = $1 FOR UPDATE` };
 }
 
+/** Readers go on; those that change the table wait for each other. */
+export function lockOnTable(name: string, table: string): Lock {
+  return { name, text: `LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE` };
+}
+
 function rendered(text: Fragment, dialect: SqlDialect): string {
   return typeof text === 'string' ? text : text(dialect);
 }

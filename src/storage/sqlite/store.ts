@@ -34,7 +34,6 @@ import {
   type GroupCommit,
   WAITING_MAX,
 } from './group-commit.ts';
-import * as identities from './identities.ts';
 import { figures, inspect } from './inspect.ts';
 import { erasures } from './log/erase.ts';
 import { createEraser } from './log/eraser.ts';
@@ -104,8 +103,8 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     if (sight.damaged.size > 0) upkeep.nudge();
     return found;
   };
-  const [read, sql] = [readerOn(connection), sqlOn(connection, log)];
   const now = options.clock ?? (() => new Date(connection.platform.now()));
+  const [read, sql] = [readerOn(connection), sqlOn(connection, log, now)];
   return {
     ...bound<[Connection], typeof READS>(READS, (read, args) => {
       return reader.ask(() => read(connection, ...args));
@@ -145,9 +144,6 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     unfreeze: (...target) => {
       return commits.submit(() => freezes.unfreeze(connection, log, target, now()));
     },
-    removeIdentity: (...removal) => {
-      return commits.submit(() => identities.removeIdentity(connection, log, removal, now()));
-    },
     probe: () => commits.submit(() => connection.run(PROBE, now())),
     backlog: () => {
       const waiting = commits.waiting();
@@ -171,9 +167,6 @@ const READS = {
   staleApprovals: declarations.staleApprovals,
   freezesUnder: freezes.freezesUnder,
   listFreezes: freezes.listFreezes,
-  findIdentity: identities.findIdentity,
-  identitiesOf: identities.identitiesOf,
-  listIdentities: identities.listIdentities,
   scanRows,
   treeHead: readHead,
   // An acknowledged entry already has its place.
@@ -214,7 +207,6 @@ const ENTERED = {
   insertChild: tokens.insertChild,
   endStep: compositions.endStep,
   freeze: freezes.freeze,
-  insertIdentity: identities.insertIdentity,
   beginOrigin,
 };
 

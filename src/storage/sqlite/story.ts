@@ -11,8 +11,9 @@ import type { LogWriter } from './log/writer.ts';
 import { rowsOn } from './sql.ts';
 import { endedActor, insertChild, insertRoot } from './tokens.ts';
 
-export function sqlOn(connection: Connection, log: LogWriter): Sql {
+export function sqlOn(connection: Connection, log: LogWriter, now: () => Date): Sql {
   return {
+    now,
     ...rowsOn(connection),
     *append(entry) {
       yield* wait(log.append(entry));

@@ -8,6 +8,7 @@ import * as checkpoints from '../log/checkpoints.ts';
 import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import * as connected from './connected.ts';
+import * as identities from './identities.ts';
 import * as passkeys from './passkeys.ts';
 import * as signIn from './sign-in.ts';
 import * as tokens from './tokens.ts';
@@ -34,6 +35,9 @@ export const READS = {
   loadCheckpoint: checkpoints.loadCheckpoint,
   listCheckpoints: checkpoints.listCheckpoints,
   cosignatures: checkpoints.cosignatures,
+  findIdentity: identities.findIdentity,
+  identitiesOf: identities.identitiesOf,
+  listIdentities: identities.listIdentities,
   findSession: signIn.findSession,
   listSessions: signIn.listSessions,
   livingSessions: signIn.livingSessions,
@@ -63,6 +67,8 @@ export const CHANGES = {
   removePasskey: passkeys.removePasskey,
   connect: connected.connect,
   endConnected: connected.endConnected,
+  insertIdentity: identities.insertIdentity,
+  removeIdentity: identities.removeIdentity,
   beginSession: signIn.beginSession,
   endSessions: signIn.endSessions,
   insertConsent: signIn.insertConsent,

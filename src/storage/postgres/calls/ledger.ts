@@ -21,10 +21,10 @@ import {
 } from '../../port/ledger-store.ts';
 import { columns } from '../../sql/statement.ts';
 import { approvalOf, REQUEST, REQUEST_COLUMNS } from '../../stories/approvals.ts';
+import { LIST_IDENTITIES } from '../../stories/identities.ts';
 import { PASSKEY, passkeyOf } from '../../stories/passkeys.ts';
 import type { Row } from '../../tables/table.ts';
 import type { Database, Session, Statement } from '../connection.ts';
-import { LIST_IDENTITIES } from '../identities.ts';
 import { PATIENCE } from '../inspect.ts';
 import { type SegmentRow, segmentOf, segmentsFrom } from '../log/segments.ts';
 import {
@@ -37,7 +37,7 @@ import {
   timeOf,
   tokenOf,
 } from '../rows.ts';
-import { postgresText, rowReader } from '../sql.ts';
+import { postgresStatement, postgresText, rowReader } from '../sql.ts';
 
 /** Rows held at once. */
 const PAGE = 500;
@@ -77,7 +77,7 @@ async function readRows(session: Session, see: LedgerSight): Promise<void> {
       see.passkey(passkeyOf(readPasskey(row))),
     );
   }
-  for await (const row of pagesOf(session, LIST_IDENTITIES, 'identity_id')) {
+  for await (const row of pagesOf(session, READ_IDENTITIES, 'identity_id')) {
     showRow(see, ['identity', String(row.identity_id)], () => see.identity(IDENTITIES.read(row)));
   }
   for await (const row of pagesOf(session, READ_DECLARATIONS, 'capability')) {
@@ -272,6 +272,8 @@ const READ_PASSKEYS: Statement = {
   text: `SELECT ${postgresText(columns(PASSKEY))} FROM passkeys
     WHERE credential_id > $1 ORDER BY credential_id LIMIT $2`,
 };
+
+const READ_IDENTITIES = postgresStatement(LIST_IDENTITIES);
 
 const READ_FREEZES: Statement = {
   name: 'ledger_freezes',

@@ -18,10 +18,10 @@ import {
   type UnknownCall,
 } from '../../port/ledger-store.ts';
 import { loadApproval } from '../../stories/approvals.ts';
+import { readIdentity } from '../../stories/identities.ts';
 import { readPasskey } from '../../stories/passkeys.ts';
 import type { Row } from '../../tables/table.ts';
 import type { Connection } from '../connection.ts';
-import { readIdentity } from '../identities.ts';
 import { findEntry } from '../log/reader.ts';
 import { segmentsFrom } from '../log/segments.ts';
 import { createSight } from '../log/sight.ts';
@@ -62,7 +62,7 @@ export function readLedger(connection: Connection, from: number, see: LedgerSigh
     showRow(see, ['passkey', id], () => see.passkey(atOnce(readPasskey(sql, id)) ?? gone()));
   }
   for (const id of idsOf(connection, 'identities', 'identity_id')) {
-    showRow(see, ['identity', id], () => see.identity(readIdentity(connection, id) ?? gone()));
+    showRow(see, ['identity', id], () => see.identity(atOnce(readIdentity(sql, id)) ?? gone()));
   }
   for (const row of connection.each<Row>('SELECT * FROM declarations')) {
     const id = String(row.capability);
