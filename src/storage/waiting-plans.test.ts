@@ -10,21 +10,17 @@ import { test } from 'vitest';
 import { closedAtEnd } from '../../test/support/ends.ts';
 import { freshDatabase } from '../../test/support/postgres.ts';
 import { openDatabase } from './postgres/connection.ts';
-import {
-  STALE_GRANTS as STALE_GRANTS_POSTGRES,
-  STALE_REQUESTS as STALE_REQUESTS_POSTGRES,
-} from './postgres/declarations.ts';
 import { FIGURES as FIGURES_POSTGRES } from './postgres/inspect.ts';
 import { settingsOf } from './postgres/options.ts';
 import { postgresStatement } from './postgres/sql.ts';
 import { openPostgres } from './postgres/store.ts';
 import { openConnection } from './sqlite/connection.ts';
-import { STALE_GRANTS, STALE_REQUESTS } from './sqlite/declarations.ts';
 import { FIGURES } from './sqlite/inspect.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import { sqliteText } from './sqlite/sql.ts';
 import * as lists from './stories/approval-lists.ts';
 import { LATEST, WAITING } from './stories/approvals.ts';
+import { STALE_GRANTS, STALE_REQUESTS } from './stories/declarations.ts';
 
 const QUESTION = 'chain=? AND capability=? AND contract_version=? AND parameters_digest=?';
 
@@ -66,14 +62,17 @@ const SORT = /TEMP B-TREE(?! FOR json_group_array)/;
 
 const STALE_PLANS: [query: string, plan: string][] = [
   [
-    STALE_REQUESTS,
+    sqliteText(STALE_REQUESTS),
     'SEARCH approval_requests USING INDEX approval_requests_open (capability=? AND expires_at>?)',
   ],
   [
     FIGURES,
     'SEARCH approval_requests USING COVERING INDEX approval_requests_pending (expires_at>?)',
   ],
-  [STALE_GRANTS, 'SEARCH grants USING INDEX grants_unused (capability=? AND expires_at>?)'],
+  [
+    sqliteText(STALE_GRANTS),
+    'SEARCH grants USING INDEX grants_unused (capability=? AND expires_at>?)',
+  ],
   [
     sqliteText(lists.LIST),
     'SEARCH r USING INDEX approval_requests_by_age ((created_at,approval_request_id)>(?,?) AND (created_at,approval_request_id)<(?,?))',
@@ -111,8 +110,8 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
     });
   const waiting = await planOf(postgresStatement(WAITING));
   const latest = await planOf(postgresStatement(LATEST));
-  const requests = await planOf(STALE_REQUESTS_POSTGRES);
-  const grants = await planOf(STALE_GRANTS_POSTGRES);
+  const requests = await planOf(postgresStatement(STALE_REQUESTS));
+  const grants = await planOf(postgresStatement(STALE_GRANTS));
   const pending = await planOf(postgresStatement(lists.PENDING));
   const askedOf = await planOf(postgresStatement(lists.ASKED_OF));
   const approvedOf = await planOf(postgresStatement(lists.APPROVED_OF));

@@ -32,7 +32,7 @@ export interface DeclarationStore {
   staleApprovals(query: StaleQuery): Promise<StaleApprovals>;
 }
 
-export interface StaleQuery {
+interface StaleQuery {
   readonly capability: string;
   readonly fits?: StaleFit | undefined;
   readonly now: Date;

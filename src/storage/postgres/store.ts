@@ -24,7 +24,6 @@ import { createSettlement } from './calls/settlement.ts';
 import { startClock } from './clock.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createCopies } from './copies.ts';
-import { createDeclarations } from './declarations.ts';
 import { createDeliveries } from './deliveries.ts';
 import { isStoreFailure } from './failure.ts';
 import { figures, inspectDatabase } from './inspect.ts';
@@ -129,7 +128,6 @@ function operationsOf(
     ...createTokens(database),
     ...createIntents(database, now, sight),
     ...createCompositions(database, resolveTimeoutMs),
-    ...createDeclarations(database),
     ...createDeliveries(database),
     ...createOperators(database, now),
     ...methodsOf<SqlReader, typeof READS>(READS, (story) => readStory(database, story)),

@@ -25,7 +25,6 @@ import { readLedger } from './calls/ledger.ts';
 import { takePermits } from './calls/permits.ts';
 import * as settlement from './calls/settlement.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection } from './connection.ts';
-import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
 import * as freezes from './freezes.ts';
 import {
@@ -163,8 +162,6 @@ const READS = {
   rollbackUntil: compositions.rollbackUntil,
   figures,
   listDeliveries: deliveries.listDeliveries,
-  keptDeclarations: declarations.keptDeclarations,
-  staleApprovals: declarations.staleApprovals,
   freezesUnder: freezes.freezesUnder,
   listFreezes: freezes.listFreezes,
   scanRows,
@@ -190,7 +187,6 @@ const WRITES = {
   returnComposition: compositions.returnComposition,
   takeDeliveries: deliveries.takeDeliveries,
   finishDelivery: deliveries.finishDelivery,
-  keepDeclarations: declarations.keepDeclarations,
   sealRows,
   voidPromises: settlement.voidPromises,
 };

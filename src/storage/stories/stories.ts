@@ -8,6 +8,7 @@ import * as checkpoints from '../log/checkpoints.ts';
 import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import * as connected from './connected.ts';
+import * as declarations from './declarations.ts';
 import * as identities from './identities.ts';
 import * as passkeys from './passkeys.ts';
 import * as signIn from './sign-in.ts';
@@ -38,6 +39,8 @@ export const READS = {
   findIdentity: identities.findIdentity,
   identitiesOf: identities.identitiesOf,
   listIdentities: identities.listIdentities,
+  keptDeclarations: declarations.keptDeclarations,
+  staleApprovals: declarations.staleApprovals,
   findSession: signIn.findSession,
   listSessions: signIn.listSessions,
   livingSessions: signIn.livingSessions,
@@ -69,6 +72,7 @@ export const CHANGES = {
   endConnected: connected.endConnected,
   insertIdentity: identities.insertIdentity,
   removeIdentity: identities.removeIdentity,
+  keepDeclarations: declarations.keepDeclarations,
   beginSession: signIn.beginSession,
   endSessions: signIn.endSessions,
   insertConsent: signIn.insertConsent,
