@@ -75,7 +75,6 @@ export const DEBTS = postgresTable(described.DEBTS);
 export const FREEZES = postgresTable(described.FREEZES);
 export const BINDINGS = postgresTable(described.BINDINGS);
 export const GRANTS = postgresTable(described.GRANTS);
-export const DELIVERIES = postgresTable(described.DELIVERIES);
 export const KEYS = postgresTable(described.KEYS);
 export const STEPS = postgresTable(described.STEPS);
 export const ROLLBACKS = postgresTable(described.ROLLBACKS);

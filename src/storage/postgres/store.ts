@@ -24,7 +24,6 @@ import { createSettlement } from './calls/settlement.ts';
 import { startClock } from './clock.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createCopies } from './copies.ts';
-import { createDeliveries } from './deliveries.ts';
 import { isStoreFailure } from './failure.ts';
 import { figures, inspectDatabase } from './inspect.ts';
 import { createAppend } from './log/entries.ts';
@@ -128,7 +127,6 @@ function operationsOf(
     ...createTokens(database),
     ...createIntents(database, now, sight),
     ...createCompositions(database, resolveTimeoutMs),
-    ...createDeliveries(database),
     ...createOperators(database, now),
     ...methodsOf<SqlReader, typeof READS>(READS, (story) => readStory(database, story)),
     ...methodsOf<SqlWriter, typeof WRITES>(WRITES, (story) => writeStory(database, story)),

@@ -59,7 +59,6 @@ export const DEBTS = sqliteTable(described.DEBTS);
 export const FREEZES = sqliteTable(described.FREEZES);
 export const BINDINGS = sqliteTable(described.BINDINGS);
 export const GRANTS = sqliteTable(described.GRANTS);
-export const DELIVERIES = sqliteTable(described.DELIVERIES);
 export const KEYS = sqliteTable(described.KEYS);
 export const STEPS = sqliteTable(described.STEPS);
 export const ROLLBACKS = sqliteTable(described.ROLLBACKS);

@@ -25,7 +25,6 @@ import { readLedger } from './calls/ledger.ts';
 import { takePermits } from './calls/permits.ts';
 import * as settlement from './calls/settlement.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection } from './connection.ts';
-import * as deliveries from './deliveries.ts';
 import * as freezes from './freezes.ts';
 import {
   type BatchWork,
@@ -161,7 +160,6 @@ const READS = {
   indeterminate: invocations.indeterminate,
   rollbackUntil: compositions.rollbackUntil,
   figures,
-  listDeliveries: deliveries.listDeliveries,
   freezesUnder: freezes.freezesUnder,
   listFreezes: freezes.listFreezes,
   scanRows,
@@ -185,8 +183,6 @@ const WRITES = {
   beginStep: compositions.beginStep,
   adoptComposition: compositions.adopt,
   returnComposition: compositions.returnComposition,
-  takeDeliveries: deliveries.takeDeliveries,
-  finishDelivery: deliveries.finishDelivery,
   sealRows,
   voidPromises: settlement.voidPromises,
 };

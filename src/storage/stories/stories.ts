@@ -9,6 +9,7 @@ import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import * as connected from './connected.ts';
 import * as declarations from './declarations.ts';
+import * as deliveries from './deliveries.ts';
 import * as identities from './identities.ts';
 import * as passkeys from './passkeys.ts';
 import * as signIn from './sign-in.ts';
@@ -41,6 +42,7 @@ export const READS = {
   listIdentities: identities.listIdentities,
   keptDeclarations: declarations.keptDeclarations,
   staleApprovals: declarations.staleApprovals,
+  listDeliveries: deliveries.listDeliveries,
   findSession: signIn.findSession,
   listSessions: signIn.listSessions,
   livingSessions: signIn.livingSessions,
@@ -55,6 +57,8 @@ export const WRITES = {
   insertCheckpoint: checkpoints.insertCheckpoint,
   insertCosignature: checkpoints.insertCosignature,
   lead: checkpoints.lead,
+  takeDeliveries: deliveries.takeDeliveries,
+  finishDelivery: deliveries.finishDelivery,
   touchSession: signIn.touchSession,
   replaceAccount: signIn.replaceAccount,
 };
