@@ -79,11 +79,6 @@ export const KEYS = postgresTable(described.KEYS);
 export const STEPS = postgresTable(described.STEPS);
 export const ROLLBACKS = postgresTable(described.ROLLBACKS);
 export const DECLARATIONS = postgresTable(described.DECLARATIONS);
-export const SESSIONS = postgresTable(described.SESSIONS);
-export const ACCOUNTS = postgresTable(described.ACCOUNTS);
-export const CONSENTS = postgresTable(described.CONSENTS);
-export const PASSKEYS = postgresTable(described.PASSKEYS);
-export const CONNECTED = postgresTable(described.CONNECTED);
 export const IDENTITIES = postgresTable(described.IDENTITIES);
 
 /** A token's row with the currency and the ceiling of its budget. */
@@ -107,7 +102,7 @@ export const fixedOf = remembered(TOKENS_REMEMBERED_MAX, (json): FixedToken => {
   };
 });
 
-export interface FixedToken {
+interface FixedToken {
   readonly token: TokenRecord;
   readonly budget: Pick<BudgetState, 'currency' | 'max'> | undefined;
 }

@@ -63,12 +63,6 @@ export const KEYS = sqliteTable(described.KEYS);
 export const STEPS = sqliteTable(described.STEPS);
 export const ROLLBACKS = sqliteTable(described.ROLLBACKS);
 export const DECLARATIONS = sqliteTable(described.DECLARATIONS);
-export const SESSIONS = sqliteTable(described.SESSIONS);
-export const ACCOUNTS = sqliteTable(described.ACCOUNTS);
-export const CONSENTS = sqliteTable(described.CONSENTS);
-export const PASSKEYS = sqliteTable(described.PASSKEYS);
-export const CONNECTED = sqliteTable(described.CONNECTED);
-export const IDENTITIES = sqliteTable(described.IDENTITIES);
 
 export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, record: Kept): void {
   connection.run(table.insert, ...table.values(record));
@@ -129,10 +123,6 @@ function amountOf(stored: bigint | string): bigint {
 /** In the JSON of a token's row times are numbers. */
 export function timeOf(milliseconds: bigint | number): Date {
   return new Date(Number(milliseconds));
-}
-
-export function optionalTime(milliseconds: bigint | null): Date | undefined {
-  return milliseconds === null ? undefined : timeOf(milliseconds);
 }
 
 function chargeOf(currency: string | null, amount: bigint | null): Charge | undefined {

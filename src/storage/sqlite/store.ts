@@ -42,7 +42,7 @@ import { readHead } from './log/tree.ts';
 import { createUpkeep } from './log/upkeep.ts';
 import { beginOrigin, createLogWriter, type LogWriter } from './log/writer.ts';
 import { createReader } from './reader.ts';
-import { scanRows, sealRows } from './row-seal.ts';
+import { sealRows } from './row-seal.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
 import { atOnce, readerOn } from './sql.ts';
 import { sqlOn } from './story.ts';
@@ -162,7 +162,6 @@ const READS = {
   figures,
   freezesUnder: freezes.freezesUnder,
   listFreezes: freezes.listFreezes,
-  scanRows,
   treeHead: readHead,
   // An acknowledged entry already has its place.
   sequence: readHead,

@@ -12,6 +12,7 @@ import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
 import * as identities from './identities.ts';
 import * as passkeys from './passkeys.ts';
+import * as rows from './rows.ts';
 import * as signIn from './sign-in.ts';
 import * as tokens from './tokens.ts';
 
@@ -43,6 +44,7 @@ export const READS = {
   keptDeclarations: declarations.keptDeclarations,
   staleApprovals: declarations.staleApprovals,
   listDeliveries: deliveries.listDeliveries,
+  scanRows: rows.scanRows,
   findSession: signIn.findSession,
   listSessions: signIn.listSessions,
   livingSessions: signIn.livingSessions,

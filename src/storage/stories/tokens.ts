@@ -89,7 +89,7 @@ type LinkRow = Omit<TokenRecord, 'budget'> &
   Pick<LineageLink, 'revoked_at' | 'revoked_mac'> &
   Partial<Omit<BudgetState, 'token_id'>>;
 
-function linkOf(row: LinkRow): LineageLink {
+export function linkOf(row: LinkRow): LineageLink {
   const { revoked_at, revoked_mac, currency, max, reserved, consumed, ...own } = row;
   const { token_id, subject, expires_at } = own;
   // The columns of a budget are there together.
@@ -119,7 +119,7 @@ const TOKEN = whole<Omit<TokenRecord, 'budget'>, Pick<LineageLink, 'revoked_at' 
 const TOKEN_ID = part(TOKENS, 'token_id');
 
 /** A token with its budget. */
-const LINK: Shape<LinkRow> = {
+export const LINK: Shape<LinkRow> = {
   fields: {
     ...TOKEN.fields,
     currency: 'text?',
@@ -130,7 +130,7 @@ const LINK: Shape<LinkRow> = {
 };
 
 /** Of the token `l` and its budget `b`. In JSON an amount is text, because it may exceed what a JSON number holds. */
-const LINK_COLUMNS = fragment`${columns(TOKEN, 'l')}, b.currency,
+export const LINK_COLUMNS = fragment`${columns(TOKEN, 'l')}, b.currency,
   CAST(b.max AS text) AS max, CAST(b.reserved AS text) AS reserved,
   CAST(b.consumed AS text) AS consumed`;
 

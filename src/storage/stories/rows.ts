@@ -1,0 +1,122 @@
+/**
+ * Every row that carries authority, page by page. A page is one statement, whatever is read beside its rows.
+ *
+ * @module
+ */
+
+import type { Steps } from '../../steps.ts';
+import type { RowKind, RowOf } from '../port/row-forms.ts';
+import {
+  type RowPage,
+  type RowStore,
+  type RowTable,
+  requestRows,
+  type StoredRow,
+  tokenRows,
+} from '../port/row-store.ts';
+import type { SqlReader } from '../sql/sql.ts';
+import {
+  columns,
+  either,
+  type Fragment,
+  type Shape,
+  type Statement,
+  statement,
+} from '../sql/statement.ts';
+import { GRANTS } from '../tables/approvals.ts';
+import { FREEZES } from '../tables/authority.ts';
+import { BINDINGS } from '../tables/calls.ts';
+import type { Description } from '../tables/description.ts';
+import * as people from '../tables/people.ts';
+import { approvalOf, REQUEST, REQUEST_COLUMNS } from './approvals.ts';
+import { LINK, LINK_COLUMNS, linkOf } from './tokens.ts';
+
+export function* scanRows(
+  sql: SqlReader,
+  ...[table, after, limit]: Parameters<RowStore['scanRows']>
+): Steps<RowPage> {
+  const { page, storedRows } = SCANS[table];
+  const found = yield* sql.all(page, after ?? '', limit);
+  const rows = found.flatMap((row) => storedRows(row, row.scan_key));
+  return { rows, next: found.length === limit ? found.at(-1)?.scan_key : undefined };
+}
+
+interface Keyed {
+  /** The order of the rows of a table, as one text. */
+  readonly scan_key: string;
+}
+
+interface Scan<Row extends Keyed = Keyed> {
+  readonly page: Statement<Row>;
+  storedRows(row: Row, id: string): StoredRow[];
+}
+
+interface Scanned<Row> {
+  readonly name: RowTable;
+  readonly shape: Shape<Row>;
+  readonly list: Fragment;
+  readonly from: string;
+  readonly key: string;
+}
+
+/** PostgreSQL orders by bytes too, which is how the last key of a page is compared. */
+const BY_BYTES = either({ postgres: 'COLLATE "C"' });
+
+function scan<Row>(
+  { name, shape, list, from, key }: Scanned<Row>,
+  storedRows: (row: Row, id: string) => StoredRow[],
+): Scan<Row & Keyed> {
+  const fields: object = { ...shape.fields, scan_key: 'text' };
+  const page = statement(`scan_${name}`, { ...shape, fields } as Shape<Row & Keyed>)`
+    SELECT ${list}, ${key} AS scan_key FROM ${from}
+    WHERE ${key} ${BY_BYTES} > $1 ORDER BY ${key} ${BY_BYTES} LIMIT $2`;
+  return { page, storedRows };
+}
+
+/** A table of which each row has one MAC. */
+function scanOf<Kind extends RowKind>(
+  kind: Kind,
+  table: Description<RowOf<Kind> & { readonly mac?: string | undefined }>,
+  key: string,
+) {
+  const name = table.name as RowTable;
+  return scan({ name, shape: table, list: columns(table), from: name, key }, (row, id) => [
+    { kind, id, row, mac: row.mac } as StoredRow,
+  ]);
+}
+
+const SCANS: Readonly<Record<RowTable, Scan>> = {
+  tokens: scan(
+    {
+      name: 'tokens',
+      shape: LINK,
+      list: LINK_COLUMNS,
+      from: 'tokens l LEFT JOIN budgets b ON b.token_id = l.token_id',
+      key: 'l.token_id',
+    },
+    (row) => tokenRows(linkOf(row)),
+  ),
+  freezes: scanOf('freeze', FREEZES, "(what || ' ' || target)"),
+  bindings: scanOf('binding', BINDINGS, 'binding_id'),
+  approval_requests: scan(
+    {
+      name: 'approval_requests',
+      shape: REQUEST,
+      list: REQUEST_COLUMNS,
+      from: 'approval_requests r',
+      key: 'r.approval_request_id',
+    },
+    (row) => requestRows(approvalOf(row)),
+  ),
+  grants: scanOf('grant', GRANTS, 'grant_id'),
+  sessions: scanOf('session', people.SESSIONS, 'session_id'),
+  accounts: scanOf('account', people.ACCOUNTS, 'account_id'),
+  consents: scanOf('consent', people.CONSENTS, 'consent_id'),
+  passkeys: scanOf('passkey', people.PASSKEYS, 'credential_id'),
+  connected_accounts: scanOf(
+    'connected_account',
+    people.CONNECTED,
+    "(account || ' ' || principal)",
+  ),
+  identities: scanOf('identity', people.IDENTITIES, 'identity_id'),
+};
