@@ -33,8 +33,9 @@ const ASKED_MAX = 20_000;
 const [HEADER, CLAIMS] = attacker.split('.');
 /** The token of the attacker with a signature of the right form that does not verify. */
 const forged = () => `${HEADER}.${CLAIMS}.${randomBytes(64).toString('base64url')}`;
-const invoke = (name, bearer, what) =>
-  request('POST', `/svc/invoke/${name}`, bearer, `{"parameters":{"what":"${what}"}}`);
+const invokeWith = (name, bearer, parameters) =>
+  request('POST', `/svc/invoke/${name}`, bearer, JSON.stringify({ parameters }));
+const invoke = (name, bearer, what) => invokeWith(name, bearer, { what });
 const padded = (bytes) => randomBytes(8).toString('hex').padEnd(bytes, 'x');
 const UNFINISHED = request('POST', '/svc/invoke/look', undefined, 'x'.repeat(256 * 1_024)).slice(
   0,
@@ -52,6 +53,10 @@ const ATTACKS = {
   'long bodies, bad credential': {
     clients: 8,
     next: () => invoke('look', forged(), padded(250_000)),
+  },
+  'schema of a stranger': {
+    clients: 8,
+    next: () => invokeWith('fill', attacker, { rows: Array(1_000).fill(1) }),
   },
   'bad signatures': { clients: 64, next: () => invoke('look', forged(), padded(16)) },
 };

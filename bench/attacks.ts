@@ -34,6 +34,7 @@ const ATTACKS = [
   'bad signatures',
   'pending requests of 30 KB',
   'approval requests',
+  'schema of a stranger',
 ] as const;
 
 /** A part of a name: only the attacks that have it run. */
@@ -67,7 +68,12 @@ export async function underAttack(): Promise<void> {
 
 async function lineOf(program: Program, attacks: readonly string[]): Promise<string> {
   const honest = await issue(program, 'honest', ['bench.look']);
-  const attacker = await issue(program, 'attacker', ['bench.spin', 'bench.look', 'bench.ask']);
+  const attacker = await issue(program, 'attacker', [
+    'bench.spin',
+    'bench.look',
+    'bench.ask',
+    'bench.fill',
+  ]);
   await fill(program, ENTRIES);
   await watch(program, honest);
   const quiet = await watch(program, honest);

@@ -42,12 +42,14 @@ import {
   STEADY_SECONDS,
 } from './tables.ts';
 import {
+  AS_SHIPPED,
   baselines,
   documentTargets,
   pairTargets,
   READ_ON_SQLITE,
   refusalTargets,
   SLOW_COMMIT_MS,
+  shippedTargets,
   slowCommitTargets,
   type Target,
   workTargets,
@@ -166,14 +168,16 @@ async function withPrograms(database: string): Promise<UnderLoad> {
       environment: { BENCH_COMMIT_MS: String(SLOW_COMMIT_MS) },
       preload: 'bench/driver.mjs',
     }),
+    start(DESK, { environment: AS_SHIPPED, profiles }),
   ] as const;
   try {
-    const [node, fastify, mcp, sqlite, shared, pair, pairOnFile, slow] =
+    const [node, fastify, mcp, sqlite, shared, pair, pairOnFile, slow, shipped] =
       await Promise.all(starting);
     const targets = [
       ...baselines({ node, fastify, mcp }),
       ...(await workTargets('SQLite', sqlite)),
       ...(await slowCommitTargets(slow)),
+      ...(await shippedTargets(shipped)),
       ...(await pairTargets('SQLite', pairOnFile)),
       ...(await workTargets('PostgreSQL', shared, server)),
       ...(await pairTargets('PostgreSQL', pair, server)),

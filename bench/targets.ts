@@ -127,6 +127,36 @@ export async function workTargets(
   return targets.filter(({ reach }) => reach !== undefined);
 }
 
+/** The travel desk with its defaults, and rates that a benchmark does not exceed: their counting stays. */
+export const AS_SHIPPED = {
+  NODE_ENV: '',
+  WRIT_LOG_LEVEL: 'info',
+  WRIT_RATE_LIMITS: 'on',
+  WRIT_PRINCIPAL_RATE: '100000000/PT1S',
+  WRIT_ADDRESS_RATE: '100000000/PT1S',
+};
+
+/** What an agent of the showcase does, beside the echo. */
+const SHIPPED = {
+  get_booking: { booking_id: 'BK-1000' },
+  buy_lounge_pass: {},
+  search_flights: ROUTE,
+};
+
+export async function shippedTargets(program: Program): Promise<Target[]> {
+  const token = await issue(program, ['travel.search', 'travel.read', 'travel.extras']);
+  const headers = { ...JSON_HEADERS, authorization: `Bearer ${token}` };
+  return Object.entries(SHIPPED).map(([name, parameters]) => ({
+    name: `${name} of the travel desk as shipped`,
+    program,
+    path: `/svc/invoke/${name}`,
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ parameters }),
+    baseline: ECHO,
+  }));
+}
+
 /** The calls that wait for a flush, on a disk that takes longer for one. */
 export async function slowCommitTargets(program: Program): Promise<Target[]> {
   const targets = await workTargets('SQLite', program);
