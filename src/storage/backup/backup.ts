@@ -7,11 +7,13 @@
  * @module
  */
 
+import type { StoredEntry } from '../../domain/log/entry.ts';
 import { foldPeaks } from '../../domain/log/merkle.ts';
 import { firstPlaceOf, leafIndexOf } from '../../domain/log/origin.ts';
 import { fromBase64 } from '../../domain/wire/base64.ts';
 import { toHex } from '../../domain/wire/hash.ts';
-import { DamagedSegment } from '../log/segment.ts';
+import { DamagedSegment, entriesOf, type Segment } from '../log/segment.ts';
+import { copiedRow, storedEntry } from './columns.ts';
 import {
   BACKUP_FORMAT,
   type BackupHead,
@@ -43,7 +45,9 @@ export interface Snapshot {
   readonly logId: string;
   readonly rowSeal: string | null;
   readonly head: BackupHead;
-  /** The rows of a table in slices, the log in the order of its places. */
+  /** The log, and the entries without a place in the order in which they get one. */
+  segments(table: typeof LOG | typeof QUEUE): AsyncIterable<Segment> | Iterable<Segment>;
+  /** The rows of another table in slices. */
   rows(table: CopiedTable): AsyncIterable<readonly CopiedRow[]>;
   close(): Promise<void>;
 }
@@ -84,7 +88,7 @@ export function snapshotFacts(
 export interface Loader {
   insert(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>;
   /** Entries with their places. */
-  insertEntries(entries: readonly CopiedRow[], columns: CopiedTable): Promise<void>;
+  insertEntries(entries: readonly StoredEntry[]): Promise<void>;
   setHead(tree: GrownTree): Promise<void>;
 }
 
@@ -136,12 +140,20 @@ async function* readableRows(
   table: CopiedTable,
 ): AsyncGenerator<readonly CopiedRow[]> {
   try {
-    yield* snapshot.rows(table);
+    if (table !== LOG && table !== QUEUE) return yield* snapshot.rows(table);
+    for await (const segment of snapshot.segments(table)) {
+      yield entriesOf(segment).map((entry) => copiedRow(table, entry));
+    }
   } catch (error) {
     if (!(error instanceof DamagedSegment)) throw error;
     const damage = `the log is damaged: ${error.places} cannot be read; see "writ fsck"`;
     throw new CopyFault(damage, { cause: error });
   }
+}
+
+/** When a constraint of a schema refuses rows; `message` names what is wrong with them. */
+export function unfitRows(message: string | undefined, cause: unknown): CopyFault {
+  return new CopyFault(`the rows do not fit together: ${message}`, { cause });
 }
 
 /** What a restore knows after it has read a file once. */
@@ -202,7 +214,7 @@ async function restoreSlice(
     const entries = table.name === LOG.name ? rows : placedRows(check, rows);
     const placed = table.name === LOG.name ? table : withPlace(table);
     check.grow(leavesOf(placed, entries));
-    await loader?.insertEntries(entries, placed);
+    await loader?.insertEntries(entries.map((row) => storedEntry(placed, row)));
     return;
   }
   checkRows(check, table, rows);

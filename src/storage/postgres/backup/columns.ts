@@ -1,38 +1,43 @@
 /**
- * How the columns of a backup stand in PostgreSQL: the expression that reads each, and the one that writes it.
+ * Which columns of a backup have other names in PostgreSQL, and the forms in which its driver sends and receives values.
  *
  * @module
  */
 
-import type { CopiedColumn, CopiedKind, CopiedTable } from '../../backup/tables.ts';
+import { type StoredColumns, type Target, targetsOf } from '../../backup/columns.ts';
+import type { CopiedKind, CopiedTable } from '../../backup/tables.ts';
 
-/** The names of columns that differ; null: nothing takes the value. */
-const NAMES: Readonly<Record<string, string | null>> = {
-  'bindings.price_currency': 'currency',
-  'bindings.price_amount': 'amount',
-  'intents.charge_currency': 'currency',
-  'intents.charge_amount': 'amount',
-  'tokens.children': null,
-};
-
-const CHILDREN = `coalesce((SELECT f.children FROM families f WHERE f.token_id = r.token_id), 0)`;
-
-/** In the form of a file. Lists and JSON are texts. */
-const READS: Readonly<Record<CopiedKind, (column: string) => string>> = {
-  text: (column) => column,
-  flag: (column) => column,
+/** What the driver would not return exactly. Lists and JSON are texts in a file. */
+const READS: Partial<Record<CopiedKind, (column: string) => string>> = {
   integer: (column) => `${column}::text`,
   amount: (column) => `${column}::text`,
   time: (column) => `(extract(epoch FROM ${column}) * 1000)::bigint::text`,
-  bytes: (column) => `encode(${column}, 'base64')`,
   list: (column) => `array_to_json(${column})::text`,
   json: (column) => `${column}::text`,
   exact: (column) => `${column}::text`,
 };
 
+export const COLUMNS: StoredColumns = {
+  expressions: {
+    'bindings.price_currency': 'r.currency',
+    'bindings.price_amount': 'r.amount',
+    'intents.charge_currency': 'r.currency',
+    'intents.charge_amount': 'r.amount',
+    'tokens.children':
+      'coalesce((SELECT f.children FROM families f WHERE f.token_id = r.token_id), 0)',
+  },
+  targets: {
+    'bindings.price_currency': 'currency',
+    'bindings.price_amount': 'amount',
+    'intents.charge_currency': 'currency',
+    'intents.charge_amount': 'amount',
+    'tokens.children': null,
+  },
+  read: (kind, expression) => READS[kind]?.(expression) ?? expression,
+};
+
 /** From the text of a parameter. */
-const WRITES: Readonly<Record<CopiedKind, (value: string) => string>> = {
-  text: (value) => value,
+const WRITES: Partial<Record<CopiedKind, (value: string) => string>> = {
   flag: (value) => `${value}::boolean`,
   integer: (value) => `${value}::bigint`,
   amount: (value) => `${value}::bigint`,
@@ -50,48 +55,18 @@ const FILLED: Readonly<Record<string, string>> = {
   'intents.consumed': '0',
 };
 
-/** Parents before children; the rest by its primary key. */
-const ORDERS: Readonly<Record<string, string>> = {
-  origins: 'r.first',
-  checkpoints: 'r.sequence',
-  tokens: 'r.depth, r.token_id',
-  approvals: 'r.approval_request_id, r.place',
-  deliveries: 'r.place',
-  steps: 'r.place',
-};
-
-export function readingOf({ name, columns }: CopiedTable): string {
-  const list = columns.map((column) => `${readExpression(name, column)} AS "${column.name}"`);
-  const order = ORDERS[name];
-  return `SELECT ${list.join(', ')} FROM ${name} r${order ? ` ORDER BY ${order}` : ''}`;
-}
-
-function readExpression(table: string, { name, kind }: CopiedColumn): string {
-  const key = `${table}.${name}`;
-  if (key === 'tokens.children') return READS.integer(CHILDREN);
-  return READS[kind](`r."${NAMES[key] ?? name}"`);
-}
-
-/** One statement that inserts many rows: a parameter of texts for each column, in the order of `taken`. */
-export function writingOf({ name: table, columns }: CopiedTable) {
-  const taken = columns.flatMap((column, index) => {
-    const target = NAMES[`${table}.${column.name}`];
-    return target === null ? [] : [{ column, index, target: target ?? column.name }];
+/** One statement that inserts many rows: a parameter of texts for each target. */
+export function writingOf(table: CopiedTable): { targets: Target[]; text: string } {
+  const targets = targetsOf(COLUMNS, table);
+  const numbers = targets.map((_, at) => at);
+  const values = targets.map(({ column: { name, kind } }, at) => {
+    const filled = FILLED[`${table.name}.${name}`];
+    const value = filled === undefined ? `n.v${at}` : `coalesce(n.v${at}, '${filled}')`;
+    return WRITES[kind]?.(value) ?? value;
   });
-  const names = taken.map(({ target }) => target);
-  const values = taken.map(({ column }, at) => writeExpression(table, column, `n.v${at}`));
-  const places = names.map((_, at) => at);
-  return {
-    taken: taken.map(({ index }) => index),
-    text: `INSERT INTO ${table} (${names.map((name) => `"${name}"`).join(', ')}) OVERRIDING SYSTEM VALUE
-      SELECT ${values.join(', ')}
-      FROM unnest(${places.map((at) => `$${at + 1}::text[]`).join(', ')})
-        WITH ORDINALITY AS n (${places.map((at) => `v${at}`).join(', ')}, place) ORDER BY n.place`,
-  };
-}
-
-function writeExpression(table: string, { name, kind }: CopiedColumn, value: string): string {
-  const key = `${table}.${name}`;
-  const filled = FILLED[key];
-  return WRITES[kind](filled === undefined ? value : `coalesce(${value}, '${filled}')`);
+  const text = `INSERT INTO ${table.name} (${targets.map(({ name }) => `"${name}"`).join(', ')}) OVERRIDING SYSTEM VALUE
+    SELECT ${values.join(', ')}
+    FROM unnest(${numbers.map((at) => `$${at + 1}::text[]`).join(', ')})
+      WITH ORDINALITY AS n (${numbers.map((at) => `v${at}`).join(', ')}, place) ORDER BY n.place`;
+  return { targets, text };
 }

@@ -4,17 +4,9 @@
  * @module
  */
 
-import type { StoredEntry } from '../../../domain/log/entry.ts';
-import type { Loader } from '../../backup/backup.ts';
+import { type Loader, unfitRows } from '../../backup/backup.ts';
 import type { BackupHeader } from '../../backup/file.ts';
-import { CopyFault } from '../../backup/log-check.ts';
-import {
-  type CopiedKind,
-  type CopiedRow,
-  type CopiedTable,
-  type CopiedValue,
-  TOKENS,
-} from '../../backup/tables.ts';
+import { type CopiedRow, type CopiedTable, TOKENS } from '../../backup/tables.ts';
 import type { TreeHead } from '../../port/store.ts';
 import { BASELINE_VERSION } from '../../port/versions.ts';
 import { openDatabase, type Session } from '../connection.ts';
@@ -77,29 +69,13 @@ function loaderOn(session: Session): Loader {
       await insertRows(session, table, rows);
       if (table.name === TOKENS.name) await insertFamilies(session, table, rows);
     },
-    async insertEntries(rows, table) {
-      tree = await insertPlaced(
-        session,
-        tree,
-        rows.map((row) => entryFrom(table, row)),
-      );
+    async insertEntries(entries) {
+      tree = await insertPlaced(session, tree, entries);
     },
     async setHead({ place, peaks }) {
       await session.run(HEAD, [place, [...peaks]]);
     },
   };
-}
-
-/** An entry from the columns of a backup. */
-function entryFrom({ columns }: CopiedTable, row: CopiedRow): StoredEntry {
-  const values = columns.map(({ name, kind }, index) => [name, fieldOf(kind, row[index])]);
-  return Object.fromEntries(values);
-}
-
-function fieldOf(kind: CopiedKind, value: CopiedValue | undefined): unknown {
-  if (value === null || value === undefined) return undefined;
-  if (kind === 'time') return new Date(Number(value));
-  return kind === 'bytes' ? new Uint8Array(Buffer.from(String(value), 'base64')) : value;
 }
 
 async function insertRows(
@@ -108,8 +84,11 @@ async function insertRows(
   rows: readonly CopiedRow[],
 ): Promise<void> {
   if (rows.length === 0) return;
-  const { taken, text } = writingOf(table);
-  await session.run({ name: '', text }, parametersOf(rows, taken));
+  const { targets, text } = writingOf(table);
+  const lists = targets.map(({ index }) =>
+    rows.map((row) => (row[index] === null ? null : String(row[index]))),
+  );
+  await session.run({ name: '', text }, lists);
 }
 
 /** How many children a token has is in a table of its own. */
@@ -122,13 +101,6 @@ async function insertFamilies(
   const children = table.columns.findIndex(({ name }) => name === 'children');
   const parents = rows.filter((row) => row[children] !== 0);
   await session.run(FAMILIES, [parents.map((row) => row[id]), parents.map((row) => row[children])]);
-}
-
-/** One list of texts for each column. */
-function parametersOf(rows: readonly CopiedRow[], places: readonly number[]): unknown[] {
-  return places.map((place) =>
-    rows.map((row) => (row[place] === null ? null : String(row[place]))),
-  );
 }
 
 const FAMILIES = {
@@ -153,7 +125,7 @@ function rowFailure(error: unknown): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, message } = cause as Error & { code?: string };
     if (code === undefined || !ROW_FAULTS.test(code)) continue;
-    return new CopyFault(`the rows do not fit together: ${message}`, { cause: error });
+    return unfitRows(message, error);
   }
   return error;
 }

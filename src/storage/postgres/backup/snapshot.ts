@@ -7,28 +7,21 @@
  * @module
  */
 
-import type { StoredEntry } from '../../../domain/log/entry.ts';
 import {
   checkedStoreRow,
   type Snapshot,
   type StoreRow,
   snapshotFacts,
 } from '../../backup/backup.ts';
-import {
-  type CopiedColumn,
-  type CopiedRow,
-  type CopiedTable,
-  type CopiedValue,
-  LOG,
-  QUEUE,
-} from '../../backup/tables.ts';
-import { entriesOf, type Segment } from '../../log/segment.ts';
+import { copiedRow, readingOf } from '../../backup/columns.ts';
+import { type CopiedRow, type CopiedTable, LOG } from '../../backup/tables.ts';
+import type { Segment } from '../../log/segment.ts';
 import { openDatabase, type Session } from '../connection.ts';
 import { type HeadRow, headOf } from '../log/placed.ts';
 import { type SegmentRow, segmentOf, segmentsFrom } from '../log/segments.ts';
 import { settingsOf } from '../options.ts';
 import { migrate } from '../schema/migrations.ts';
-import { readingOf } from './columns.ts';
+import { COLUMNS } from './columns.ts';
 
 /** Rows in one answer of the server; fewer of the tables whose rows have up to one mebibyte. */
 const SLICE_ROWS = 500;
@@ -81,11 +74,8 @@ async function snapshotOn(session: Session): Promise<Omit<Snapshot, 'close'>> {
   return {
     kind: 'postgres',
     ...snapshotFacts(row, headOf(row)),
-    rows: (table) => {
-      if (table.name === LOG.name) return entryRows(table, segmentsFrom(session, 0));
-      if (table.name === QUEUE.name) return entryRows(table, queued(session));
-      return tableRows(session, table);
-    },
+    segments: (table) => (table === LOG ? segmentsFrom(session, 0) : queued(session)),
+    rows: (table) => tableRows(session, table),
   };
 }
 
@@ -94,23 +84,14 @@ async function* tableRows(session: Session, table: CopiedTable): AsyncGenerator<
   const fetch = { name: '', text: `FETCH ${count} FROM copied`, silenceMs: SILENCE_MS };
   await session.run({
     name: '',
-    text: `DECLARE copied NO SCROLL CURSOR FOR ${readingOf(table)}`,
+    text: `DECLARE copied NO SCROLL CURSOR FOR ${readingOf(COLUMNS, table)}`,
   });
   for (;;) {
-    const slice = await session.run<Record<string, unknown>>(fetch);
-    if (slice.length > 0) yield slice.map((read) => rowOf(table, read));
+    const slice = await session.run(fetch);
+    if (slice.length > 0) yield slice.map((row) => copiedRow(table, row));
     if (slice.length < count) break;
   }
   await session.run({ name: '', text: 'CLOSE copied' });
-}
-
-async function* entryRows(
-  table: CopiedTable,
-  segments: AsyncIterable<Segment>,
-): AsyncGenerator<CopiedRow[]> {
-  for await (const segment of segments) {
-    yield entriesOf(segment).map((entry) => entryRow(table, entry));
-  }
 }
 
 /** The rows of the queue, in the order in which their entries get places. */
@@ -127,16 +108,6 @@ const NEXT_QUEUED = {
   name: 'backup_queued',
   text: `SELECT id, count, hashes, leaves, personal FROM queue WHERE id > $1 ORDER BY id LIMIT 1`,
 };
-
-function entryRow({ columns }: CopiedTable, entry: StoredEntry): CopiedRow {
-  const read: Record<string, unknown> = { ...entry };
-  return columns.map(({ name }) => {
-    const value = read[name];
-    if (value instanceof Date) return value.getTime();
-    if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-    return (value as CopiedValue | undefined) ?? null;
-  });
-}
 
 const ISOLATION = {
   name: '',
@@ -156,15 +127,3 @@ const STORE = {
     (SELECT coalesce(max(c.sequence), 0)::text FROM checkpoints c) AS checkpoint
     FROM meta m, head h`,
 };
-
-function rowOf({ columns }: CopiedTable, read: Record<string, unknown>): CopiedRow {
-  return columns.map((column) => copiedValue(column, read[column.name]));
-}
-
-function copiedValue({ kind }: CopiedColumn, stored: unknown): CopiedValue {
-  if (stored === null || stored === undefined) return null;
-  if (kind === 'integer' || kind === 'time') return Number(stored);
-  if (kind === 'flag') return stored === true;
-  // The server breaks base64 into lines.
-  return kind === 'bytes' ? String(stored).replaceAll('\n', '') : String(stored);
-}

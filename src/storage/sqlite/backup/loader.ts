@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { StoredEntry } from '../../../domain/log/entry.ts';
-import type { Loader } from '../../backup/backup.ts';
+import { type Loader, unfitRows } from '../../backup/backup.ts';
+import { bytesOf, targetsOf } from '../../backup/columns.ts';
 import type { BackupHeader } from '../../backup/file.ts';
 import { CopyFault } from '../../backup/log-check.ts';
 import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
@@ -28,7 +28,7 @@ import {
   upgrade,
   usedFile,
 } from '../schema/migrations.ts';
-import { targetOf } from './columns.ts';
+import { COLUMNS } from './columns.ts';
 
 /** Runs `work` with a loader of a new store in this file, and completes the store when it returns. */
 export async function loadSqlite<Result>(
@@ -76,12 +76,8 @@ function loaderOn(connection: Connection): Loader {
   let tree: TreeHead = { first: 0, size: 0, peaks: [] };
   return {
     insert: async (table, rows) => insert(table, rows),
-    async insertEntries(entries, table) {
-      tree = insertPlaced(
-        connection,
-        tree,
-        entries.map((row) => entryFrom(table, row)),
-      );
+    async insertEntries(entries) {
+      tree = insertPlaced(connection, tree, entries);
     },
     async setHead({ place, peaks }) {
       connection.run('UPDATE head SET size = ?, peaks = ?', place, Buffer.concat(peaks));
@@ -89,32 +85,16 @@ function loaderOn(connection: Connection): Loader {
   };
 }
 
-/** An entry from the columns of a backup. */
-function entryFrom({ columns }: CopiedTable, row: CopiedRow): StoredEntry {
-  const values = columns.map((column, index) => {
-    const value = storedOf(column, row[index]) ?? undefined;
-    return [
-      column.name,
-      column.kind === 'time' && value !== undefined ? new Date(Number(value)) : value,
-    ];
-  });
-  return Object.fromEntries(values);
-}
-
 function createInsert(connection: Connection) {
   return (table: CopiedTable, rows: readonly CopiedRow[]): void => {
-    const { name, columns } = table;
-    const taken = columns.flatMap((column, index) => {
-      const target = targetOf(name, column);
-      return target === undefined ? [] : [{ column, index, target }];
-    });
-    const list = taken.map(({ target }) => `"${target}"`).join(', ');
-    const slots = taken.map(() => '?').join(', ');
-    const sql = `INSERT INTO ${name} (${list}) VALUES (${slots})`;
+    const targets = targetsOf(COLUMNS, table);
+    const list = targets.map(({ name }) => `"${name}"`).join(', ');
+    const slots = targets.map(() => '?').join(', ');
+    const sql = `INSERT INTO ${table.name} (${list}) VALUES (${slots})`;
     for (const row of rows) {
-      const given = name === 'intents' ? intentRow(table, row) : row;
+      const given = table.name === 'intents' ? intentRow(table, row) : row;
       if (given === undefined) continue;
-      connection.run(sql, ...taken.map(({ column, index }) => storedOf(column, given[index])));
+      connection.run(sql, ...targets.map(({ column, index }) => storedOf(column, given[index])));
     }
   };
 }
@@ -148,7 +128,7 @@ function countOf(list: CopiedValue | undefined): number {
 function storedOf({ kind }: CopiedColumn, value: CopiedValue | undefined): Value {
   if (value === null || value === undefined) return null;
   if (kind === 'amount') return BigInt(value as string);
-  if (kind === 'bytes') return new Uint8Array(Buffer.from(value as string, 'base64'));
+  if (kind === 'bytes') return bytesOf(value);
   return value;
 }
 
@@ -156,7 +136,7 @@ function storedOf({ kind }: CopiedColumn, value: CopiedValue | undefined): Value
 function rowFailure(error: unknown): unknown {
   const { errcode, message } = error as { errcode?: number; message?: string };
   if (errcode === undefined || errcode % 256 !== CONSTRAINT) return error;
-  return new CopyFault(`the rows do not fit together: ${message}`, { cause: error });
+  return unfitRows(message, error);
 }
 
 /** The primary result code of a broken constraint. */

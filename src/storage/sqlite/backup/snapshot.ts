@@ -14,14 +14,14 @@ import {
   type StoreRow,
   snapshotFacts,
 } from '../../backup/backup.ts';
-import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
-import { entriesOf } from '../../log/segment.ts';
+import { copiedRow, readingOf } from '../../backup/columns.ts';
+import { type CopiedRow, LOG } from '../../backup/tables.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection, rollBack } from '../connection.ts';
 import { moveLog } from '../log/fold.ts';
 import { segmentsFrom } from '../log/segments.ts';
 import { readHead } from '../log/tree.ts';
 import { noStoreIn, unfitFile, unmadeFile } from '../schema/migrations.ts';
-import { readingOf } from './columns.ts';
+import { COLUMNS } from './columns.ts';
 
 /** Rows that are held at once. The largest have one mebibyte. */
 const SLICE_ROWS = 50;
@@ -49,17 +49,11 @@ function snapshotOn(connection: Connection, mover: Connection): Snapshot {
   return {
     kind: 'sqlite',
     ...snapshotFacts(row, head),
+    segments: (table) => (table === LOG ? segmentsFrom(connection, 0) : []),
     async *rows(table) {
-      if (table.name === 'queue') return;
-      if (table.name === 'log') {
-        for (const segment of segmentsFrom(connection, 0)) {
-          yield entriesOf(segment).map((entry) => rowOf(table, entry as never));
-        }
-        return;
-      }
       let slice: CopiedRow[] = [];
-      for (const read of connection.each<Record<string, unknown>>(readingOf(table))) {
-        slice.push(rowOf(table, read));
+      for (const row of connection.each<object>(readingOf(COLUMNS, table))) {
+        slice.push(copiedRow(table, row));
         if (slice.length < SLICE_ROWS) continue;
         yield slice;
         slice = [];
@@ -88,16 +82,3 @@ function end(connection: Connection, mover: Connection): void {
 
 const STORE = `SELECT log_id, row_seal, (SELECT log_id FROM origins WHERE first = 0) AS first_id,
   (SELECT coalesce(max(sequence), 0) FROM checkpoints) AS checkpoint FROM store`;
-
-function rowOf({ columns }: CopiedTable, read: Record<string, unknown>): CopiedRow {
-  return columns.map((column) => copiedValue(column, read[column.name]));
-}
-
-function copiedValue({ kind }: CopiedColumn, stored: unknown): CopiedValue {
-  if (stored === null || stored === undefined) return null;
-  if (kind === 'bytes') return Buffer.from(stored as Uint8Array).toString('base64');
-  if (stored instanceof Date) return stored.getTime();
-  if (kind === 'integer' || kind === 'time') return Number(stored);
-  if (kind === 'flag') return stored === 1n;
-  return String(stored);
-}
