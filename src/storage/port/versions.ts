@@ -11,6 +11,11 @@
  */
 export const BASELINE_VERSION = 19;
 
+/** The version of a store with all of these steps, one version each. */
+export function versionAfter(steps: readonly unknown[]): number {
+  return BASELINE_VERSION + steps.length;
+}
+
 /** How far a step has come that moves the entries of the log in slices. */
 export interface Moved {
   readonly moved: number;
@@ -47,18 +52,18 @@ export function reportingSteps(onStep: OnStep, now: () => number) {
   };
 }
 
-/** Why a store of a later version is refused: this program would write rows without what it does not know. */
-export function newerStore(version: number, known: number): string {
-  const remedy = 'start the version of the program that wrote it, or a later one';
-  return `it was written by version ${version} of the schema, this program knows ${known}; ${remedy} (see docs/operating.md, "Upgrading")`;
+/** Why no step leads from this version of a store to the last one that this program knows. */
+export function unfitVersion(version: number, last: number): string | undefined {
+  const written = `it was written by version ${version} of the schema`;
+  // This program would write rows without what it does not know.
+  if (version > last) {
+    return `${written}, this program knows ${last}; start the version of the program that wrote it, or a later one (see docs/operating.md, "Upgrading")`;
+  }
+  if (version >= BASELINE_VERSION) return undefined;
+  return `${written}, from before the first release, and this program opens versions from ${BASELINE_VERSION} on; make a new store, and read this one with the program that wrote it`;
 }
 
 /** Why a command that migrates nothing refuses a store of an earlier version. */
 export function olderStore(version: number, known: number): string {
   return `it was written by version ${version} of the schema, start the service once to bring it to ${known}`;
-}
-
-/** Why a store of a version below the baseline is refused. */
-export function tooOldStore(version: number): string {
-  return `it was written by version ${version} of the schema, from before the first release, and this program opens versions from ${BASELINE_VERSION} on; make a new store, and read this one with the program that wrote it`;
 }

@@ -13,10 +13,10 @@ import { StoreUnavailable } from '../../port/store.ts';
 import {
   BASELINE_VERSION,
   type Moved,
-  newerStore,
   olderStore,
   reportingSteps,
-  tooOldStore,
+  unfitVersion,
+  versionAfter,
 } from '../../port/versions.ts';
 import type { Database, Session } from '../connection.ts';
 import type { PostgresSettings } from '../options.ts';
@@ -29,9 +29,7 @@ export type Step = string | ((session: Session) => Promise<Moved | undefined>);
 const STEPS: readonly Step[] = [];
 
 /** The version of a store with all steps. */
-export function lastVersion(steps: readonly Step[] = STEPS): number {
-  return BASELINE_VERSION + steps.length;
-}
+export const lastVersion = (steps: readonly Step[] = STEPS): number => versionAfter(steps);
 
 /** Every named index. */
 export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = [
@@ -206,11 +204,6 @@ async function findStore(
   const reason = meta && unfitVersion(meta.version, lastVersion(steps));
   if (reason !== undefined) throw new Error(`Cannot open the store: ${reason}`);
   return { meta, database };
-}
-
-function unfitVersion(version: number, last: number): string | undefined {
-  if (version > last) return newerStore(version, last);
-  return version < BASELINE_VERSION ? tooOldStore(version) : undefined;
 }
 
 function unmade(meta: MetaRow | undefined, database: string, last: number): string {

@@ -12,11 +12,11 @@ import { newUuid } from '../../../platform.ts';
 import {
   BASELINE_VERSION,
   type Moved,
-  newerStore,
   type OnStep,
   olderStore,
   reportingSteps,
-  tooOldStore,
+  unfitVersion,
+  versionAfter,
 } from '../../port/versions.ts';
 import { BUSY_TIMEOUT_MS, type Connection, rollBack } from '../connection.ts';
 import { BASELINE } from './baseline.ts';
@@ -31,9 +31,7 @@ export type Step = (connection: Connection) => unknown;
 const STEPS: readonly Step[] = [];
 
 /** The version of a store with all steps. */
-export function lastVersion(steps: readonly Step[] = STEPS): number {
-  return BASELINE_VERSION + steps.length;
-}
+export const lastVersion = (steps: readonly Step[] = STEPS): number => versionAfter(steps);
 
 /** Milliseconds to wait for a step of another process, which takes long over a long log. */
 const STEP_TIMEOUT_MS = 120_000;
@@ -116,9 +114,7 @@ export function unfitFile(
   const isMarked = markOf(connection) === APPLICATION_ID;
   // Other programs number their versions too.
   if (version > 0 && !isMarked) return 'the file belongs to another program';
-  const last = lastVersion(steps);
-  if (version > last) return newerStore(version, last);
-  if (version > 0) return version < BASELINE_VERSION ? tooOldStore(version) : undefined;
+  if (version > 0) return unfitVersion(version, lastVersion(steps));
 
   // A file without a version must be empty: any table belongs to another program.
   const row = connection.get<{ name: string }>('SELECT name FROM sqlite_schema LIMIT 1');
