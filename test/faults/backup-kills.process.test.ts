@@ -23,17 +23,16 @@ const SLOW = 180_000;
 /** Entries enough that a process can be seen at work. */
 const ENTRIES = 8_000;
 
-async function filled(folder: string): Promise<string> {
-  const url = `sqlite:${join(folder, 'writ.db')}`;
-  const store = await openStore(url);
-  for (let done = 0; done < ENTRIES; done += 2_000) {
-    await store.append(Array.from({ length: 2_000 }, () => entry()));
-  }
-  await store.close();
-  return url;
+const folder = temporaryFolder();
+const url = `sqlite:${join(folder, 'writ.db')}`;
+const store = await openStore(url);
+for (let kept = 0; kept < ENTRIES; kept += 2_000) {
+  await store.append(Array.from({ length: 2_000 }, () => entry()));
 }
+await store.close();
+await done(writ(['backup', '--out', 'whole.gz'], url));
 
-function writ(folder: string, args: readonly string[], url: string): Launched {
+function writ(args: readonly string[], url: string): Launched {
   return launch([BIN, ...args], folder, { WRIT_STORE: url, WRIT_MARK: 'none' });
 }
 
@@ -43,67 +42,55 @@ async function done(program: Launched): Promise<string> {
 }
 
 /** Waits until a file of the folder matches and has bytes. */
-async function untilWritten(folder: string, pattern: RegExp, program: Launched): Promise<void> {
+async function untilWritten(place: string, pattern: RegExp, program: Launched): Promise<void> {
   for (;;) {
-    const found = existsSync(folder)
-      ? readdirSync(folder).find((name) => pattern.test(name))
+    const found = existsSync(place)
+      ? readdirSync(place).find((name) => pattern.test(name))
       : undefined;
-    if (found && statSync(join(folder, found)).size > 0) return;
+    if (found && statSync(join(place, found)).size > 0) return;
     assert.equal(program.child.exitCode, null, 'the process ended before it was seen at work');
     await pause(2);
   }
 }
 
 test('a killed backup leaves no file under its name', { timeout: SLOW }, async () => {
-  const folder = temporaryFolder();
-  const url = await filled(folder);
-
-  const killed = writ(folder, ['backup', '--out', 'out.gz'], url);
+  const killed = writ(['backup', '--out', 'out.gz'], url);
   await untilWritten(folder, /^out\.gz\..*\.part$/, killed);
   killed.child.kill('SIGKILL');
   await killed.ended;
 
   assert.equal(existsSync(join(folder, 'out.gz')), false);
-  await done(writ(folder, ['backup', '--out', 'out.gz'], url));
+  await done(writ(['backup', '--out', 'out.gz'], url));
   assert.ok(existsSync(join(folder, 'out.gz')));
 });
 
 test('a killed restore into SQLite leaves no store, and can be run again', {
   timeout: SLOW,
 }, async () => {
-  const folder = temporaryFolder();
-  const url = await filled(folder);
-  await done(writ(folder, ['backup', '--out', 'out.gz'], url));
   const target = `sqlite:${join(folder, 'new/writ.db')}`;
 
-  const killed = writ(folder, ['restore', 'out.gz'], target);
+  const killed = writ(['restore', 'whole.gz'], target);
   await untilWritten(join(folder, 'new'), /^writ\.db-wal$/, killed);
-  await restoreAfterKill(killed, folder, target);
+  await restoreAfterKill(killed, target);
 });
 
 test('a killed restore into PostgreSQL leaves no store, and can be run again', {
   timeout: SLOW,
 }, async () => {
-  const folder = temporaryFolder();
-  const url = await filled(folder);
-  await done(writ(folder, ['backup', '--out', 'out.gz'], url));
   const { url: target } = await freshDatabase();
 
-  const killed = writ(folder, ['restore', 'out.gz'], target);
+  const killed = writ(['restore', 'whole.gz'], target);
   await untilWriting(target, killed);
-  await restoreAfterKill(killed, folder, target);
+  await restoreAfterKill(killed, target);
 });
 
-async function restoreAfterKill(killed: Launched, folder: string, target: string): Promise<void> {
+async function restoreAfterKill(killed: Launched, target: string): Promise<void> {
   killed.child.kill('SIGKILL');
   await killed.ended;
 
   await assert.rejects(openStore(target, { create: false }), /there is no store/);
-  await done(writ(folder, ['restore', 'out.gz'], target));
-  assert.match(
-    await done(writ(folder, ['fsck'], target)),
-    new RegExp(`^entries {6}${ENTRIES}$`, 'm'),
-  );
+  await done(writ(['restore', 'whole.gz'], target));
+  assert.match(await done(writ(['fsck'], target)), new RegExp(`^entries {6}${ENTRIES}$`, 'm'));
 }
 
 /** Waits until the server runs an insert of the restore. */

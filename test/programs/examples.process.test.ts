@@ -99,14 +99,12 @@ async function asked(url: string, body?: object, headers: Record<string, string>
   return (await response.json()) as any;
 }
 
-/** Runs an example from its sources, on a free port and in a folder of its own. */
+/** Runs a compiled example, on a free port and in a folder of its own. */
 async function started(name: string): Promise<{ url: string; child: ChildProcess; line: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'writ-example-'));
   undo.push(() => rmSync(folder, { recursive: true, force: true }));
   const port = await freePort();
-  const main = join(ROOT, 'examples', name, 'main.ts');
-  const tsx = join(ROOT, 'node_modules/tsx/dist/esm/index.mjs');
-  const child = spawn(process.execPath, ['--conditions=writ-source', '--import', tsx, main], {
+  const child = spawn(process.execPath, [join(ROOT, 'dist/examples', name, 'main.js')], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,6 +1,7 @@
 /**
  * The package as others get it: packed from a clean copy of the repository, installed into an empty
- * folder, and used there by its command, its types and every export.
+ * folder, and used there by its command, its types and every export. It is compiled already; that npm compiles it anew
+ * before a pack is shown by `test/repository/run-script.process.test.ts`.
  *
  * @module
  */
@@ -51,7 +52,8 @@ let installed: { readonly status: number | null; readonly stderr: string };
 
 beforeAll(() => {
   copyRepository(copy);
-  const { stdout, stderr } = run('npm', ['pack', '--json', '--pack-destination', root], copy);
+  const how = ['--json', '--ignore-scripts', '--pack-destination', root];
+  const { stdout, stderr } = run('npm', ['pack', ...how], copy);
   assert.match(stdout, /^\[/, stderr);
   [packed] = JSON.parse(stdout);
 
@@ -62,13 +64,14 @@ beforeAll(() => {
 }, PATIENT);
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** What a new clone has, and what is about to be committed; the dependencies of this one serve it too. */
+/** What a new clone has, what is about to be committed and what was compiled; the dependencies of this one serve it too. */
 function copyRepository(to: string): void {
   const { stdout } = run('git', ['ls-files', '-z', '-co', '--exclude-standard'], '.');
   for (const path of stdout.split('\0').filter((each) => each !== '' && existsSync(each))) {
     mkdirSync(dirname(join(to, path)), { recursive: true });
     cpSync(path, join(to, path));
   }
+  cpSync('dist/src', join(to, 'dist/src'), { recursive: true });
   // Each by a link of its own: an install in the copy removes links, and nothing of this repository.
   mkdirSync(join(to, 'node_modules'));
   for (const name of readdirSync('node_modules')) {
@@ -215,7 +218,7 @@ test('telemetry that is enabled and not installed names the packages to install'
 });
 
 test('npm publish has nothing to correct, and publishes for all with provenance', LONG, () => {
-  // The copy, not the tarball: npm corrects only the package.json of a folder. The pack before compiled it.
+  // The copy, not the tarball: npm corrects only the package.json of a folder.
   const args = ['publish', '--dry-run', '--ignore-scripts'];
   const { status, stderr } = run('npm', args, copy);
 

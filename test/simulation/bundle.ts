@@ -16,14 +16,17 @@ export function bundleFolder(): string {
   return mkdtempSync(join(ROOT, 'dist', 'simulate-'));
 }
 
-/**
- * Returns the path of the bundle in `folder`. `edit` gets each source, by its path in the repository, and may return
- * another text. No file of the repository changes.
- */
+/** Another text for these sources, which are named by their path in the repository. */
+export interface Edited {
+  readonly files: readonly string[];
+  edit(file: string, source: string): string;
+}
+
+/** Returns the path of the bundle in `folder`. No file of the repository changes. */
 export async function bundled(
   program: string,
   folder: string,
-  edit: (file: string, source: string) => string | undefined = () => undefined,
+  { files, edit }: Edited = { files: [], edit: (_, source) => source },
 ): Promise<string> {
   // Only who makes a bundle needs it.
   const { build } = await import('vite');
@@ -38,7 +41,11 @@ export async function bundled(
       {
         name: 'edit',
         enforce: 'pre',
-        transform: (source, id) => edit(relative(ROOT, id), source),
+        transform: {
+          // The bundler asks for these alone: to ask for each of all sources costs a third of its time.
+          filter: { id: files.map((file) => `**/${file}`) },
+          handler: (source, id) => edit(relative(ROOT, id), source),
+        },
       },
     ],
     build: {
@@ -48,6 +55,7 @@ export async function bundled(
       minify: false,
       target: 'node20',
       copyPublicDir: false,
+      reportCompressedSize: false,
     },
   });
   return join(folder, basename(program).replace(/\.ts$/, '.js'));

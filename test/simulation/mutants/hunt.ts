@@ -64,11 +64,13 @@ export async function hunt(
 /** A bundle in which the edits are made. An edit whose file is not in it would prove nothing. */
 async function mutated({ name, edits }: Mutant, folder: string): Promise<string> {
   const waiting = new Set(edits);
-  const program = await bundled(SEEDS, folder, (path, source) => {
+  const files = edits.map(({ file }) => file);
+  const edit = (path: string, source: string) => {
     const own = edits.filter(({ file }) => file === path);
-    for (const edit of own) waiting.delete(edit);
-    return own.reduce((text, edit) => edited(name, edit, text), source);
-  });
+    for (const each of own) waiting.delete(each);
+    return own.reduce((text, each) => edited(name, each, text), source);
+  };
+  const program = await bundled(SEEDS, folder, { files, edit });
   for (const { file } of waiting) {
     throw new Error(`Cannot apply "${name}": no run imports ${file}`);
   }

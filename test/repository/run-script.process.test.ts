@@ -70,6 +70,26 @@ test('run.mjs builds the pages once, and again when a source of theirs changed',
   assert.equal(built(), `${first}${first}`);
 });
 
+test('npm compiles into an empty folder before it packs', () => {
+  const { scripts, files } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const { prepack } = scripts;
+  const root = checkout(
+    { name: 'packed', version: '1.0.0', scripts: { prepack }, files },
+    '',
+    COMPILE,
+  );
+  assert.equal(runIn(root, 'build').status, 0);
+  writeFileSync(join(root, 'dist/src/removed.js'), '');
+
+  const packed = spawnSync('npm', ['pack', '--silent'], { cwd: root, encoding: 'utf8' });
+
+  assert.equal(packed.status, 0, packed.stderr);
+  const listed = spawnSync('tar', ['-tf', 'packed-1.0.0.tgz'], { cwd: root, encoding: 'utf8' });
+  const [made, removed] = ['made', 'removed'].map((name) => `package/dist/src/${name}.js\n`);
+  assert.ok(listed.stdout.includes(`${made}`), listed.stdout);
+  assert.ok(!listed.stdout.includes(`${removed}`), listed.stdout);
+});
+
 test('run.mjs returns the exit code of the tool, and builds before a program that asks for it', () => {
   const root = checkout({}, '', 'process.exit(7)');
 
@@ -159,6 +179,12 @@ for (const [name, content, line, code] of REPORTS) {
 function report(numPassedTests: number, numFailedTests: number, testResults: unknown[]): string {
   return JSON.stringify({ numPassedTests, numFailedTests, testResults });
 }
+
+/** A compiler that makes one file, and the page of the API. */
+const COMPILE = `
+import { mkdirSync, writeFileSync } from 'node:fs';
+mkdirSync('dist/src/openapi', { recursive: true });
+for (const name of ['made.js', 'openapi/page.json']) writeFileSync(\`dist/src/\${name}\`, '');`;
 
 const WAITING = "setInterval(() => {}, 1000); console.log('ready');";
 
