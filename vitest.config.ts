@@ -176,6 +176,7 @@ export default defineConfig({
   test: {
     // One PostgreSQL for the whole run, whichever projects take part.
     globalSetup: ['test/support/global-setup.ts'],
+    runner: './test/support/runner.ts',
     // Only to end a test that hangs: a busy machine must not fail one that is merely slow.
     testTimeout: 30_000,
     hookTimeout: 60_000,

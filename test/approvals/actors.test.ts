@@ -5,9 +5,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Store } from '../../src/storage/port/store.ts';
+import { group } from '../support/missing.ts';
 import { type Reply, STORES } from '../support/world.ts';
 import { assertRefused, BOB, type Desk, OPERATOR, startDesk } from './desk.ts';
 import { askedOverSocket } from './socket.ts';
@@ -88,7 +89,7 @@ const ACTS: [step: keyof Store, holder: string, request: object, act: Act][] = [
 ];
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     let meanwhile: { step: keyof Store; happens: () => Promise<unknown> } | undefined;
 
     /** Lets something happen between what the service looked at and the step it asks for. */

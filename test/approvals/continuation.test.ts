@@ -5,7 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { folderRowKeys } from '../../src/keyring/row-keys.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import type { Loaded } from '../../src/storage/port/invocation-store.ts';
@@ -13,6 +13,7 @@ import type { GrantRecord } from '../../src/storage/port/records.ts';
 import { rowText } from '../../src/storage/port/row-forms.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { group } from '../support/missing.ts';
 import { STORES } from '../support/world.ts';
 import { ALICE, assertRefused, BOB, type Desk, OPERATOR, onEachStore, startDesk } from './desk.ts';
 
@@ -336,7 +337,7 @@ const TAMPERED: [name: string, change: object][] = [
 ];
 
 for (const place of STORES) {
-  describe(`${place.name}, altered or newer`, async () => {
+  group(`${place.name}, altered or newer`, async () => {
     let change: object | undefined;
     const keys = temporaryFolder();
     const rows = () => folderRowKeys(keys, () => new Date());

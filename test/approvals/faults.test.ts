@@ -6,8 +6,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { beforeEach, describe, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
+import { group } from '../support/missing.ts';
 import { STORES } from '../support/world.ts';
 import { assertRefused, BOB, startDesk } from './desk.ts';
 
@@ -22,7 +23,7 @@ const lostAfter: Fault = async (real) => {
 };
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     let planned: { step: Step; fault: Fault } | undefined;
     const once =
       <Args extends unknown[], Result>(step: Step, real: (...args: Args) => Promise<Result>) =>

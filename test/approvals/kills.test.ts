@@ -9,11 +9,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
+import { group } from '../support/missing.ts';
 import { eventually, type Reply, STORES } from '../support/world.ts';
 import { BOB, type Desk, startDesk } from './desk.ts';
 
@@ -97,7 +98,7 @@ const KILLS = CHANGES.flatMap((change) =>
 );
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     const keys = temporaryFolder();
     const { url } = await place.open();
     const opened = closedAtEnd(await openStore(url));

@@ -6,8 +6,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { temporaryFolder } from '../support/ends.ts';
+import { group } from '../support/missing.ts';
 import { rounds } from '../support/rounds.ts';
 import { type Reply, STORES } from '../support/world.ts';
 import { ALICE, BOB, CAROL, type Desk, SETTINGS, startDesk } from './desk.ts';
@@ -35,7 +36,7 @@ const identities = [
 ];
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     const keys = temporaryFolder();
     /** Two processes' worth of service on a shared database; the embedded store has one. */
     const desk = (index: number) => desks[index % desks.length] as Desk;

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { listedRowKeys } from '../../src/keyring/row-keys.ts';
 import { createLog } from '../../src/log.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
@@ -21,6 +21,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { closedAtEnd, temporaryFolder } from '../support/ends.ts';
 import { approval, entry } from '../support/fixtures.ts';
+import { group } from '../support/missing.ts';
 import { STORES, testService } from '../support/world.ts';
 import { assertRefused, CLERK, createWorld, OPERATOR, SETTINGS, startDesk } from './desk.ts';
 
@@ -39,7 +40,7 @@ function serviceOf(changes: Readonly<Record<string, object>>, id = 'desk'): Serv
 }
 
 for (const { name, open } of STORES) {
-  describe(name, async () => {
+  group(name, async () => {
     const place = await open();
     const store = closedAtEnd(await openStore(place.url));
     const started = (changes: Readonly<Record<string, object>>, on: Store = store) =>

@@ -7,10 +7,11 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { failure } from '../../src/domain/failure.ts';
 import { operations } from '../../src/protocol/operations.ts';
+import { group } from '../support/missing.ts';
 import { STORES } from '../support/world.ts';
 import { answering, losing, openDesk } from './desk.ts';
 
@@ -19,7 +20,7 @@ const LOUNGE = { capability: 'buy_lounge_pass', parameters: {} };
 const INVOKED = '/svc/invoke/buy_lounge_pass';
 
 for (const { name, open } of STORES) {
-  describe(name, async () => {
+  group(name, async () => {
     const { url } = await open();
     const desk = await openDesk({ store: url });
 

@@ -5,8 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { type Client, type Recovered, withRecovery } from '../../src/client/index.ts';
+import { group } from '../support/missing.ts';
 import { ALICE, BOB, OPERATOR, STORES } from '../support/world.ts';
 import { openDesk, TRIP } from './desk.ts';
 
@@ -17,7 +18,7 @@ const pauseBriefly = (ms: number) =>
   new Promise<void>((resolve) => void setTimeout(resolve, Math.min(ms, 20)));
 
 for (const { name, open } of STORES) {
-  describe(name, async () => {
+  group(name, async () => {
     const { url } = await open();
     const desk = await openDesk({ store: url });
 

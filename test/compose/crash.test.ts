@@ -8,11 +8,12 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import type { AuditEntry } from '../../src/protocol/audit.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
 import { OutcomeUnknown, type Store } from '../../src/storage/port/store.ts';
 import { temporaryFolder } from '../support/ends.ts';
+import { group } from '../support/missing.ts';
 import { eventually, STORES } from '../support/world.ts';
 import { createWorld, type World, whole } from './catalog.ts';
 import { type Desk, openDesk } from './desk.ts';
@@ -116,7 +117,7 @@ function assertSound(world: World, { parent, children, money }: Ended): void {
 }
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     const world = createWorld(wholes);
     const opened = await place.open();
     // One that outlives its process: a memory does not.

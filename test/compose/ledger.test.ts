@@ -8,7 +8,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
@@ -16,6 +16,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
 import { OPERATOR } from '../invoke/principals.ts';
 import { temporaryFolder } from '../support/ends.ts';
+import { group } from '../support/missing.ts';
 import { eventually, STORES } from '../support/world.ts';
 import { createWorld, whole } from './catalog.ts';
 import { type Desk, openDesk } from './desk.ts';
@@ -42,7 +43,7 @@ const SHARED = {
 const RECOVERY = { intervalMs: 20, silentMs: 1 };
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     const world = createWorld(wholes);
     const opened = await place.open();
     const url =

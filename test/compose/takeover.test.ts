@@ -5,9 +5,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { beforeEach, describe, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { NoEffect } from '../../src/service/author/handler.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
+import { group } from '../support/missing.ts';
 import { eventually, STORES } from '../support/world.ts';
 import { createWorld, whole } from './catalog.ts';
 import { openDesk } from './desk.ts';
@@ -32,7 +33,7 @@ const wholes = [
 const isSlow = ({ capability }: { capability: string }) => capability === 'slow';
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     const world = createWorld(wholes);
     let planned: { change: Change; fault: Fault } | undefined;
 

@@ -6,11 +6,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { service as starter } from '../../examples/starter/src/service.ts';
 import { travelDesk } from '../../examples/travel/service.ts';
 import type { DeclaredInput } from '../../src/protocol/capability.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
+import { group } from '../support/missing.ts';
 import { testService } from '../support/world.ts';
 import { openPipe } from '../surfaces/pipe.ts';
 
@@ -52,7 +53,7 @@ for (const [name, definition] of [
   ['the showcase', travelDesk],
   ['the starter', starter],
 ] as const) {
-  describe(`hostile parameters to ${name}`, async () => {
+  group(`hostile parameters to ${name}`, async () => {
     const key = 'k'.repeat(40);
     const declared = [...definition.catalog.capabilities.values()];
     const scopes = [...new Set(declared.flatMap((each) => each.minimum_scope))];

@@ -6,9 +6,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { exchanged, listening, replyIn } from '../http/socket.ts';
 import { CLIENT, personAt } from '../sign-in/browser.ts';
+import { group } from '../support/missing.ts';
 import { ALICE, STORES, type TestService, testService } from '../support/world.ts';
 
 function defectsOf({ log }: TestService): string[] {
@@ -39,7 +40,7 @@ test('no answer is cut when an address has characters that a header cannot have'
 });
 
 for (const { name, open } of STORES) {
-  describe(`U+0000 in the address of a page (${name})`, async () => {
+  group(`U+0000 in the address of a page (${name})`, async () => {
     const service = await testService({ store: (await open()).url });
     const person = personAt(service);
     await person.signIn(ALICE);

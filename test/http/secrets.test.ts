@@ -7,11 +7,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { type Operation, operations } from '../../src/protocol/operations.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
+import { group } from '../support/missing.ts';
 import { ALICE, OPERATOR, STORES, testService } from '../support/world.ts';
 
 const CANARY = 'canary-5b1e7c';
@@ -40,7 +41,7 @@ const REQUESTS: Partial<Record<keyof typeof operations, object>> = {
 const WRONG: readonly unknown[] = [CANARY, { [CANARY]: CANARY }, [CANARY], -1, null];
 
 for (const { name: store, open } of STORES) {
-  describe(`secrets (${store})`, async () => {
+  group(`secrets (${store})`, async () => {
     const place = await open();
     const service = await testService({ store: place.url });
     const token = (await service.issue(ALICE, { scope: ['travel.search', 'travel.read'] })).token;

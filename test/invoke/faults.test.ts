@@ -7,12 +7,13 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { beforeEach, describe, test } from 'vitest';
+import { beforeEach, test } from 'vitest';
 import { entryOf, SALT_BYTES } from '../../src/domain/log/entry.ts';
 import { ID_BYTES, idOf } from '../../src/domain/wire/ids.ts';
 import { moneyOf } from '../../src/service/call/call.ts';
 import type { IntentRecord } from '../../src/storage/port/records.ts';
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../../src/storage/port/store.ts';
+import { group } from '../support/missing.ts';
 import { eventually, STORES } from '../support/world.ts';
 import { startRig } from './rig.ts';
 
@@ -80,7 +81,7 @@ function closingEntry({ invocation_id, token_id, charge }: IntentRecord) {
 const BUDGET = { budget: { currency: 'USD', max_amount: 10 } };
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     const faults = createFaults();
     const opened = await place.open();
     const rig = await startRig({ store: opened.url, wrap: faults.wrap });

@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
@@ -16,6 +16,7 @@ import { HandlerFailure, NoEffect } from '../../src/service/author/handler.ts';
 import { emptyStore, type Place } from '../support/empty-store.ts';
 import { temporaryFolder } from '../support/ends.ts';
 import { HOSTILE_VALUES, type HostileValue } from '../support/hostile-values.ts';
+import { group } from '../support/missing.ts';
 import type { Script } from '../support/scripts.ts';
 import { startRig } from './rig.ts';
 
@@ -157,7 +158,7 @@ const PLACES: readonly { name: string; open(folder: string): Promise<Place> }[] 
 ];
 
 for (const { name: store, open } of PLACES) {
-  describe(`hostile handlers (${store})`, async () => {
+  group(`hostile handlers (${store})`, async () => {
     const folder = temporaryFolder();
     // The calls of one principal here are more than its share of ten seconds.
     const settings = { keys: join(folder, 'keys'), rate_limits: 'off' };

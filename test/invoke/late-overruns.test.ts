@@ -6,7 +6,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { JsonObject, Money } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
@@ -14,6 +14,7 @@ import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
 import { type HandlerContext, NoEffect } from '../../src/service/author/handler.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
+import { group } from '../support/missing.ts';
 import { eventually, STORES, testService } from '../support/world.ts';
 import { ALICE, OPERATOR, SETTINGS } from './principals.ts';
 
@@ -108,7 +109,7 @@ interface End {
 const ALL_SILENT = new Date(8.64e15);
 
 for (const { name, open } of STORES) {
-  describe(`late overruns (${name})`, async () => {
+  group(`late overruns (${name})`, async () => {
     const place = await open();
     const service = await testService({ store: place.url, definition, settings: SETTINGS });
 

@@ -5,10 +5,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import type { Observability } from '../../src/protocol/capability.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
+import { group } from '../support/missing.ts';
 import { STORES, testService } from '../support/world.ts';
 import { ALICE, SETTINGS } from './principals.ts';
 
@@ -42,7 +43,7 @@ const definition = createService({
 });
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     const opened = await place.open();
     const service = await testService({ store: opened.url, definition, settings: SETTINGS });
     const token = await service.issue(ALICE, { scope: ['w.use'], subject: 'agent:a' });

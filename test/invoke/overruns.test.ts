@@ -5,13 +5,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { entryView } from '../../src/domain/log/entry.ts';
 import type { Money } from '../../src/protocol/primitives.ts';
 import type { IssueAnswer } from '../../src/protocol/token.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService, DefinitionError } from '../../src/service/author/definition.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
+import { group } from '../support/missing.ts';
 import { STORES, testService } from '../support/world.ts';
 import { ALICE, BOB, OPERATOR, SETTINGS } from './principals.ts';
 
@@ -68,7 +69,7 @@ test('createService() refuses on_overrun where nothing costs money', () => {
 });
 
 for (const { name, open } of STORES) {
-  describe(`overruns (${name})`, async () => {
+  group(`overruns (${name})`, async () => {
     const place = await open();
     const service = await testService({ store: place.url, definition, settings: SETTINGS });
 

@@ -13,6 +13,7 @@ import { createService, defineCapability, serve } from '../../src/index.ts';
 import { createLog } from '../../src/log.ts';
 import { StreamEvent } from '../../src/protocol/invocation.ts';
 import { atEnd, temporaryFolder } from '../support/ends.ts';
+import { group } from '../support/missing.ts';
 import { ALICE, STORES, testService } from '../support/world.ts';
 
 /** Three steps, and an end that the caller chooses. */
@@ -79,7 +80,7 @@ function toldIn(text: string): Told[] {
 }
 
 for (const place of STORES) {
-  describe(place.name, async () => {
+  group(place.name, async () => {
     const opened = await place.open();
     const service = await testService({ store: opened.url, definition });
     const { token } = await service.issue(ALICE, { scope: ['travel.read'] });

@@ -5,9 +5,10 @@
  */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { openDesk, TRIP } from '../client/desk.ts';
 import { closedAtEnd } from '../support/ends.ts';
+import { group } from '../support/missing.ts';
 import { ALICE, BOB, STORES } from '../support/world.ts';
 import { call, connectAgent, type Person, VERSIONS } from './agent.ts';
 
@@ -16,7 +17,7 @@ const JET = { route: 'SEA-SFO', date: '2026-12-01' };
 
 for (const { name: store, open } of STORES) {
   for (const version of VERSIONS) {
-    describe(`${store}, ${version.version}`, async () => {
+    group(`${store}, ${version.version}`, async () => {
       const { url } = await open();
       const desk = await openDesk({ store: url });
 

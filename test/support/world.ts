@@ -7,7 +7,6 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import inject from 'light-my-request';
-import { describe } from 'vitest';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
 import { configOf } from '../../src/config/config.ts';
 import { entryView } from '../../src/domain/log/entry.ts';
@@ -28,6 +27,7 @@ import type { MarkStore } from '../../src/storage/port/mark.ts';
 import type { Store } from '../../src/storage/port/store.ts';
 import { emptyStore, type Place } from './empty-store.ts';
 import { atEnd, temporaryFolder } from './ends.ts';
+import { group } from './missing.ts';
 
 export interface Reply {
   readonly status: number;
@@ -241,7 +241,7 @@ export function onEachStore<Service, Where extends Place = Place>(
   stores = STORES as readonly { name: string; open(): Promise<Where> }[],
 ): void {
   for (const { name, open } of stores) {
-    describe(name, async () => {
+    group(name, async () => {
       const service = await start(await open());
       body(() => service);
     });

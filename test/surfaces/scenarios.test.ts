@@ -9,6 +9,8 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import type { Runner } from '../../src/conformance/runner.ts';
 import { surfaceScenarios } from '../../src/conformance/scenarios.ts';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
+import { group } from '../support/missing.ts';
+import { suiteServer } from '../support/postgres.ts';
 import { STORES, type TestService, testService } from '../support/world.ts';
 import { type OpenSurface, SURFACES } from './open.ts';
 
@@ -41,14 +43,14 @@ const OVER_HTTP = SURFACES.filter(({ name }) => name === 'over HTTP');
 
 for (const [order, store] of STORES.entries()) {
   for (const { name, open } of order === 0 ? SURFACES : OVER_HTTP) {
-    describe(`on ${store.name}`, () => {
+    group(`on ${store.name}`, async () => {
+      const place = await store.open();
       let opened: OpenSurface;
       let service: TestService;
       const stories = new Map<string, number>();
       told.set(`${name} on ${store.name}`, stories);
       const undo: (() => Promise<void> | void)[] = [];
       beforeAll(async () => {
-        const place = await store.open();
         undo.unshift(place.drop);
         service = await testService({ store: place.url });
         undo.unshift(service.close);
@@ -90,6 +92,8 @@ test('every scenario ran on every transport', () => {
   };
   surfaceScenarios('by name', () => assert.fail('nothing is asked'), naming);
 
+  // Without it not every transport is there.
+  suiteServer();
   assert.equal(told.size, SURFACES.length + (STORES.length - 1) * OVER_HTTP.length);
   assert.equal(OVER_HTTP.length, 1);
   for (const [where, stories] of told) assert.deepEqual([...stories.keys()], named, where);

@@ -7,11 +7,12 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'vitest';
+import { test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
 import { calmDesk, seal, sealed } from '../log/support.ts';
 import { temporaryFolder } from '../support/ends.ts';
 import { entry } from '../support/fixtures.ts';
+import { group } from '../support/missing.ts';
 import { AGENT, ALICE, BOB, OPERATOR, STORES, testService } from '../support/world.ts';
 
 interface Ran {
@@ -34,7 +35,7 @@ const operator = { WRIT_CLIENT_CREDENTIAL: OPERATOR };
 const alice = { WRIT_CLIENT_CREDENTIAL: ALICE };
 
 for (const { name, open } of STORES) {
-  describe(name, async () => {
+  group(name, async () => {
     const folder = temporaryFolder();
     const at = (file: string) => join(folder, file);
 
