@@ -173,10 +173,3 @@ test('`npm start` returns the exit code of a failed start', PATIENT, async () =>
   assert.equal(code, 1);
   assert.match(stderr, /Cannot listen on .*; stop it, or set PORT to another port/);
 });
-
-test('`npm start` refuses a file as its data folder, and ends', PATIENT, async () => {
-  const { code, stderr } = await ended(NPM_START, { WRIT_DATA: file });
-
-  assert.equal(code, 1);
-  assert.match(stderr, MEND);
-});

@@ -264,7 +264,7 @@ test(
   },
 );
 
-test('CommonJS can require every export', () => {
+test('CommonJS can require every export', LONG, () => {
   const source = `for (const name of ${JSON.stringify(EXPORTS)}) if (!require(name)) process.exit(1);`;
   const { status, stderr } = run(process.execPath, ['--eval', source], folder);
 
