@@ -20,6 +20,8 @@ export interface CompositionStore {
    * often it asks. False, and nothing changes, when another invocation holds it, when the step has ended, or
    * when `instanceId` does not own the call. A step needs an open call; a compensation may also follow a call
    * that was closed while it still ran.
+   *
+   * Story: [compositions](../stories/compositions.ts).
    */
   beginStep(step: BegunStep, instanceId: string): Promise<boolean>;
 
@@ -27,6 +29,8 @@ export interface CompositionStore {
    * Records how a claimed step ended, with its entry, its bindings, its rollback window and its overrun.
    * Repeating it with the same entry changes nothing. False, and nothing changes, when the step has another
    * recorded outcome or another process owns the call.
+   *
+   * Story: [compositions](../stories/compositions.ts).
    */
   endStep(step: EndedStep, instanceId: string, kept: StepEffects): Promise<boolean>;
 
@@ -34,16 +38,24 @@ export interface CompositionStore {
    * Takes over the oldest unfinished composed call whose process sent no heartbeat since `silentSince`. From
    * then on the former process can neither begin nor end a step of it. Two concurrent callers never get the
    * same call.
+   *
+   * Story: [compositions](../stories/compositions.ts).
    */
   adoptComposition(instanceId: string, silentSince: Date): Promise<AdoptedComposition | undefined>;
 
   /**
    * Releases a call that `instanceId` owns, so that any process can adopt it. Changes nothing when another
    * process owns the call or the call is finished.
+   *
+   * Story: [compositions](../stories/compositions.ts).
    */
   returnComposition(operationId: string, instanceId: string): Promise<void>;
 
-  /** The end of the rollback window of the call with these values; undefined when none is stored. */
+  /**
+   * The end of the rollback window of the call with these values; undefined when none is stored.
+   *
+   * Story: [compositions](../stories/compositions.ts).
+   */
   rollbackUntil(key: RollbackKey): Promise<Date | undefined>;
 }
 

@@ -35,7 +35,7 @@ export interface InvocationStore {
    * Reads everything that the rules of one call need, from one snapshot, in one round trip. Concurrent calls
    * may share the trip; a result is never older than its request.
    *
-   * Story: [sqlite](../sqlite/calls/invocations.ts) and [postgres](../postgres/calls/load.ts).
+   * Story: [sqlite](../sqlite/calls/load.ts) and [postgres](../postgres/calls/load.ts).
    */
   load(request: LoadRequest): Promise<Loaded>;
 
@@ -82,13 +82,23 @@ export interface InvocationStore {
   /**
    * Extends the leases of a running call. False when one was lost, and for a closed call that has none, also while its
    * handler runs; the call must not claim success.
+   *
+   * Story: [calls](../stories/calls.ts).
    */
   renewLeases(operationId: string, until: Date): Promise<boolean>;
 
-  /** The time until which another call holds the lease of one of these tokens; undefined when none does. */
+  /**
+   * The time until which another call holds the lease of one of these tokens; undefined when none does.
+   *
+   * Story: [calls](../stories/calls.ts).
+   */
   busyUntil(tokenIds: readonly string[], now: Date): Promise<Date | undefined>;
 
-  /** Releases the leases and step rows of a call that was closed while it still ran. */
+  /**
+   * Releases the leases and step rows of a call that was closed while it still ran.
+   *
+   * Story: [sqlite](../sqlite/calls/settlement.ts) and [postgres](../postgres/calls/intents.ts).
+   */
   releaseLeases(operationId: string): Promise<void>;
 
   /**
@@ -99,23 +109,39 @@ export interface InvocationStore {
    */
   takePermits(request: PermitRequest): Promise<Permits>;
 
-  /** Records that this process lives. Calls of a process without recent heartbeats count as abandoned. */
+  /**
+   * Records that this process lives. Calls of a process without recent heartbeats count as abandoned.
+   *
+   * Story: [calls](../stories/calls.ts).
+   */
   heartbeat(instanceId: string, now: Date): Promise<void>;
 
   /**
    * Deletes expired idempotency keys with their answers, except those of open calls. Resolves with the number
    * deleted; when it equals `limit` there may be more.
+   *
+   * Story: [calls](../stories/calls.ts).
    */
   forgetKeys(now: Date, limit: number): Promise<number>;
 
-  /** Open intents of processes without a heartbeat since `silentSince`, oldest first; no composed calls. */
+  /**
+   * Open intents of processes without a heartbeat since `silentSince`, oldest first; no composed calls.
+   *
+   * Story: [calls](../stories/calls.ts).
+   */
   abandonedIntents(silentSince: Date, limit: number): Promise<readonly IntentRecord[]>;
 
-  /** Open intents of a root principal, oldest first; composed calls too. */
+  /**
+   * Open intents of a root principal, oldest first; composed calls too.
+   *
+   * Story: [calls](../stories/calls.ts).
+   */
   openIntents(rootPrincipal: string, limit: number): Promise<readonly IntentRecord[]>;
 
   /**
    * Calls that are settled as indeterminate and not reconciled, oldest first, after the operation id `after`.
+   *
+   * Story: [calls](../stories/calls.ts).
    */
   indeterminate(limit: number, after?: string): Promise<readonly IntentRecord[]>;
 

@@ -56,7 +56,7 @@ export function createOperators(database: Database, now: () => Date): OperatorSt
 const FIRST = ROW_VALUES + 1;
 
 /** Freezes in the current transaction. */
-export async function runFreeze(
+async function runFreeze(
   session: Session,
   freeze: FreezeRecord,
   entry: EntryRecord,

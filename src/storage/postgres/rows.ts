@@ -76,8 +76,6 @@ export const FREEZES = postgresTable(described.FREEZES);
 export const BINDINGS = postgresTable(described.BINDINGS);
 export const GRANTS = postgresTable(described.GRANTS);
 export const KEYS = postgresTable(described.KEYS);
-export const STEPS = postgresTable(described.STEPS);
-export const ROLLBACKS = postgresTable(described.ROLLBACKS);
 export const DECLARATIONS = postgresTable(described.DECLARATIONS);
 export const IDENTITIES = postgresTable(described.IDENTITIES);
 

@@ -12,14 +12,14 @@ import type { StepEffects } from '../port/composition-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
 import { methodsOf, type Sql, type SqlReader, type SqlWriter } from '../sql/sql.ts';
-import { CHANGES, READS, WRITES } from '../stories/stories.ts';
+import { CHANGES, READS, REPEATABLE, WRITES } from '../stories/stories.ts';
 import { createAdmission } from './calls/admission.ts';
-import { createCompositions } from './calls/compositions.ts';
 import { createIntents } from './calls/intents.ts';
 import { createLedgerReader } from './calls/ledger.ts';
 import { createLoad } from './calls/load.ts';
 import { createOverrunAppend } from './calls/overruns.ts';
 import { createPermits } from './calls/permits.ts';
+import { resolved } from './calls/resolve.ts';
 import { createSettlement } from './calls/settlement.ts';
 import { startClock } from './clock.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
@@ -119,17 +119,23 @@ function operationsOf(
   const admit = createAdmission(database, resolveTimeoutMs);
   const append = createAppend(database, repeats, recent);
   const appendOverrun = createOverrunAppend(database, repeats);
-  const changes = methodsOf<Sql, typeof CHANGES>(CHANGES, (story) =>
-    changeStory(database, now, story),
+  /** After a lost answer, where the change is repeatable. */
+  const certain = (name: string, attempt: () => Promise<unknown>) => {
+    if (!REPEATABLE.has(name)) return attempt();
+    return resolved(database.platform, resolveTimeoutMs, attempt, attempt);
+  };
+  const changes = methodsOf<Sql, typeof CHANGES>(CHANGES, (story, name) =>
+    certain(name, () => changeStory(database, now, story)),
   );
   const inTurn = createTurns();
   return {
     ...createTokens(database),
     ...createIntents(database, now, sight),
-    ...createCompositions(database, resolveTimeoutMs),
     ...createOperators(database, now),
     ...methodsOf<SqlReader, typeof READS>(READS, (story) => readStory(database, story)),
-    ...methodsOf<SqlWriter, typeof WRITES>(WRITES, (story) => writeStory(database, story)),
+    ...methodsOf<SqlWriter, typeof WRITES>(WRITES, (story, name) =>
+      certain(name, () => writeStory(database, story)),
+    ),
     ...changes,
     requestApproval: (request, ...rest) =>
       inTurn(request.root_principal, () => changes.requestApproval(request, ...rest)),

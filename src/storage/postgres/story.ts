@@ -18,12 +18,19 @@ export function changeStory<Result>(
   now: () => Date,
   story: (sql: Sql) => Steps<Result>,
 ): Promise<Result> {
-  return database.transaction(async (session) => run(story(sqlOn(session, now))));
+  return database.transaction(async (session) => run(story({ now, ...timelessOn(session) })));
 }
 
-function sqlOn(session: Session, now: () => Date): Sql {
+/** A story that does not ask for the time, as a part of a transaction. */
+export async function storyIn<Result>(
+  session: Session,
+  story: (sql: Omit<Sql, 'now'>) => Steps<Result>,
+): Promise<Result> {
+  return run(story(timelessOn(session)));
+}
+
+function timelessOn(session: Session): Omit<Sql, 'now'> {
   return {
-    now,
     ...rowsOn(session),
     *append(entry) {
       yield* wait(enqueue(session, entry));

@@ -95,13 +95,13 @@ export type Methods<Stories> = {
     : never;
 };
 
-/** `perform` runs a story on the database. */
+/** `perform` runs the story with this name on the database. */
 export function methodsOf<Port, Stories extends Readonly<Record<string, Story<Port>>>>(
   stories: Stories,
-  perform: (story: (sql: Port) => Steps<unknown>) => Promise<unknown>,
+  perform: (story: (sql: Port) => Steps<unknown>, name: string) => Promise<unknown>,
 ): Methods<Stories> {
   const methods = Object.entries(stories).map(([name, story]) => {
-    return [name, (...args: unknown[]) => perform((sql) => story(sql, ...args))];
+    return [name, (...args: unknown[]) => perform((sql) => story(sql, ...args), name)];
   });
   return Object.fromEntries(methods);
 }

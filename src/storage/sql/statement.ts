@@ -93,6 +93,9 @@ export function among(query: Fragment): Fragment {
   return either({ sqlite: fragment`IN (${query})`, postgres: fragment`= ANY (ARRAY(${query}))` });
 }
 
+export const GREATEST = either({ sqlite: 'max', postgres: 'greatest' });
+export const LEAST = either({ sqlite: 'min', postgres: 'least' });
+
 /** The columns of a shape, of the table that `alias` names. */
 export function columns<Result>({ fields }: Shape<Result>, alias?: string): Fragment {
   return (dialect) => tableIn(dialect, { name: '', fields }).list(alias);

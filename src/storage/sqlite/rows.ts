@@ -60,8 +60,6 @@ export const FREEZES = sqliteTable(described.FREEZES);
 export const BINDINGS = sqliteTable(described.BINDINGS);
 export const GRANTS = sqliteTable(described.GRANTS);
 export const KEYS = sqliteTable(described.KEYS);
-export const STEPS = sqliteTable(described.STEPS);
-export const ROLLBACKS = sqliteTable(described.ROLLBACKS);
 export const DECLARATIONS = sqliteTable(described.DECLARATIONS);
 
 export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, record: Kept): void {

@@ -19,9 +19,8 @@ import { methodsOf, type Sql, type SqlReader } from '../sql/sql.ts';
 import * as stories from '../stories/stories.ts';
 import { admit } from './calls/admission.ts';
 import { type BatchTokens, createBatchTokens } from './calls/batch-tokens.ts';
-import * as compositions from './calls/compositions.ts';
-import * as invocations from './calls/invocations.ts';
 import { readLedger } from './calls/ledger.ts';
+import { load } from './calls/load.ts';
 import { takePermits } from './calls/permits.ts';
 import * as settlement from './calls/settlement.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection } from './connection.ts';
@@ -103,6 +102,10 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   };
   const now = options.clock ?? (() => new Date(connection.platform.now()));
   const [read, sql] = [readerOn(connection), sqlOn(connection, log, now)];
+  const writers = { log, tokens, sql };
+  const changes = methodsOf<Sql, typeof CHANGES>(CHANGES, (story) =>
+    commits.submit(() => atOnce(story(sql))),
+  );
   return {
     ...bound<[Connection], typeof READS>(READS, (read, args) => {
       return reader.ask(() => read(connection, ...args));
@@ -116,8 +119,8 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     ...methodsOf<SqlReader, typeof stories.READS>(stories.READS, (story) =>
       reader.ask(() => atOnce(story(read))),
     ),
-    ...methodsOf<Sql, typeof CHANGES>(CHANGES, (story) => commits.submit(() => atOnce(story(sql)))),
-    ...createEraser(connection, commits, sight),
+    ...changes,
+    ...createEraser(connection, commits, { sight, forgetKeys: changes.forgetKeys }),
     ...lifeOf(connection, now, () => {
       upkeep.stop();
       reader.close();
@@ -126,9 +129,9 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
 
     queryEntries: (query) => search(() => queryEntries(connection, sight, query)),
     findLeaf: (by) => search(() => findLeaf(connection, sight, by)),
-    load: (request) => reader.ask((seen) => invocations.load(connection, request, now(), seen)),
+    load: (request) => reader.ask((seen) => load(connection, request, now(), seen)),
     ...bound<[Connection, settlement.CallWriters], typeof CALLS>(CALLS, (act, args) => {
-      return calls.submit(() => act(connection, { log, tokens }, ...args));
+      return calls.submit(() => act(connection, writers, ...args));
     }),
     admit: (admission) => {
       return calls.submit(
@@ -137,7 +140,7 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
       );
     },
     reconcile: (...word) => {
-      return calls.submit(() => settlement.reconcile(connection, { log, tokens }, word, now()));
+      return calls.submit(() => settlement.reconcile(connection, writers, word, now()));
     },
     unfreeze: (...target) => {
       return commits.submit(() => freezes.unfreeze(connection, log, target, now()));
@@ -154,11 +157,6 @@ const CHANGES = { ...stories.WRITES, ...stories.CHANGES };
 
 /** Reads, from one snapshot of a turn. */
 const READS = {
-  busyUntil: settlement.busyUntil,
-  abandonedIntents: invocations.abandonedIntents,
-  openIntents: invocations.openIntents,
-  indeterminate: invocations.indeterminate,
-  rollbackUntil: compositions.rollbackUntil,
   figures,
   freezesUnder: freezes.freezesUnder,
   listFreezes: freezes.listFreezes,
@@ -175,13 +173,8 @@ const READS = {
 
 /** Writes without an entry. */
 const WRITES = {
-  renewLeases: settlement.renewLeases,
   releaseLeases: settlement.release,
   takePermits,
-  heartbeat: invocations.heartbeat,
-  beginStep: compositions.beginStep,
-  adoptComposition: compositions.adopt,
-  returnComposition: compositions.returnComposition,
   sealRows,
   voidPromises: settlement.voidPromises,
 };
@@ -196,7 +189,6 @@ const CALLS = {
 const ENTERED = {
   insertRoot: tokens.insertRoot,
   insertChild: tokens.insertChild,
-  endStep: compositions.endStep,
   freeze: freezes.freeze,
   beginOrigin,
 };

@@ -7,6 +7,8 @@
 import * as checkpoints from '../log/checkpoints.ts';
 import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
+import * as calls from './calls.ts';
+import * as compositions from './compositions.ts';
 import * as connected from './connected.ts';
 import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
@@ -22,6 +24,11 @@ export const READS = {
   unrevokedRoots: tokens.unrevokedRoots,
   rootsOf: tokens.rootsOf,
   describeToken: tokens.describeToken,
+  busyUntil: calls.busyUntil,
+  abandonedIntents: calls.abandonedIntents,
+  openIntents: calls.openIntents,
+  indeterminate: calls.indeterminate,
+  rollbackUntil: compositions.rollbackUntil,
   loadApproval: approvals.loadApproval,
   approvalState: approvals.approvalState,
   waitingGrants: approvals.waitingGrants,
@@ -55,6 +62,10 @@ export const READS = {
 
 /** Changes of one statement. */
 export const WRITES = {
+  heartbeat: calls.heartbeat,
+  forgetKeys: calls.forgetKeys,
+  beginStep: compositions.beginStep,
+  returnComposition: compositions.returnComposition,
   replaceConnected: connected.replaceConnected,
   insertCheckpoint: checkpoints.insertCheckpoint,
   insertCosignature: checkpoints.insertCosignature,
@@ -68,6 +79,9 @@ export const WRITES = {
 /** Whole or not at all. */
 export const CHANGES = {
   revokeToken: tokens.revokeToken,
+  renewLeases: calls.renewLeases,
+  endStep: compositions.endStep,
+  adoptComposition: compositions.adoptComposition,
   requestApproval: approvals.requestApproval,
   approve: approvals.approve,
   deny: approvals.deny,
@@ -84,3 +98,10 @@ export const CHANGES = {
   insertConsent: signIn.insertConsent,
   renewConsent: signIn.renewConsent,
 };
+
+/** A repetition changes nothing and answers the same, so after a lost answer PostgreSQL repeats it until it has one. */
+export const REPEATABLE: ReadonlySet<string> = new Set<keyof typeof WRITES | keyof typeof CHANGES>([
+  'beginStep',
+  'endStep',
+  'returnComposition',
+]);

@@ -10,7 +10,7 @@ import type { Mutant } from './mutant.ts';
 
 const ADMISSION = 'src/storage/sqlite/calls/admission.ts';
 const SETTLEMENT = 'src/storage/sqlite/calls/settlement.ts';
-const COMPOSITIONS = 'src/storage/sqlite/calls/compositions.ts';
+const COMPOSITIONS = 'src/storage/stories/compositions.ts';
 const APPROVALS = 'src/storage/stories/approvals.ts';
 const TOKENS = 'src/storage/sqlite/tokens.ts';
 const TOKEN_STORIES = 'src/storage/stories/tokens.ts';
@@ -279,10 +279,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: COMPOSITIONS,
-        replace: `  WHERE i.composing IS NOT NULL AND i.instance_id = ?
-    AND (i.state`,
-        by: `  WHERE i.composing IS NOT NULL AND i.instance_id <> ? || 'x'
-    AND (i.state`,
+        replace: 'operation_id = $1 AND composing IS NOT NULL AND instance_id = $2',
+        by: "operation_id = $1 AND composing IS NOT NULL AND instance_id <> $2 || 'x'",
       },
     ],
   },
@@ -294,8 +292,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: COMPOSITIONS,
-        replace: 'SELECT 1 FROM instances WHERE instance_id = i.instance_id AND seen_at > ?',
-        by: 'SELECT 1 FROM instances WHERE instance_id = i.instance_id AND seen_at > 9e15 + ?',
+        replace: 's.instance_id = i.instance_id AND s.seen_at > $2',
+        by: 's.instance_id = i.instance_id AND s.seen_at > 9e15 + $2',
       },
     ],
   },

@@ -1,29 +1,15 @@
 /**
- * Overruns: debt on every token of a call's lineage, and the freeze that may follow.
- *
- * Debts are locked after budgets, from the root down, so settlements never deadlock.
+ * Appends the entries of a call that was not admitted with its overrun (`stories/overruns.ts`).
  *
  * @module
  */
 
-import { minorMax } from '../../../domain/values/money.ts';
 import type { Overrun } from '../../port/invocation-store.ts';
-import type { Database, Session, Statement } from '../connection.ts';
+import { insertOverrun } from '../../stories/overruns.ts';
+import type { Database } from '../connection.ts';
 import { type Appended, appendIn } from '../log/entries.ts';
 import type { Repeats } from '../log/repeats.ts';
-import { runFreeze } from '../operators.ts';
-import { DEBTS } from '../rows.ts';
-
-export async function insertOverrun(
-  session: Session,
-  { token_id, debt, freeze }: Overrun,
-): Promise<void> {
-  if (debt) {
-    const most = minorMax(debt.currency);
-    await session.run(ADD_DEBT, [token_id, debt.currency, debt.amount, most]);
-  }
-  if (freeze) await runFreeze(session, freeze.record, freeze.entry);
-}
+import { storyIn } from '../story.ts';
 
 /** Appends entries with their overruns. Once: when the entries exist, so do the overruns. */
 export function createOverrunAppend(
@@ -36,19 +22,8 @@ export function createOverrunAppend(
     await repeats.attempt(added, (batch) =>
       database.transaction(async (session) => {
         const isFirst = await appendIn(session, { entries: added, bindings }, batch);
-        if (isFirst) await insertOverrun(session, overrun);
+        if (isFirst) await storyIn(session, (sql) => insertOverrun(sql, overrun));
       }),
     );
   };
 }
-
-/** A sum stops at the largest amount of its currency, so that settling does not fail because of it. */
-const ADD_DEBT: Statement = {
-  name: 'add_debt',
-  text: `INSERT INTO debts AS d (${DEBTS.list()})
-    SELECT l.token_id, $2, $3::bigint
-    FROM tokens t, unnest(t.lineage) WITH ORDINALITY AS l (token_id, place)
-    WHERE t.token_id = $1 ORDER BY l.place
-    ON CONFLICT (token_id, currency)
-      DO UPDATE SET amount = least(d.amount + EXCLUDED.amount, $4::bigint)`,
-};

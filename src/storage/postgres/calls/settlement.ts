@@ -8,12 +8,13 @@
 
 import { keepsLeases } from '../../../domain/invocation/settlement.ts';
 import type { InvocationStore, Overrun, Settlement } from '../../port/invocation-store.ts';
+import { insertOverrun } from '../../stories/overruns.ts';
 import { BATCH_PATIENCE_MS, createSharing } from '../batch.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { enqueueSomeFrom, someValues } from '../log/entries.ts';
 import type { RecentEntries } from '../log/recent.ts';
 import { BINDINGS, column } from '../rows.ts';
-import { insertOverrun } from './overruns.ts';
+import { storyIn } from '../story.ts';
 import { resolved } from './resolve.ts';
 
 /** Calls in one commit: the same limits as admission, for the same reason. */
@@ -66,7 +67,7 @@ async function settleOverrun(
 ): Promise<Settled> {
   const [verdict] = verdictsIn(await session.run<VerdictsRow>(SETTLE, settleValues([settlement])));
   if (verdict === 'superseded') return 'superseded';
-  if (verdict === 'settled') await insertOverrun(session, overrun);
+  if (verdict === 'settled') await storyIn(session, (sql) => insertOverrun(sql, overrun));
   return 'settled';
 }
 

@@ -12,14 +12,17 @@ import { keepsLeases, refundOf, spentBy } from '../../../domain/invocation/settl
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { equalBytes } from '../../../domain/wire/hash.ts';
 import type { InvocationStore, Overrun, Settlement } from '../../port/invocation-store.ts';
-import type { ActorEnded, IntentRecord, RollbackRecord } from '../../port/records.ts';
+import type { ActorEnded, IntentRecord } from '../../port/records.ts';
+import type { Sql } from '../../sql/sql.ts';
+import { insertRollback } from '../../stories/compositions.ts';
+import { insertOverrun } from '../../stories/overruns.ts';
 import type { Connection } from '../connection.ts';
 import { eraseIntent } from '../log/erase.ts';
 import type { LogWriter } from '../log/writer.ts';
-import { BINDINGS, type IntentRow, insert, intentOf, ROLLBACKS } from '../rows.ts';
+import { BINDINGS, type IntentRow, insert, intentOf } from '../rows.ts';
+import { atOnce } from '../sql.ts';
 import { endedActor } from '../tokens.ts';
 import type { BatchTokens, BudgetChange } from './batch-tokens.ts';
-import { insertOverrun } from './overruns.ts';
 
 /** The token and the currency that a call is charged on. */
 interface Charged {
@@ -31,6 +34,8 @@ interface Charged {
 export interface CallWriters {
   readonly log: LogWriter;
   readonly tokens: BatchTokens;
+  /** For what a story writes, too. */
+  readonly sql: Sql;
 }
 
 interface OpenIntent extends Charged {
@@ -43,7 +48,7 @@ interface OpenIntent extends Charged {
 
 export function settle(
   connection: Connection,
-  { log, tokens }: CallWriters,
+  { log, tokens, sql }: CallWriters,
   settlement: Settlement,
 ): 'settled' | 'superseded' {
   const { operation_id, outcome, entry } = settlement;
@@ -61,17 +66,17 @@ export function settle(
   const consumed = consumedBy(settlement, intent.reserved);
   close(connection, settlement, consumed);
   moveMoney(tokens, intent, { reserved: -(intent.reserved ?? 0n), consumed });
-  if (settlement.rollback) insertRollback(connection, settlement.rollback);
+  if (settlement.rollback) atOnce(insertRollback(sql, settlement.rollback));
   for (const binding of settlement.bindings) insert(connection, BINDINGS, binding);
   if (settlement.answer) keepAnswer(connection, operation_id, settlement.answer);
   log.append(entry);
-  if (settlement.overrun) overrunBy(connection, { log, tokens }, settlement.overrun);
+  if (settlement.overrun) overrunBy(tokens, sql, settlement.overrun);
   return 'settled';
 }
 
 export function append(
   connection: Connection,
-  { log, tokens }: CallWriters,
+  { log, tokens, sql }: CallWriters,
   ...[entries, bindings = [], overrun, isRepeat = false]: Parameters<InvocationStore['append']>
 ): void {
   const added = isRepeat ? entries.filter((entry) => !isStored(log, entry)) : entries;
@@ -79,7 +84,7 @@ export function append(
   // A repetition: the bindings and the overrun are stored with the entries.
   if (added.length === 0 && entries.length > 0) return;
   for (const binding of bindings) insert(connection, BINDINGS, binding);
-  if (overrun) overrunBy(connection, { log, tokens }, overrun);
+  if (overrun) overrunBy(tokens, sql, overrun);
 }
 
 function isStored(log: LogWriter, entry: EntryRecord): boolean {
@@ -94,17 +99,9 @@ function keepAnswer(connection: Connection, operationId: string, answer: Uint8Ar
   connection.run('UPDATE idempotency SET answer = ? WHERE operation_id = ?', answer, operationId);
 }
 
-export function renewLeases(connection: Connection, operationId: string, until: Date): boolean {
-  const intent = readIntent(connection, operationId);
-  const runs = intent?.state === 'admitted' || (intent?.leases ?? 0n) > 0n;
-  if (!intent || !runs || !holdsLeases(connection, operationId, intent)) return false;
-  connection.run('UPDATE leases SET until = ? WHERE operation_id = ?', until, operationId);
-  return true;
-}
-
 export function reconcile(
   connection: Connection,
-  { log, tokens }: CallWriters,
+  { log, tokens, sql }: CallWriters,
   [invocationId, refund, entry, { actor, overrun } = {}]: Parameters<InvocationStore['reconcile']>,
   now: Date,
 ): IntentRecord | undefined | ActorEnded {
@@ -128,7 +125,7 @@ export function reconcile(
   moveMoney(tokens, row, { reserved: 0n, consumed: -refunded });
   const intent = intentOf(row);
   log.append(entry(intent));
-  if (overrun) overrunBy(connection, { log, tokens }, overrun);
+  if (overrun) overrunBy(tokens, sql, overrun);
   eraseLate(connection, log, row.entry_id);
   return intent;
 }
@@ -190,25 +187,9 @@ function moveMoney(
 }
 
 /** An overrun may freeze a capability, which the next call of the transaction must see. */
-function overrunBy(connection: Connection, { log, tokens }: CallWriters, overrun: Overrun): void {
-  insertOverrun(connection, log, overrun);
+function overrunBy(tokens: BatchTokens, sql: Sql, overrun: Overrun): void {
+  atOnce(insertOverrun(sql, overrun));
   tokens.flush();
-}
-
-export function busyUntil(
-  connection: Connection,
-  tokenIds: readonly string[],
-  now: Date,
-): Date | undefined {
-  const ends = tokenIds.flatMap((id) => {
-    const row = connection.get<{ until: bigint }>(
-      'SELECT until FROM leases WHERE token_id = ? AND operation_id IS NOT NULL AND until > ?',
-      id,
-      now,
-    );
-    return row ? [Number(row.until)] : [];
-  });
-  return ends.length > 0 ? new Date(Math.max(...ends)) : undefined;
 }
 
 /** Keeps the row of the lease, so that the fence never decreases. */
@@ -219,15 +200,6 @@ export function release(connection: Connection, operationId: string): void {
     operationId,
   );
   if (composed > 0) connection.run('DELETE FROM steps WHERE operation_id = ?', operationId);
-}
-
-export function insertRollback(connection: Connection, rollback: RollbackRecord): void {
-  connection.run(
-    `${ROLLBACKS.insert}
-     ON CONFLICT (capability, root_principal, digest) DO UPDATE
-     SET until = max(until, excluded.until)`,
-    ...ROLLBACKS.values(rollback),
-  );
 }
 
 export function voidPromises(connection: Connection): void {

@@ -9,7 +9,6 @@
  */
 
 import type { Erasure, Store } from '../../port/store.ts';
-import { forgetKeys } from '../calls/invocations.ts';
 import type { Connection } from '../connection.ts';
 import type { GroupCommit } from '../group-commit.ts';
 import { erase } from './erase.ts';
@@ -21,7 +20,7 @@ export type Eraser = Pick<Store, 'erase' | 'forgetKeys'>;
 export function createEraser(
   connection: Connection,
   commits: GroupCommit,
-  sight: LogSight,
+  { sight, forgetKeys }: Pick<Store, 'forgetKeys'> & { readonly sight: LogSight },
 ): Eraser {
   // The process before this one may have died before it emptied the log.
   let hasErased = true;
@@ -45,7 +44,7 @@ export function createEraser(
       return reached;
     },
     async forgetKeys(now, limit) {
-      const count = await commits.submit(() => forgetKeys(connection, now, limit));
+      const count = await forgetKeys(now, limit);
       hasErased ||= count > 0;
       return count;
     },
