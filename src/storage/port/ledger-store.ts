@@ -22,6 +22,8 @@ export interface LedgerStore {
    * Entries come in order from the place `from`, followed by durable entries without a place; with the
    * entries before `from` they explain every row. A row that cannot be read goes to `unreadable`, and the
    * reading continues.
+   *
+   * Story: [ledger](../stories/ledger.ts).
    */
   readLedger(from: number, see: LedgerSight): Promise<void>;
 }
@@ -83,7 +85,7 @@ export interface UnknownCall {
   readonly operation_id: string;
   readonly invocation_id: string;
   readonly token_id: string;
-  readonly currency?: string | null | undefined;
+  readonly currency?: string | undefined;
   /** The charge, which a refund returns. */
   readonly amount: bigint;
   readonly consumed: bigint;

@@ -71,16 +71,13 @@ const described = { ...authority, ...calls, ...approvals, ...people, ...log };
 
 export const TOKENS = postgresTable(described.TOKENS);
 export const BUDGETS = postgresTable(described.BUDGETS);
-export const DEBTS = postgresTable(described.DEBTS);
 export const FREEZES = postgresTable(described.FREEZES);
 export const BINDINGS = postgresTable(described.BINDINGS);
 export const GRANTS = postgresTable(described.GRANTS);
 export const KEYS = postgresTable(described.KEYS);
-export const DECLARATIONS = postgresTable(described.DECLARATIONS);
-export const IDENTITIES = postgresTable(described.IDENTITIES);
 
 /** A token's row with the currency and the ceiling of its budget. */
-export function tokenOf(row: Row): TokenRecord {
+function tokenOf(row: Row): TokenRecord {
   const { currency, max } = row;
   const code = String(currency);
   return amended(TOKENS.read(row), {
@@ -184,7 +181,7 @@ export function integers(values: readonly (number | bigint)[]): string {
   return `{${values.join(',')}}`;
 }
 
-export function timeOf(value: unknown): Date {
+function timeOf(value: unknown): Date {
   return value instanceof Date ? value : new Date(String(value));
 }
 

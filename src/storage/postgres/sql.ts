@@ -12,7 +12,6 @@ import {
   parametersIn,
   type Replacement,
   readerIn,
-  type Shape,
   type SqlDialect,
   type Statement as Story,
   textIn,
@@ -29,13 +28,8 @@ const DIALECT: SqlDialect = {
 };
 
 /** The text of a part of a statement in PostgreSQL. */
-export function postgresText(text: Fragment): string {
+function postgresText(text: Fragment): string {
   return textIn(DIALECT, text);
-}
-
-/** Reads rows of statements that are PostgreSQL's own. */
-export function rowReader<Result>(shape: Shape<Result>): (row: Row) => Result {
-  return readerIn(DIALECT, shape);
 }
 
 export function postgresStatement({ name, text }: Pick<Story<object>, 'name' | 'text'>): Statement {
@@ -58,7 +52,8 @@ export async function writeStory<Result>(
   return run(story(writerOn(database.write)));
 }
 
-function readerOn(query: Session['run']): SqlReader {
+/** `query` executes a statement by itself or in a transaction. */
+export function readerOn(query: Session['run']): SqlReader {
   return {
     *one(statement, ...values) {
       const { sent, read } = prepared(statement);

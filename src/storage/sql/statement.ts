@@ -16,10 +16,18 @@ export interface Shape<Result> {
   readonly fields: Description<Result>['fields'];
   /** Fields that have rows as JSON (`rowsOf`). */
   readonly lists?: Readonly<Record<string, AnyShape>>;
+  /** The columns of the key of a row that is read later (`unread`). */
+  readonly key?: readonly string[];
 }
 
 /** A shape whose type no longer matters. */
-export type AnyShape = Pick<Shape<object>, 'fields' | 'lists'>;
+export type AnyShape = Pick<Shape<object>, 'fields' | 'lists' | 'key'>;
+
+/** A row that is read when it is shown: one that was edited by hand may not be readable. */
+export interface Unread<Result> {
+  readonly key: string;
+  read(): Result;
+}
 
 /** How one database writes what a statement says. */
 export interface SqlDialect extends Dialect {
@@ -122,6 +130,14 @@ export function withLists<Kept, Lists extends Readonly<Record<string, AnyShape>>
   return { fields: fields as never, lists };
 }
 
+/** The same rows, each read alone. Their key is what these columns have, as one text. */
+export function unread<Result>(
+  shape: Shape<Result>,
+  ...key: readonly string[]
+): Shape<Unread<Result>> {
+  return { ...(shape as AnyShape), key } as Shape<never>;
+}
+
 type RowsOf<Lists> = {
   readonly [Field in keyof Lists]: Lists[Field] extends Shape<infer Item> ? readonly Item[] : never;
 };
@@ -180,7 +196,20 @@ export function textIn(dialect: SqlDialect, text: Fragment): string {
 }
 
 /** Reads a row of a result. */
-export function readerIn<Result>(
+export function readerIn<Result>(dialect: SqlDialect, shape: Shape<Result>): (row: Row) => Result {
+  const read = wholeReaderIn(dialect, shape);
+  const { key } = shape;
+  if (!key) return read;
+  const keyOf = (row: Row) =>
+    key
+      .map((column) => row[column])
+      .join(' ')
+      .trimEnd();
+  const later = (row: Row): Unread<Result> => ({ key: keyOf(row), read: () => read(row) });
+  return later as (row: Row) => never;
+}
+
+function wholeReaderIn<Result>(
   dialect: SqlDialect,
   { fields, lists = {} }: Shape<Result>,
 ): (row: Row) => Result {

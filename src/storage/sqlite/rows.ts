@@ -55,12 +55,10 @@ const described = { ...authority, ...calls, ...approvals, ...people, ...log };
 
 export const TOKENS = sqliteTable(described.TOKENS);
 export const BUDGETS = sqliteTable(described.BUDGETS);
-export const DEBTS = sqliteTable(described.DEBTS);
 export const FREEZES = sqliteTable(described.FREEZES);
 export const BINDINGS = sqliteTable(described.BINDINGS);
 export const GRANTS = sqliteTable(described.GRANTS);
 export const KEYS = sqliteTable(described.KEYS);
-export const DECLARATIONS = sqliteTable(described.DECLARATIONS);
 
 export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, record: Kept): void {
   connection.run(table.insert, ...table.values(record));

@@ -64,11 +64,6 @@ export function* removeIdentity(
   return next;
 }
 
-/** For fsck: in any state. */
-export function* readIdentity(sql: SqlReader, identityId: string): Answer<'findIdentity'> {
-  return yield* sql.one(READ, identityId);
-}
-
 const HOLD = lockOnTable('hold_identities', 'identities');
 const SELECTED = columns(IDENTITIES);
 
@@ -81,9 +76,6 @@ export const IDENTITIES_OF = statement('identities_of', IDENTITIES)`
 
 export const LIST_IDENTITIES = statement('list_identities', IDENTITIES)`
   SELECT ${SELECTED} FROM identities WHERE identity_id > $1 ORDER BY identity_id LIMIT $2`;
-
-const READ = statement('read_identity', IDENTITIES)`
-  SELECT ${SELECTED} FROM identities WHERE identity_id = $1`;
 
 const COUNTED: Shape<{ readonly living: number }> = { fields: { living: 'integer' } };
 const LIVING = statement('living_identities', COUNTED)`

@@ -43,15 +43,6 @@ export function* listPasskeys(
   return (yield* sql.all(LIST_PASSKEYS, principal, limit)).map(passkeyOf);
 }
 
-/** For fsck: in any state. */
-export function* readPasskey(
-  sql: SqlReader,
-  credentialId: string,
-): Steps<StoredPasskey | undefined> {
-  const row = yield* sql.one(READ, credentialId);
-  return row && passkeyOf(row);
-}
-
 export function* removePasskey(
   sql: Sql,
   ...[{ principal, credential_id }, now, entry]: Parameters<PasskeyStore['removePasskey']>
@@ -90,9 +81,6 @@ const IDS = statement('passkey_ids', ID)`
 
 const FIND = statement('find_passkey', ID)`
   SELECT credential_id FROM passkeys WHERE credential_id = $1`;
-
-const READ = statement('read_passkey', PASSKEY)`
-  SELECT ${columns(PASSKEY)} FROM passkeys WHERE credential_id = $1`;
 
 const INSERT = insertion('insert_passkey', PASSKEYS, '(credential_id)');
 

@@ -29,7 +29,7 @@ import { BINDINGS } from '../tables/calls.ts';
 import type { Description } from '../tables/description.ts';
 import * as people from '../tables/people.ts';
 import { approvalOf, REQUEST, REQUEST_COLUMNS } from './approvals.ts';
-import { LINK, LINK_COLUMNS, linkOf } from './tokens.ts';
+import { LINK, linkColumns, linkOf } from './tokens.ts';
 
 export function* scanRows(
   sql: SqlReader,
@@ -90,7 +90,7 @@ const SCANS: Readonly<Record<RowTable, Scan>> = {
     {
       name: 'tokens',
       shape: LINK,
-      list: LINK_COLUMNS,
+      list: linkColumns('l'),
       from: 'tokens l LEFT JOIN budgets b ON b.token_id = l.token_id',
       key: 'l.token_id',
     },

@@ -17,6 +17,7 @@ import type { Sql, SqlReader } from '../sql/sql.ts';
 import {
   columns,
   either,
+  type Fragment,
   fragment,
   part,
   rowsOf,
@@ -85,7 +86,7 @@ export function* describeToken(
   };
 }
 
-type LinkRow = Omit<TokenRecord, 'budget'> &
+export type LinkRow = Omit<TokenRecord, 'budget'> &
   Pick<LineageLink, 'revoked_at' | 'revoked_mac'> &
   Partial<Omit<BudgetState, 'token_id'>>;
 
@@ -129,10 +130,11 @@ export const LINK: Shape<LinkRow> = {
   },
 };
 
-/** Of the token `l` and its budget `b`. In JSON an amount is text, because it may exceed what a JSON number holds. */
-export const LINK_COLUMNS = fragment`${columns(TOKEN, 'l')}, b.currency,
-  CAST(b.max AS text) AS max, CAST(b.reserved AS text) AS reserved,
-  CAST(b.consumed AS text) AS consumed`;
+/** Of a token and its budget `b`. In JSON an amount is text, because it may exceed what a JSON number holds. */
+export function linkColumns(alias: string): Fragment {
+  return fragment`${columns(TOKEN, alias)}, b.currency, CAST(b.max AS text) AS max,
+    CAST(b.reserved AS text) AS reserved, CAST(b.consumed AS text) AS consumed`;
+}
 
 /** The token `t` itself is one of them, also where its list was edited. */
 const L_IN_LINEAGE_OF_T = either({
@@ -172,7 +174,7 @@ export const OLDER_ROOTS = statement('older_roots_of', STATE)`
   ${NEWEST_FIRST}`;
 
 /** Of the token `t`. PostgreSQL counts apart from the row, which admissions hold. */
-const CHILDREN_COUNT = either({
+export const CHILDREN_COUNT = either({
   sqlite: 't.children',
   postgres: 'coalesce((SELECT f.children FROM families f WHERE f.token_id = t.token_id), 0)',
 });
@@ -221,7 +223,7 @@ const DESCRIPTION = withLists(
 const DESCRIBE = statement('describe_token', DESCRIPTION)`
   SELECT ${CHILDREN_COUNT} AS children,
     (SELECT ${rowsOf(LINK, 'link', 'link.depth')} FROM (
-      SELECT ${LINK_COLUMNS} FROM tokens l LEFT JOIN budgets b ON b.token_id = l.token_id
+      SELECT ${linkColumns('l')} FROM tokens l LEFT JOIN budgets b ON b.token_id = l.token_id
       WHERE ${L_IN_LINEAGE_OF_T}) link) AS links,
     (SELECT ${rowsOf(TOKEN_ID, 'child', 'child.token_id')} FROM (
       SELECT c.token_id FROM tokens c WHERE c.parent_token_id = t.token_id
