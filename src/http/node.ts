@@ -29,7 +29,7 @@ export function nodeAsk(
     localAddress: socket.localAddress,
     body: (admit) => streamedBody(request, bodies, admit),
     fault: () => hostFault(request),
-    onSent: (call) => void response.on('finish', call),
+    onSent: (call) => void response.once('finish', call),
     onClosed(call) {
       if (response.destroyed) call();
       else response.on('close', call);

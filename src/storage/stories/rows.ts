@@ -37,7 +37,7 @@ export function* scanRows(
 ): Steps<RowPage> {
   const { page, storedRows } = SCANS[table];
   const found = yield* sql.all(page, after ?? '', limit);
-  const rows = found.flatMap((row) => storedRows(row, row.scan_key));
+  const rows = found.flatMap(({ scan_key, ...row }) => storedRows(row, scan_key));
   return { rows, next: found.length === limit ? found.at(-1)?.scan_key : undefined };
 }
 
@@ -46,9 +46,9 @@ interface Keyed {
   readonly scan_key: string;
 }
 
-interface Scan<Row extends Keyed = Keyed> {
-  readonly page: Statement<Row>;
-  storedRows(row: Row, id: string): StoredRow[];
+interface Scan<Row = object> {
+  readonly page: Statement<Row & Keyed>;
+  storedRows(row: Omit<Row, keyof Keyed>, id: string): StoredRow[];
 }
 
 interface Scanned<Row> {
@@ -64,8 +64,8 @@ const BY_BYTES = either({ postgres: 'COLLATE "C"' });
 
 function scan<Row>(
   { name, shape, list, from, key }: Scanned<Row>,
-  storedRows: (row: Row, id: string) => StoredRow[],
-): Scan<Row & Keyed> {
+  storedRows: (row: Omit<Row, keyof Keyed>, id: string) => StoredRow[],
+): Scan<Row> {
   const fields: object = { ...shape.fields, scan_key: 'text' };
   const page = statement(`scan_${name}`, { ...shape, fields } as Shape<Row & Keyed>)`
     SELECT ${list}, ${key} AS scan_key FROM ${from}
