@@ -1,6 +1,6 @@
 /**
- * Renders the API page: the API description as HTML and CSS, and nothing else. As a program it writes the page into
- * dist, where `src/openapi/page.ts` reads it; `npm run build` runs it.
+ * Renders the API page: the API description as HTML and CSS, and nothing else. As a program it writes the page and the
+ * schemas of the API into dist, where `src/openapi/page.ts` reads it; `npm run build` runs it.
  *
  * The page fetches nothing and runs nothing, so a strict policy can say so. Every text of the document is
  * escaped. A service that does not offer every operation serves only the parts that belong to those it
@@ -20,7 +20,7 @@ import {
   openApiDocument,
 } from '../src/openapi/openapi.ts';
 import type { BuiltPage, PagePart } from '../src/openapi/page.ts';
-import { componentsOf, referred, type Schema } from '../src/openapi/schemas.ts';
+import { componentsOf, makeSchemas, referred, type Schema } from '../src/openapi/schemas.ts';
 import { type OperationName, operations } from '../src/protocol/operations.ts';
 
 const FOLDER = 'dist/src/openapi';
@@ -41,7 +41,8 @@ export function pageParts(document: ApiDocument, gated: ApiDocument): PagePart[]
     return { ...tag, listed, of: listed.map(({ operationId }) => operationId) };
   });
   const reached = all.map(
-    (each) => [each.operationId, componentsOf([each as unknown as Schema])] as const,
+    (each) =>
+      [each.operationId, componentsOf([each as unknown as Schema], components.schemas)] as const,
   );
   const using = (shape: string) =>
     reached.filter(([, shapes]) => shape in shapes).map(([name]) => name);
@@ -272,8 +273,10 @@ summary { cursor: pointer; padding: .25rem 0; }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const every = Object.keys(operations) as OperationName[];
-  const parts = pageParts(openApiDocument(every), openApiDocument(every, { gated: every }));
-  const page: BuiltPage = { styleHash: styleHash(STYLE), parts };
+  const schemas = makeSchemas();
+  const gated = openApiDocument(every, schemas, { gated: every });
+  const parts = pageParts(openApiDocument(every, schemas), gated);
+  const page: BuiltPage = { styleHash: styleHash(STYLE), parts, schemas };
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(`${FOLDER}/page.json`, JSON.stringify(page));
 }

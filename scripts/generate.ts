@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { commandTree } from '../src/cli/main.ts';
 import { policyJsonSchema } from '../src/guard/policy/schema.ts';
 import { openApiDocument } from '../src/openapi/openapi.ts';
+import { makeSchemas } from '../src/openapi/schemas.ts';
 import { type OperationName, operations } from '../src/protocol/operations.ts';
 import { cliPage } from './cli-page.ts';
 import { configurationPage } from './configuration-page.ts';
@@ -34,7 +35,7 @@ const STARTER_FILES = [
 
 const every = Object.keys(operations) as OperationName[];
 const examples = await recordedExamples();
-const api = openApiDocument(every, {}, examples);
+const api = openApiDocument(every, makeSchemas(), {}, examples);
 
 /** By path from the root of the repository. */
 const documents: Readonly<Record<string, string>> = {

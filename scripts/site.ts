@@ -23,6 +23,7 @@ import { parseArgs } from 'node:util';
 import { preview } from 'vite';
 import { STATIC_FILES } from '../site/pages.ts';
 import { openApiDocument } from '../src/openapi/openapi.ts';
+import { makeSchemas } from '../src/openapi/schemas.ts';
 import { type OperationName, operations } from '../src/protocol/operations.ts';
 import { trySite } from '../test/site/checks.ts';
 import { takeSitePictures } from '../test/site/pictures.ts';
@@ -111,7 +112,7 @@ function writeStaticFiles(folder: string): void {
   for (const [name, source] of Object.entries(STATIC_FILES)) {
     copyFileSync(join(ROOT, source), join(folder, name));
   }
-  const api = openApiDocument(Object.keys(operations) as OperationName[]);
+  const api = openApiDocument(Object.keys(operations) as OperationName[], makeSchemas());
   const page = pageParts(api, api).map(({ html }) => html);
   // A service has the document at its root; the site may be below a path.
   const inSite = page.join('').replace('href="/openapi.json"', 'href="openapi.json"');

@@ -1,9 +1,8 @@
 /**
  * Serves what a running service says of itself: the API as data, the API as a page, and the front page.
  *
- * Data and page describe exactly the operations that the service offers. The page was rendered when the
- * package was built. The data is made as soon as the service listens, because making it takes longer than
- * a caller should wait. None of the three is an operation, so discovery does not list them. Where people cannot
+ * Data and page describe exactly the operations that the service offers, from what was made when the package was
+ * built. The data is put together as soon as the service listens, so that no caller waits for it. None of the three is an operation, so discovery does not list them. Where people cannot
  * sign in, a page says so at the addresses of the pages for people.
  *
  * @module
@@ -12,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { pageHeaders, styleHash } from '../openapi/html.ts';
 import { openApiDocument } from '../openapi/openapi.ts';
-import { builtPage } from '../openapi/page.ts';
+import { type BuiltPage, builtPage } from '../openapi/page.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/operations/documents.ts';
@@ -47,11 +46,14 @@ export function createReference({
   let page: Document | undefined;
   return {
     data() {
-      data ??= documentOf(JSON.stringify(openApiDocument(offered, facts)), {});
+      data ??= documentOf(JSON.stringify(openApiDocument(offered, builtPage().schemas, facts)), {});
       return data;
     },
     page() {
-      page ??= documentOf(apiPage(offered, gated), pageHeaders(builtPage().styleHash));
+      if (!page) {
+        const built = builtPage();
+        page = documentOf(apiPage(built, offered, gated), pageHeaders(built.styleHash));
+      }
       return page;
     },
   };
@@ -59,10 +61,10 @@ export function createReference({
 
 /** The API page of a service that offers these operations, `gated` ones behind a credential. */
 export function apiPage(
+  { parts }: BuiltPage,
   offered: readonly OperationName[],
   gated: readonly OperationName[],
 ): string {
-  const { parts } = builtPage();
   const shown = parts.filter(({ of, gated: behind }) => {
     const named = of === undefined ? offered : of.filter((name) => offered.includes(name));
     return named.some((name) => behind === undefined || gated.includes(name) === behind);

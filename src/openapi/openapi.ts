@@ -19,7 +19,7 @@ import { TTL_HOURS_MAX_DEFAULT } from '../protocol/token.ts';
 import { PROTOCOL_VERSION } from '../protocol/trust.ts';
 import { EXAMPLES, type Examples, type RecordedExample } from './examples.generated.ts';
 import { type ApiHeaders, answerHeaders, documentHeaders, refusalHeaders } from './headers.ts';
-import { COMPONENT, componentsOf, refTo, requestSchema, type Schema } from './schemas.ts';
+import { COMPONENT, componentsOf, refTo, type Schema, type Schemas } from './schemas.ts';
 
 export interface Content {
   readonly schema: Schema;
@@ -117,6 +117,7 @@ export interface ServiceFacts {
 
 export function openApiDocument(
   offered: readonly OperationName[],
+  schemas: Schemas,
   facts: ServiceFacts = {},
   examples: Examples = EXAMPLES,
 ): ApiDocument {
@@ -125,7 +126,7 @@ export function openApiDocument(
     const { method, path } = operations[name];
     paths[path] = {
       ...paths[path],
-      [method.toLowerCase()]: operationOf(name, facts, examples[name]),
+      [method.toLowerCase()]: operationOf(name, schemas, facts, examples[name]),
     };
   }
   const tags = Object.entries(GROUPS)
@@ -148,7 +149,10 @@ export function openApiDocument(
     paths,
     components: {
       securitySchemes: SECURITY_SCHEMES,
-      schemas: { ...componentsOf([paths as Schema]), ...capabilitySchemas(facts) },
+      schemas: {
+        ...componentsOf([paths as Schema], schemas.components),
+        ...capabilitySchemas(facts),
+      },
     },
   };
 }
@@ -176,12 +180,13 @@ function groupOf(name: OperationName): string {
 
 function operationOf(
   name: OperationName,
+  { requests }: Schemas,
   facts: ServiceFacts,
   example: RecordedExample,
 ): ApiOperation {
   const row: Operation = operations[name];
   const operation: Operation = facts.gated?.includes(name) ? { ...row, auth: 'bearer' } : row;
-  const asked = { ...requestSchema(name), ...(name === 'tokens.issue' && lifetimeRule(facts)) };
+  const asked = { ...requests[name], ...(name === 'tokens.issue' && lifetimeRule(facts)) };
   const { parameters, body } = placedFields(operation, asked, example.request);
   return {
     operationId: name,

@@ -1,13 +1,12 @@
 /**
- * The API page in parts, as `scripts/api-page.ts` rendered it when the package was built.
- *
- * Read from disk once, at the first request for the page.
+ * What `scripts/api-page.ts` made when the package was built: the API page in parts, and the schemas of the API.
  *
  * @module
  */
 
 import { existsSync, readFileSync } from 'node:fs';
 import type { OperationName } from '../protocol/operations.ts';
+import type { Schemas } from './schemas.ts';
 
 export interface PagePart {
   readonly html: string;
@@ -20,21 +19,15 @@ export interface PagePart {
 export interface BuiltPage {
   readonly styleHash: string;
   readonly parts: readonly PagePart[];
+  readonly schemas: Schemas;
 }
 
 /** Beside the compiled files of the package; a program that runs from its sources uses what was built last. */
 const FILES = ['./page.json', '../../dist/src/openapi/page.json'];
 
-let read: BuiltPage | undefined;
-
-/** Throws when the page was not built. */
+/** Reads it from disk. Throws when it was not built. */
 export function builtPage(): BuiltPage {
-  read ??= readPage();
-  return read;
-}
-
-function readPage(): BuiltPage {
   const file = FILES.map((each) => new URL(each, import.meta.url)).find((each) => existsSync(each));
-  if (!file) throw new Error('Cannot serve the API page: it was not built (npm run build)');
+  if (!file) throw new Error('Cannot serve the API: its page was not built (npm run build)');
   return JSON.parse(readFileSync(file, 'utf8'));
 }

@@ -60,27 +60,34 @@ const MODULES: readonly object[] = [
   trust,
 ];
 
+/** The schemas of every operation. */
+export interface Schemas {
+  /** The fields of a request as a caller writes them. */
+  readonly requests: Readonly<Record<OperationName, Schema>>;
+  /** What answers refer to, by name. */
+  readonly components: Readonly<Record<string, Schema>>;
+}
+
 export const COMPONENT = '#/components/schemas/';
 
-/** The fields of an operation's request as a caller writes them. */
-export function requestSchema(name: OperationName): Schema {
-  const { $schema: _, ...schema } = z.toJSONSchema(operations[name].request, {
-    io: 'input',
-    override: asRead,
-  });
-  return schema as Schema;
-}
+const NAMES: ReadonlyMap<unknown, string> = new Map(
+  MODULES.flatMap((module) => Object.entries(module))
+    .filter(([, schema]) => schema instanceof z.ZodType)
+    .map(([name, schema]) => [schema, name]),
+);
 
 /** Where a named schema is found in the document. */
 export function refTo(schema: z.ZodType): Schema {
-  const id = named().registry.get(schema)?.id;
-  if (id === undefined) throw new Error('Cannot refer to a schema that no module exports');
-  return { $ref: `${COMPONENT}${id}` };
+  const name = NAMES.get(schema);
+  if (name === undefined) throw new Error('Cannot refer to a schema that no module exports');
+  return { $ref: `${COMPONENT}${name}` };
 }
 
 /** Everything that these schemas refer to, directly or not, by name. */
-export function componentsOf(from: readonly Schema[]): Record<string, Schema> {
-  const { schemas } = named();
+export function componentsOf(
+  from: readonly Schema[],
+  schemas: Schemas['components'],
+): Record<string, Schema> {
   const found = new Set<string>();
   const search = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
@@ -101,20 +108,10 @@ export function referred(schema: { $ref?: unknown }): string | undefined {
   return typeof $ref === 'string' ? $ref.slice(COMPONENT.length) : undefined;
 }
 
-interface Named {
-  readonly registry: z.core.$ZodRegistry<{ id: string }>;
-  readonly schemas: Readonly<Record<string, Schema>>;
-}
-
-let made: Named | undefined;
-
-/** Made when a document is first wanted: it takes longer than everything else at the start. */
-function named(): Named {
-  if (made) return made;
+/** Takes longer than the rest of a start, so a service reads what was made when the package was built. */
+export function makeSchemas(): Schemas {
   const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of MODULES.flatMap((module) => Object.entries(module))) {
-    if (schema instanceof z.ZodType) registry.add(schema, { id });
-  }
+  for (const [schema, id] of NAMES) registry.add(schema as z.ZodType, { id });
   const { schemas } = z.toJSONSchema(registry, {
     io: 'output',
     uri: (id) => `${COMPONENT}${id}`,
@@ -122,8 +119,14 @@ function named(): Named {
     unrepresentable: 'any',
     override: asWritten,
   });
-  made = { registry, schemas: mapped(schemas as Record<string, Schema>) };
-  return made;
+  const requests = Object.entries(operations).map(([name, { request }]) => {
+    const { $schema: _, ...schema } = z.toJSONSchema(request, { io: 'input', override: asRead });
+    return [name, schema];
+  });
+  return {
+    requests: Object.fromEntries(requests),
+    components: mapped(schemas as Record<string, Schema>),
+  };
 }
 
 function mapped(schemas: Readonly<Record<string, Schema>>): Record<string, Schema> {

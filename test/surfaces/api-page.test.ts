@@ -11,13 +11,16 @@ import { pageParts } from '../../scripts/api-page.ts';
 import { withStandIns } from '../../scripts/stand-ins.ts';
 import { apiPage } from '../../src/http/reference.ts';
 import { openApiDocument } from '../../src/openapi/openapi.ts';
+import { builtPage } from '../../src/openapi/page.ts';
+import { makeSchemas } from '../../src/openapi/schemas.ts';
 import { type OperationName, operations } from '../../src/protocol/operations.ts';
 
+const BUILT = builtPage();
 const NAMES = Object.keys(operations) as OperationName[];
 
 /** The page that the description of these operations alone comes to. */
 function rendered(offered: readonly OperationName[], gated: readonly OperationName[]): string {
-  const document = openApiDocument(offered, { gated });
+  const document = openApiDocument(offered, BUILT.schemas, { gated });
   return pageParts(document, document)
     .map(({ html }) => html)
     .join('');
@@ -28,11 +31,15 @@ for (const name of NAMES) {
     const others = NAMES.filter((each) => each !== name);
 
     for (const offered of [others, [name]]) {
-      assert.ok(apiPage(offered, []) === rendered(offered, []));
-      assert.ok(apiPage(offered, [name]) === rendered(offered, [name]));
+      assert.ok(apiPage(BUILT, offered, []) === rendered(offered, []));
+      assert.ok(apiPage(BUILT, offered, [name]) === rendered(offered, [name]));
     }
   });
 }
+
+test('builtPage() has the schemas that are made from the sources', () => {
+  assert.deepEqual(BUILT.schemas, JSON.parse(JSON.stringify(makeSchemas())));
+});
 
 test('withStandIns() makes the same text of the same exchange on another day', () => {
   const day = (digit: string, time: string) => ({

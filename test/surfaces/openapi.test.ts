@@ -14,7 +14,7 @@ import { surfaceScenarios } from '../../src/conformance/scenarios.ts';
 import { overHttp, type Surface, type SurfaceAnswer } from '../../src/conformance/surface.ts';
 import { EXAMPLES } from '../../src/openapi/examples.generated.ts';
 import { openApiDocument } from '../../src/openapi/openapi.ts';
-import type { Schema } from '../../src/openapi/schemas.ts';
+import { makeSchemas, type Schema } from '../../src/openapi/schemas.ts';
 import { FailureAnswer } from '../../src/protocol/failure.ts';
 import { type OperationName, operations } from '../../src/protocol/operations.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
@@ -43,7 +43,8 @@ const GROW = defineCapability({
 });
 
 const NAMES = Object.keys(operations) as OperationName[];
-const DOCUMENT = openApiDocument(NAMES);
+const SCHEMAS = makeSchemas();
+const DOCUMENT = openApiDocument(NAMES, SCHEMAS);
 
 for (const name of NAMES) {
   test(`EXAMPLES has exchanges of ${name} that its schemas take`, () => {
@@ -89,7 +90,7 @@ test('openApiDocument() gives every field of every request one place', () => {
 });
 
 test('openApiDocument() describes only offered operations, and only the schemas they need', () => {
-  const { paths, components } = openApiDocument(['jwks']);
+  const { paths, components } = openApiDocument(['jwks'], SCHEMAS);
 
   assert.deepEqual(Object.keys(paths), ['/.well-known/jwks.json']);
   assert.ok(components.schemas.PublicKey);
