@@ -11,7 +11,7 @@
 import { createHash } from 'node:crypto';
 import { pageHeaders, styleHash } from '../openapi/html.ts';
 import { openApiDocument } from '../openapi/openapi.ts';
-import { type BuiltPage, builtPage } from '../openapi/page.ts';
+import { type BuiltPage, builtPage, builtSchemas } from '../openapi/page.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/operations/documents.ts';
@@ -46,7 +46,7 @@ export function createReference({
   let page: Document | undefined;
   return {
     data() {
-      data ??= documentOf(JSON.stringify(openApiDocument(offered, builtPage().schemas, facts)), {});
+      data ??= documentOf(JSON.stringify(openApiDocument(offered, builtSchemas(), facts)), {});
       return data;
     },
     page() {

@@ -6,7 +6,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import type { OperationName } from '../protocol/operations.ts';
-import type { Schemas } from './schemas.ts';
+import { makeSchemas, type Schemas } from './schemas.ts';
 
 export interface PagePart {
   readonly html: string;
@@ -27,7 +27,17 @@ const FILES = ['./page.json', '../../dist/src/openapi/page.json'];
 
 /** Reads it from disk. Throws when it was not built. */
 export function builtPage(): BuiltPage {
+  const built = readBuilt();
+  if (!built) throw new Error('Cannot serve the API page: it was not built (npm run build)');
+  return built;
+}
+
+/** Made anew where it was not built, as in a service that its author bundled into one file. */
+export function builtSchemas(): Schemas {
+  return readBuilt()?.schemas ?? makeSchemas();
+}
+
+function readBuilt(): BuiltPage | undefined {
   const file = FILES.map((each) => new URL(each, import.meta.url)).find((each) => existsSync(each));
-  if (!file) throw new Error('Cannot serve the API: its page was not built (npm run build)');
-  return JSON.parse(readFileSync(file, 'utf8'));
+  return file && JSON.parse(readFileSync(file, 'utf8'));
 }
