@@ -1,6 +1,6 @@
 /**
  * Races of sign-in: one renewal for each generation, none that outlives its revocation, sessions within
- * their bound, and sessions that end once and stay ended.
+ * their bound, sessions that end once and stay ended, and no passkey on the word of a removed one.
  *
  * @module
  */
@@ -14,12 +14,16 @@ import { admission, at, FAR, HOUR, SECOND } from '../support/fixtures.ts';
 import {
   accessToken,
   accountOf,
+  added,
   begin,
   consented,
+  passkey,
+  passkeyEntry,
   rotated,
   session,
   sessionEntry,
 } from '../support/sign-in.ts';
+import { entriesSince } from './observe.ts';
 import { patiently, type Races, raceOf, storeOf } from './race.ts';
 
 const PERSON = 'human:ann@example.com';
@@ -139,6 +143,35 @@ export const SIGN_IN_RACES: Races = {
       assert.notDeepEqual(kept?.seen_at, FAR);
       const living = await stores[0].listSessions(principal, at(SECOND), 9);
       assert.ok(living.length <= 1);
+    }
+  },
+
+  'insertPasskey() comes before the removal of the passkey that confirms it, or not at all': async (
+    stores,
+    { rounds },
+  ) => {
+    for (let round = 0; round < Math.min(rounds, 10); round++) {
+      const principal = `human:${round}@example.com`;
+      const first = await added(stores[0], passkey({ principal }));
+      const second = passkey({ principal });
+      const seen = [first.credential_id];
+      const [addition, removal] = [passkeyEntry(second), passkeyEntry(first, 'passkey_removed')];
+      const { size } = await stores[0].sequence();
+
+      const results = await raceOf(stores, 2, async (store, caller) =>
+        caller === round % 2
+          ? store.removePasskey(first, at(SECOND), removal)
+          : store.insertPasskey(second, addition, seen, first.credential_id),
+      );
+
+      const isInserted = results.includes('inserted');
+      assert.ok(results.includes(true) && (isInserted || results.includes('stale')));
+      const logged = (await entriesSince(stores[0], size)).map(({ entry_id }) => entry_id);
+      const expected = isInserted ? [addition, removal] : [removal];
+      assert.deepEqual(
+        logged,
+        expected.map(({ entry_id }) => entry_id),
+      );
     }
   },
 

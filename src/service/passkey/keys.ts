@@ -157,7 +157,9 @@ export async function addPasskey(
       usable_from: usableFrom(counts, isConfirmed, now),
     };
     const seen = known.map((each) => each.passkey.credential_id);
-    const outcome = await parts.store.insertPasskey(passkey, addedEntry(parts, passkey), seen);
+    const entry = addedEntry(parts, passkey);
+    const confirmedBy = made.confirmed_by?.credential_id;
+    const outcome = await parts.store.insertPasskey(passkey, entry, seen, confirmedBy);
     if (outcome === 'inserted') return passkeyView({ passkey });
     if (outcome === 'taken') throw unusable('it is known already');
   }

@@ -1,8 +1,8 @@
 /**
  * The part of the storage port for passkeys: the public keys by which people confirm decisions.
  *
- * Each change has its entry. A decision names the passkey that confirmed it, and the same step finds that the
- * passkey is still there (`ApprovalDecision`), so no decision follows the removal of its passkey in the log.
+ * Each change has its entry. A decision or a new passkey names the passkey that confirmed it, and the same step finds that
+ * this one is still there, so neither follows the removal of that passkey in the log.
  *
  * @module
  */
@@ -36,13 +36,14 @@ export interface StoredPasskey {
 export interface PasskeyStore {
   /**
    * Inserts the passkey with its entry. `taken` when any person has one with its id; `stale` when the person's
-   * passkeys, as they are listed, are not exactly those in `seen`, so that the caller decides again by what there is. Of concurrent
-   * calls with the same `seen` one inserts.
+   * passkeys, as they are listed, are not exactly those in `seen`, or `confirmedBy` was removed, so that the caller decides again by
+   * what there is. Of concurrent calls with the same `seen` one inserts. The passkey that confirmed it was last used then.
    */
   insertPasskey(
     passkey: PasskeyRecord,
     entry: EntryRecord,
     seen: readonly string[],
+    confirmedBy?: string,
   ): Promise<'inserted' | 'taken' | 'stale'>;
 
   /**

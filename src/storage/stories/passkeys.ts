@@ -1,8 +1,9 @@
 /**
  * Passkeys.
  *
- * A new passkey takes the lock of its person first, so that concurrent ones see each other. A decision and a
- * removal change the row of the passkey before they append their entries, so the log has them in the order of that change.
+ * A new passkey takes the lock of its person, so that concurrent ones see each other. A decision, an addition and a removal
+ * change the row of the passkey that they use or remove before they append their entries, so the log has them in the order
+ * of that change.
  *
  * @module
  */
@@ -21,9 +22,10 @@ import { HOLD_PERSON } from './locks.ts';
 
 export function* insertPasskey(
   sql: Sql,
-  ...[passkey, entry, seen]: Parameters<PasskeyStore['insertPasskey']>
+  ...[passkey, entry, seen, confirmedBy]: Parameters<PasskeyStore['insertPasskey']>
 ): Steps<Awaited<ReturnType<PasskeyStore['insertPasskey']>>> {
-  const { principal, credential_id } = passkey;
+  const { principal, credential_id, created_at } = passkey;
+  if (!(yield* usePasskey(sql, principal, confirmedBy, created_at))) return 'stale';
   yield* sql.lock(HOLD_PERSON, principal);
   const rows = yield* sql.all(IDS, principal);
   if (yield* sql.one(FIND, credential_id)) return 'taken';

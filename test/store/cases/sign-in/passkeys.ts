@@ -66,6 +66,39 @@ export const PASSKEY_CASES: Cases = {
     same(await idsOf(store), [first.credential_id]);
   },
 
+  'insertPasskey() is stale when the passkey that confirms it was removed or is of another person':
+    async (store) => {
+      const [first, second] = [await added(store, passkey()), passkey({ created_at: at(SECOND) })];
+      const others = await added(store, passkey({ principal: OTHER }));
+      const seen = [first.credential_id];
+      const by = ({ credential_id }: typeof first) =>
+        store.insertPasskey(second, passkeyEntry(second), seen, credential_id);
+
+      assert.equal(await by(others), 'stale');
+      await store.removePasskey(first, at(0), passkeyEntry(first, 'passkey_removed'));
+      const { size } = await store.sequence();
+      assert.equal(await by(first), 'stale');
+
+      same(await idsOf(store), seen);
+      same(await entriesSince(store, size), []);
+    },
+
+  'insertPasskey() says when the passkey that confirms it was used': async (store) => {
+    const [first, second] = [await added(store, passkey()), passkey({ created_at: at(SECOND) })];
+    const { credential_id } = first;
+
+    const outcome = await store.insertPasskey(
+      second,
+      passkeyEntry(second),
+      [credential_id],
+      credential_id,
+    );
+
+    assert.equal(outcome, 'inserted');
+    const [used] = await store.listPasskeys(PERSON, 1);
+    same(used?.last_used_at, at(SECOND));
+  },
+
   'insertPasskey() adds one of several concurrent passkeys that saw the same': async (store) => {
     const made = Array.from({ length: 5 }, () => passkey());
 
