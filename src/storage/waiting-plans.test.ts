@@ -19,15 +19,31 @@ import { FIGURES } from './sqlite/inspect.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import { sqliteText } from './sqlite/sql.ts';
 import * as lists from './stories/approval-lists.ts';
-import { LATEST, WAITING } from './stories/approvals.ts';
-import { STALE_GRANTS, STALE_REQUESTS } from './stories/declarations.ts';
+import * as approvals from './stories/approvals.ts';
+import { STALE } from './stories/declarations.ts';
+import { DELETE_REMOVED } from './stories/passkeys.ts';
 
 const QUESTION = 'chain=? AND capability=? AND contract_version=? AND parameters_digest=?';
 
 const SQLITE_PLANS: [query: string, plan: string][] = [
-  [sqliteText(WAITING), `SEARCH grants USING INDEX grants_waiting (${QUESTION} AND expires_at>?)`],
   [
-    sqliteText(LATEST),
+    sqliteText(approvals.WAITING),
+    `SEARCH grants USING INDEX grants_waiting (${QUESTION} AND expires_at>?)`,
+  ],
+  [
+    sqliteText(approvals.ASKED),
+    `SEARCH approval_requests USING INDEX approval_requests_asked (${QUESTION})`,
+  ],
+  [
+    sqliteText(approvals.OPEN),
+    'SEARCH approval_requests USING COVERING INDEX approval_requests_waiting (root_principal=? AND expires_at>?)',
+  ],
+  [
+    sqliteText(approvals.HOLD_DUE),
+    'SEARCH approval_requests USING COVERING INDEX approval_requests_pending (expires_at<?)',
+  ],
+  [
+    sqliteText(approvals.LATEST),
     `SEARCH approval_requests USING INDEX approval_requests_by_question (${QUESTION} AND session_id=?)`,
   ],
   [
@@ -62,17 +78,23 @@ const SORT = /TEMP B-TREE(?! FOR json_group_array)/;
 
 const STALE_PLANS: [query: string, plan: string][] = [
   [
-    sqliteText(STALE_REQUESTS),
+    sqliteText(approvals.EXPIRE),
+    'SEARCH approval_requests USING COVERING INDEX sqlite_autoindex_approval_requests_1 (approval_request_id=?)',
+  ],
+  [sqliteText(DELETE_REMOVED), 'SEARCH passkeys USING INDEX passkeys_by_principal (principal=?)'],
+  [
+    sqliteText(DELETE_REMOVED),
+    'SEARCH passkeys USING COVERING INDEX sqlite_autoindex_passkeys_1 (credential_id=?)',
+  ],
+  [
+    sqliteText(STALE),
     'SEARCH approval_requests USING INDEX approval_requests_open (capability=? AND expires_at>?)',
   ],
   [
     FIGURES,
     'SEARCH approval_requests USING COVERING INDEX approval_requests_pending (expires_at>?)',
   ],
-  [
-    sqliteText(STALE_GRANTS),
-    'SEARCH grants USING INDEX grants_unused (capability=? AND expires_at>?)',
-  ],
+  [sqliteText(STALE), 'SEARCH grants USING INDEX grants_unused (capability=? AND expires_at>?)'],
   [
     sqliteText(lists.LIST),
     'SEARCH r USING INDEX approval_requests_by_age ((created_at,approval_request_id)>(?,?) AND (created_at,approval_request_id)<(?,?))',
@@ -108,10 +130,14 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
       const lines = await session.run<{ 'QUERY PLAN': string }>(explain, []);
       return lines.map((line) => line['QUERY PLAN']).join('\n');
     });
-  const waiting = await planOf(postgresStatement(WAITING));
-  const latest = await planOf(postgresStatement(LATEST));
-  const requests = await planOf(postgresStatement(STALE_REQUESTS));
-  const grants = await planOf(postgresStatement(STALE_GRANTS));
+  const waiting = await planOf(postgresStatement(approvals.WAITING));
+  const latest = await planOf(postgresStatement(approvals.LATEST));
+  const asked = await planOf(postgresStatement(approvals.ASKED));
+  const open = await planOf(postgresStatement(approvals.OPEN));
+  const due = await planOf(postgresStatement(approvals.HOLD_DUE));
+  const expired = await planOf(postgresStatement(approvals.EXPIRE));
+  const removed = await planOf(postgresStatement(DELETE_REMOVED));
+  const stale = await planOf(postgresStatement(STALE));
   const pending = await planOf(postgresStatement(lists.PENDING));
   const askedOf = await planOf(postgresStatement(lists.ASKED_OF));
   const approvedOf = await planOf(postgresStatement(lists.APPROVED_OF));
@@ -125,13 +151,26 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
   );
   assert.match(latest, /Index Scan Backward using approval_requests_by_question /);
   assert.match(latest, /Index Cond: .*chain = .*digest = .*COALESCE\(session_id/);
-  assert.match(requests, /Index Scan using approval_requests_open /);
-  assert.match(grants, /Index Scan using grants_unused /);
+  assert.match(
+    asked,
+    /Index Scan using approval_requests_asked .*\n *Index Cond: .*chain = .*digest = /,
+  );
+  assert.match(
+    open,
+    /Index Only Scan using approval_requests_waiting .*\n *Index Cond: .*expires_at > /,
+  );
+  assert.match(due, /Index Scan using approval_requests_due .*\n *Index Cond: \(expires_at <= /);
+  assert.match(expired, /Index Scan using approval_requests_pkey .*\n *Index Cond: .*= ANY/);
+  assert.match(removed, /Index Scan using passkeys_by_principal /);
+  assert.match(removed, /Index Scan using passkeys_pkey .*\n *Index Cond: .*= ANY/);
+  assert.match(stale, /Index Scan using approval_requests_open /);
+  assert.match(stale, /Index Scan using grants_unused /);
   assert.match(pending, /Index Only Scan using approval_requests_due .*\n *Index Cond: .*ROW\(/);
   assert.match(askedOf, /Index Scan Backward using approval_requests_by_asker /);
   assert.match(approvedOf, /Index Scan Backward using approval_requests_approved /);
   assert.match(statesSince, /Index Scan Backward using approval_requests_by_asker /);
-  for (const plan of [waiting, latest, requests, grants, askedOf, approvedOf, statesSince]) {
+  const unsorted = [waiting, latest, asked, open, due, stale, askedOf, approvedOf, statesSince];
+  for (const plan of unsorted) {
     assert.doesNotMatch(plan.split('SubPlan')[0] ?? '', /Sort/);
   }
 });

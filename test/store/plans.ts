@@ -83,9 +83,9 @@ const REVIEWED: Readonly<Record<string, readonly string[]>> = {
   pendingApprovals: ['approval_requests_pending', 'approval_requests_due'],
   pendingSides: ['approval_requests_pending', 'approval_requests_due'],
   reconcile: ['intents_unknown'],
-  // What is due, oldest first, up to a limit. On PostgreSQL jobs may join what is due with the whole table.
+  // What is due, oldest first, up to a limit.
   beginSession: ['sessions_by_expiry'],
-  expireApprovals: ['approval_requests_pending', 'approval_requests_due', 'approval_requests'],
+  expireApprovals: ['approval_requests_pending', 'approval_requests_due'],
   forgetKeys: ['idempotency_by_age', 'intents'],
   takeDeliveries: ['deliveries_due'],
   // Calls under way, as many as all processes run at a time.

@@ -27,14 +27,12 @@ export function startExpiry(parts: ServiceParts, everyMs: number = LOOK_MS): Rep
 
 async function expireAll(parts: ServiceParts): Promise<void> {
   for (;;) {
-    const expired: string[] = [];
-    const count = await parts.store.expireApprovals(parts.store.now(), BATCH, (request) => {
-      expired.push(request.approval_request_id);
-      return consequenceOf(parts, request);
-    });
-    for (const id of expired) parts.waits.wake(id);
-    if (count > 0) parts.webhooks.nudge();
-    if (count < BATCH) return;
+    const expired = await parts.store.expireApprovals(parts.store.now(), BATCH, (request) =>
+      consequenceOf(parts, request),
+    );
+    for (const { approval_request_id } of expired) parts.waits.wake(approval_request_id);
+    if (expired.length > 0) parts.webhooks.nudge();
+    if (expired.length < BATCH) return;
   }
 }
 

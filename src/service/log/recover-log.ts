@@ -261,8 +261,8 @@ async function expirePending(parts: RecoverOptions): Promise<number> {
       }),
       deliveries: [],
     }));
-    count += ended;
-    if (ended < PAGE) return count;
+    count += ended.length;
+    if (ended.length < PAGE) return count;
   }
 }
 

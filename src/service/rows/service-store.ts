@@ -115,7 +115,7 @@ const METHODS: {
   requestApproval: { traced: true, withheld: 'refused', sealed: sealsApprovalRequest },
   approve: { withheld: 'refused', sealed: sealsVote },
   deny: { withheld: 'refused' },
-  expireApprovals: { withheld: { nothing: 0 } },
+  expireApprovals: { withheld: { nothing: [] } },
   loadApproval: { withheld: 'goes_on', sealed: absentUnless('isApproval') },
   latestApproval: { withheld: 'goes_on' },
   approvalState: { withheld: 'goes_on' },

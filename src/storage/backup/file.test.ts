@@ -12,6 +12,7 @@ import {
 } from '../../../test/support/backups.ts';
 import { newFile } from '../../../test/support/store-places.ts';
 import { checkBackup } from '../open.ts';
+import { BASELINE_VERSION } from '../port/versions.ts';
 
 describe('a file that is not a whole backup', async () => {
   const source = `sqlite:${newFile()}`;
@@ -48,8 +49,10 @@ describe('a file that is not a whole backup', async () => {
       /made by version "test" .* schema 900 .*, this program knows \d+ and \d+; use that version/,
     ],
     'is from before the baseline': [
-      edited(whole, swap(/"sqlite":\d+/, '"sqlite":18')),
-      /made by version "test" .* schema 18 .*, and this program restores versions from 19 on; use the program that made it/,
+      edited(whole, swap(/"sqlite":\d+/, `"sqlite":${BASELINE_VERSION - 1}`)),
+      new RegExp(
+        `made by version "test" .* schema ${BASELINE_VERSION - 1} .*, and this program restores versions from ${BASELINE_VERSION} on; use the program that made it`,
+      ),
     ],
     'has an unknown table': [
       edited(whole, swap('{"table":"budgets"', '{"table":"sqlite_schema"')),

@@ -52,23 +52,5 @@ export interface StaleApprovals {
   readonly isComplete: boolean;
 }
 
-/** What one look at a table found. */
-export interface StaleCount {
-  readonly looked: number;
-  readonly stale: number;
-}
-
 /** No row has an empty version, so every row is stale. */
 export const NOTHING_FITS: StaleFit = { contract_version: '', declaration_digest: '' };
-
-export function staleAnswer(
-  limit: number,
-  requests: StaleCount,
-  grants: StaleCount,
-): StaleApprovals {
-  return {
-    requests: requests.stale,
-    grants: grants.stale,
-    isComplete: requests.looked < limit && grants.looked < limit,
-  };
-}

@@ -189,7 +189,10 @@ export interface ApprovalStore {
    */
   deny(decision: Denial): Promise<'denied' | 'stale' | 'decided' | 'expired' | ActorEnded>;
 
-  /** Moves pending requests past their expiry to `expired`, each once, with entry and notifications. */
+  /**
+   * Moves pending requests past their expiry to `expired`, each once, with entry and notifications. Returns them, the first
+   * to expire first. `consequence` may be called again for a request that was not moved yet.
+   */
   expireApprovals(
     now: Date,
     limit: number,
@@ -197,7 +200,7 @@ export interface ApprovalStore {
       entry: EntryRecord;
       deliveries: readonly DeliveryRecord[];
     },
-  ): Promise<number>;
+  ): Promise<readonly ApprovalRecord[]>;
 
   /**
    * Claims due notifications until `leaseUntil`, so that one process at a time sends each. Longest due first;
@@ -326,6 +329,10 @@ export interface ApprovalDecision {
   readonly approver: string;
   /** The token that the approver used, where there was one. */
   readonly actor?: string | undefined;
+  /**
+   * When the caller judged the decision. One that waits for another process past the expiry of its request still counts, unless
+   * `expireApprovals` came first.
+   */
   readonly now: Date;
   readonly approvalsSeen: number;
   /** Authenticates the vote. */
@@ -348,6 +355,7 @@ export interface Denial {
   readonly reason: string;
   /** The passkey that confirmed it. */
   readonly credential_id?: string | undefined;
+  /** As for an approval. */
   readonly now: Date;
   readonly entry: EntryRecord;
   readonly deliveries: readonly DeliveryRecord[];

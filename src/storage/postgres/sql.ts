@@ -36,12 +36,12 @@ export function postgresStatement({ name, text }: Pick<Story<object>, 'name' | '
   return { name, text: postgresText(text) };
 }
 
-/** The story on the database, each statement alone. */
+/** The story, whose one statement is answered from one snapshot. */
 export async function readStory<Result>(
   database: Database,
   story: (sql: SqlReader) => Steps<Result>,
 ): Promise<Result> {
-  return run(story(readerOn(database.read)));
+  return run(story(readerOn(once(database.read))));
 }
 
 /** The story, whose one statement commits by itself. */
@@ -49,7 +49,17 @@ export async function writeStory<Result>(
   database: Database,
   story: (sql: SqlWriter) => Steps<Result>,
 ): Promise<Result> {
-  return run(story(writerOn(database.write)));
+  return run(story(writerOn(once(database.write))));
+}
+
+/** A second statement alone would not see what the first saw, or not happen with it. */
+function once(query: Session['run']): Session['run'] {
+  let isUsed = false;
+  return (statement, values) => {
+    if (isUsed) throw new Error(`Cannot run "${statement.name}": the story had its one statement`);
+    isUsed = true;
+    return query(statement, values);
+  };
 }
 
 /** `query` executes a statement by itself or in a transaction. */

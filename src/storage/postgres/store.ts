@@ -204,7 +204,7 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   requestApproval: ([request], result) => (request === result ? 1 : 0),
   approve: (_, result) => (result === 'approved' || result === 'counted' ? 1 : 0),
   deny: (_, result) => (result === 'denied' ? 1 : 0),
-  expireApprovals: (_, result) => Number(result),
+  expireApprovals: (_, result) => (result as readonly unknown[]).length,
   freeze: () => 1,
   unfreeze: () => 1,
   beginSession: () => 1,

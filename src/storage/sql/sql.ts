@@ -12,9 +12,13 @@
  *   a table of `storage/tables`, or `part` of one. Where an index or a planner wants another text, `either` has both.
  * - Each statement is one trip to PostgreSQL. What is read together is one statement: rows of another table come as a
  *   list in the row (`rowsOf`). A change that must find a row has RETURNING, and `one` says whether it found it.
- * - PostgreSQL sees what others commit between two statements. Take the lock first (`lock`, or FOR UPDATE in a statement),
- *   and read after it. The order of locks: the gate of a token tree (`endedActor`), a text, rows.
- * - `append` comes last, so that the log has the entries in the order of the locks.
+ * - PostgreSQL sees what others commit between two statements. Take the lock in one statement (`lock`, or FOR UPDATE), and
+ *   read in the next: FOR UPDATE returns the locked row as it is now, but rows of another table, a list too, as they were
+ *   before it waited. `postgres/schema/functions.ts` has the order of locks: the gate of a token tree (`endedActor`) comes
+ *   before texts and rows.
+ * - `append` follows every lock that orders its entry, so that the log has the entries in the order of the locks. After
+ *   `insertRoot` and `insertChild`, which append, a story changes only rows that are new or that it has locked.
+ * - A story that returns commits what it changed, also when it returns a refusal; only a throw undoes it.
  * - A list is a read: a story over `SqlReader` with one statement.
  *
  * @module
@@ -24,7 +28,7 @@ import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { Steps } from '../../steps.ts';
 import type { ActorEnded, TokenRecord } from '../port/records.ts';
 import type { ChildBounds, TokenStore } from '../port/token-store.ts';
-import type { Insertion, Lock, Replacement, Statement } from './statement.ts';
+import type { Fragment, Insertion, Lock, Replacement, Statement } from './statement.ts';
 
 /** A list is a parameter for `= ANY ($1)`. */
 export type Value =
@@ -55,9 +59,9 @@ export interface SqlWriter extends SqlReader {
 export interface SqlRows extends SqlWriter {
   insert<Kept>(insertion: Insertion<Kept>, records: readonly Kept[]): Steps<void>;
   /** False when a row with the key of the insertion is there. */
-  insertNew<Kept>(insertion: Insertion<Kept>, record: Kept): Steps<boolean>;
+  insertNew<Kept>(insertion: Insertion<Kept, Fragment>, record: Kept): Steps<boolean>;
   /** Inserts the records, each in place of the row with the key of the insertion. */
-  put<Kept>(insertion: Insertion<Kept>, records: readonly Kept[]): Steps<void>;
+  put<Kept>(insertion: Insertion<Kept, Fragment>, records: readonly Kept[]): Steps<void>;
   /** The key is that of the row or the text that is locked. */
   lock(lock: Lock, key?: string): Steps<void>;
 }

@@ -49,11 +49,11 @@ export interface Statement<Result> {
 }
 
 /** Inserts records of a table. */
-export interface Insertion<Kept> {
+export interface Insertion<Kept, Key = Fragment | undefined> {
   readonly name: string;
   readonly table: Description<Kept>;
   /** The key of which `insertNew` leaves the row that is there, and `put` replaces it. */
-  readonly key?: Fragment | undefined;
+  readonly key: Key;
 }
 
 /** Replaces the row that `where` selects, with all columns of the table. */
@@ -151,12 +151,12 @@ export function part<Kept, Field extends keyof Kept>(
   return { fields: Object.fromEntries(chosen) };
 }
 
-export function insertion<Kept>(
+export function insertion<Kept, Key extends Fragment | undefined = undefined>(
   name: string,
   table: Description<Kept>,
-  key?: Fragment,
-): Insertion<Kept> {
-  return { name, table, key };
+  key?: Key,
+): Insertion<Kept, Key> {
+  return { name, table, key: key as Key };
 }
 
 export function replacement<Kept>(

@@ -128,10 +128,9 @@ function tableOf<Kept>(insertion: Insertion<Kept>): Inserting<Kept> {
   let found = TABLES.get(insertion) as Inserting<Kept> | undefined;
   if (!found) {
     const table = sqliteTable(insertion.table);
-    const key = sqliteText({ text: insertion.key ?? '' });
-    const once = key ? `${table.insert} ON CONFLICT ${key}` : table.insert;
+    const once = `${table.insert} ON CONFLICT ${sqliteText({ text: insertion.key ?? '' })}`;
     const put = `${once} DO UPDATE SET (${table.list()}) = (${table.list('excluded')})`;
-    found = { ...table, insertNew: key ? `${once} DO NOTHING` : once, put };
+    found = { ...table, insertNew: `${once} DO NOTHING`, put };
     TABLES.set(insertion, found);
   }
   return found;

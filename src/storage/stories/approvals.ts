@@ -40,7 +40,7 @@ import { usePasskey } from './passkeys.ts';
 
 type Answer<Name extends keyof ApprovalStore> = Steps<Awaited<ReturnType<ApprovalStore[Name]>>>;
 
-/** Requests of one root principal are counted and inserted one after the other, so each counts those before it. */
+/** Requests of one root principal are inserted one after the other, so each finds an equal question and counts those before it. */
 export function* requestApproval(
   sql: Sql,
   ...[request, entry, deliveries, asking]: Parameters<ApprovalStore['requestApproval']>
@@ -48,12 +48,11 @@ export function* requestApproval(
   const ended = yield* sql.endedActor(asking?.actor, request.created_at);
   if (ended) return ended;
   yield* sql.lock(HOLD_ROOT, request.root_principal);
-  do {
-    const pending = yield* findPending(sql, request);
-    if (pending) return pending;
-    const exceeded = asking?.bounds && (yield* exceededBy(sql, request, asking.bounds));
-    if (exceeded) return { exceeded };
-  } while (!(yield* sql.insertNew(INSERT, request)));
+  const pending = yield* findPending(sql, request);
+  if (pending) return pending;
+  const exceeded = asking?.bounds && (yield* exceededBy(sql, request, asking.bounds));
+  if (exceeded) return { exceeded };
+  yield* sql.insert(INSERT, [request]);
   yield* sql.insert(INSERT_DELIVERIES, deliveries);
   yield* sql.append(entry);
   return request;
@@ -62,9 +61,9 @@ export function* requestApproval(
 /** The open request of the same question. On PostgreSQL an expired one gives up its row of the unique index. */
 function* findPending(sql: Sql, request: ApprovalRecord): Steps<ApprovalRecord | undefined> {
   const rows = yield* sql.all(ASKED, ...questionValues(request), request.session_id ?? '');
-  for (const asked of rows.map(approvalOf)) {
-    if (!closedAs(asked, request.created_at)) return asked;
-    yield* sql.run(ASKED_NO_MORE, asked.approval_request_id);
+  for (const { approval_request_id: id, ...asked } of rows) {
+    if (!closedAs(asked, request.created_at)) return yield* loadApproval(sql, id);
+    yield* sql.run(ASKED_NO_MORE, id);
   }
   return undefined;
 }
@@ -115,6 +114,10 @@ export function* approve(
 
   const { terms, credential_id, mac } = decision;
   if (!(yield* usePasskey(sql, approver, credential_id, now))) return 'stale';
+  if (grant) {
+    const decided = ['approved', now, approver, null, grant.grant_id] as const;
+    if (!(yield* sql.one(DECIDE, approval_request_id, ...decided))) return 'decided';
+  }
   const place = request.approvals.length;
   const vote = {
     approval_request_id,
@@ -126,11 +129,7 @@ export function* approve(
     mac,
   };
   yield* sql.insert(COUNT, [vote]);
-  if (grant) {
-    yield* sql.insert(GRANT, [grant]);
-    const { grant_id } = grant;
-    yield* sql.run(DECIDE, approval_request_id, 'approved', now, approver, null, grant_id);
-  }
+  if (grant) yield* sql.insert(GRANT, [grant]);
   yield* sql.insert(INSERT_DELIVERIES, decision.deliveries);
   yield* sql.append(decision.entry);
   return grant ? 'approved' : 'counted';
@@ -144,7 +143,8 @@ export function* deny(sql: Sql, ...[denial]: Parameters<ApprovalStore['deny']>):
   if (closed) return closed;
   if (!(yield* usePasskey(sql, decided_by, denial.credential_id, now))) return 'stale';
 
-  yield* sql.run(DECIDE, approval_request_id, 'denied', now, decided_by, reason, null);
+  const decided = ['denied', now, decided_by, reason, null] as const;
+  if (!(yield* sql.one(DECIDE, approval_request_id, ...decided))) return 'decided';
   yield* sql.insert(INSERT_DELIVERIES, denial.deliveries);
   yield* sql.append(denial.entry);
   return 'denied';
@@ -162,14 +162,18 @@ export function* expireApprovals(
   sql: Sql,
   ...[now, limit, consequence]: Parameters<ApprovalStore['expireApprovals']>
 ): Answer<'expireApprovals'> {
-  const rows = yield* sql.all(EXPIRE, now, limit);
-  rows.sort((one, other) => one.expires_at.getTime() - other.expires_at.getTime());
-  for (const request of rows.map(approvalOf)) {
-    const { entry, deliveries } = consequence(request);
-    yield* sql.insert(INSERT_DELIVERIES, deliveries);
-    yield* sql.append(entry);
-  }
-  return rows.length;
+  const due = yield* sql.all(HOLD_DUE, now, limit);
+  if (due.length === 0) return [];
+  const ids = due.map(({ approval_request_id }) => approval_request_id);
+  const requests = (yield* sql.all(EXPIRE, ids)).map(approvalOf);
+  requests.sort((one, other) => one.expires_at.getTime() - other.expires_at.getTime());
+  const made = requests.map(consequence);
+  yield* sql.insert(
+    INSERT_DELIVERIES,
+    made.flatMap(({ deliveries }) => deliveries),
+  );
+  for (const { entry } of made) yield* sql.append(entry);
+  return requests;
 }
 
 type RequestRow = Omit<ApprovalRecord, 'approvals'> & { readonly approvals: readonly VoteFacts[] };
@@ -225,22 +229,18 @@ export const LATEST = statement('latest_approval', LATEST_APPROVAL)`
   SELECT ${columns(LATEST_APPROVAL)} FROM approval_requests
   WHERE ${QUESTION} AND ${OF_SESSION} ORDER BY created_at DESC LIMIT 1`;
 
+const REQUEST_ID = part(REQUESTS, 'approval_request_id');
+const ASKED_STATE = part(REQUESTS, 'approval_request_id', 'status', 'expires_at');
+
 /** Without the name SQLite takes the index by capability and expiry, which has the requests of all principals. */
-const ASKED = statement('asked', REQUEST)`
-  SELECT ${REQUEST_COLUMNS} FROM approval_requests AS r
+export const ASKED = statement('asked', ASKED_STATE)`
+  SELECT ${columns(ASKED_STATE)} FROM approval_requests
     ${either({ sqlite: 'INDEXED BY approval_requests_asked' })}
   WHERE ${either({ sqlite: "status = 'pending'", postgres: 'is_asked' })}
     AND ${QUESTION} AND ${OF_SESSION} FOR UPDATE`;
 
-/** PostgreSQL has a unique index of the questions that are asked. */
-const INSERT = insertion(
-  'insert_approval_request',
-  REQUESTS,
-  either({
-    postgres: `(chain, capability, contract_version, parameters_digest,
-      (coalesce(session_id, '')), (coalesce(declaration_digest, ''))) WHERE is_asked`,
-  }),
-);
+/** On PostgreSQL a unique index of the questions that are asked refuses a second one. */
+const INSERT = insertion('insert_approval_request', REQUESTS);
 const IS_ASKED_NO_MORE = either({ postgres: ', is_asked = false' });
 
 const ASKED_NO_MORE = statement('asked_no_more')`${either({
@@ -253,7 +253,7 @@ const OPEN_REQUESTS: Shape<OpenRequests> = {
 const SUM = either({ sqlite: 'total', postgres: 'sum' });
 
 /** Reads the index alone. It has at most as many rows of a root principal as may be open. */
-const OPEN = statement('open_requests', OPEN_REQUESTS)`
+export const OPEN = statement('open_requests', OPEN_REQUESTS)`
   SELECT count(*) AS root, coalesce(${SUM}(kept_bytes), 0)::float8 AS "rootBytes",
     count(*) FILTER (WHERE delegate = $3) AS chain,
     coalesce(${SUM}(kept_bytes) FILTER (WHERE delegate = $3), 0)::float8 AS "chainBytes"
@@ -270,17 +270,19 @@ const COUNT = insertion('count_approval', VOTES);
 const GRANT = insertion('insert_grant', GRANTS);
 const INSERT_DELIVERIES = insertion('insert_deliveries', DELIVERIES);
 
-const DECIDE = statement('decide_approval')`
+const DECIDE = statement('decide_approval', REQUEST_ID)`
   UPDATE approval_requests SET status = $2, decided_at = $3, decided_by = $4, reason = $5,
-    grant_id = $6 ${IS_ASKED_NO_MORE} WHERE approval_request_id = $1`;
+    grant_id = $6 ${IS_ASKED_NO_MORE} WHERE approval_request_id = $1 AND status = 'pending'
+  RETURNING approval_request_id`;
 
-/** Skips those that another process is expiring or deciding. In RETURNING SQLite knows no alias. */
-const EXPIRE = statement('expire_approvals', REQUEST)`
-  WITH due AS (
-    SELECT approval_request_id FROM approval_requests
-    WHERE status = 'pending' AND expires_at <= $1
-    ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
-  )
+/** Skips those that another process is expiring or deciding. */
+export const HOLD_DUE = statement('hold_due_approvals', REQUEST_ID)`
+  SELECT approval_request_id FROM approval_requests
+  WHERE status = 'pending' AND expires_at <= $1
+  ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED`;
+
+/** Returns every vote: the rows are locked before. In RETURNING SQLite knows no alias. */
+export const EXPIRE = statement('expire_approvals', REQUEST)`
   UPDATE approval_requests SET status = 'expired' ${IS_ASKED_NO_MORE}
-  FROM due WHERE approval_requests.approval_request_id = due.approval_request_id
+  WHERE approval_request_id = ANY ($1::text[])
   RETURNING ${requestColumns('approval_requests')}`;

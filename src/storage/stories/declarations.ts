@@ -5,14 +5,9 @@
  */
 
 import type { Steps } from '../../steps.ts';
-import {
-  type DeclarationStore,
-  NOTHING_FITS,
-  type StaleCount,
-  staleAnswer,
-} from '../port/declaration-store.ts';
+import { type DeclarationStore, NOTHING_FITS } from '../port/declaration-store.ts';
 import type { Sql, SqlReader } from '../sql/sql.ts';
-import { columns, insertion, type Shape, statement } from '../sql/statement.ts';
+import { columns, GREATEST, insertion, type Shape, statement } from '../sql/statement.ts';
 import { DECLARATIONS } from '../tables/people.ts';
 
 type Answer<Name extends keyof DeclarationStore> = Steps<
@@ -41,12 +36,11 @@ export function* staleApprovals(
 ): Answer<'staleApprovals'> {
   const { contract_version, declaration_digest } = fits;
   const values = [capability, now, limit, contract_version, declaration_digest];
-  const requests = yield* sql.one(STALE_REQUESTS, ...values);
-  const grants = yield* sql.one(STALE_GRANTS, ...values);
-  return staleAnswer(limit, requests ?? NONE, grants ?? NONE);
+  const count = yield* sql.one(STALE, ...values);
+  if (!count) throw new Error('Cannot count stale approvals: the database returned no row');
+  const { requests, grants, looked } = count;
+  return { requests, grants, isComplete: looked < limit };
 }
-
-const NONE: StaleCount = { looked: 0, stale: 0 };
 
 const KEPT = statement('kept_declarations', DECLARATIONS)`
   SELECT ${columns(DECLARATIONS)} FROM declarations ORDER BY capability LIMIT $1`;
@@ -56,16 +50,20 @@ const KEEP = insertion('keep_declarations', DECLARATIONS, '(capability)');
 const FORGET = statement('forget_declarations')`
   DELETE FROM declarations WHERE capability = ANY ($1::text[])`;
 
-const COUNT: Shape<StaleCount> = { fields: { looked: 'integer', stale: 'integer' } };
-
-function staleIn(name: string, table: string, isOpen: string) {
-  return statement(name, COUNT)`
+function staleIn(table: string, isOpen: string) {
+  return `(
     SELECT count(*) AS looked, count(*) FILTER (
       WHERE NOT (contract_version = $4 AND declaration_digest = $5)) AS stale
     FROM (SELECT contract_version, declaration_digest FROM ${table}
       WHERE ${isOpen} AND capability = $1 AND expires_at > $2
-      ORDER BY expires_at LIMIT $3::integer) looked`;
+      ORDER BY expires_at LIMIT $3::integer) open)`;
 }
 
-export const STALE_REQUESTS = staleIn('stale_requests', 'approval_requests', "status = 'pending'");
-export const STALE_GRANTS = staleIn('stale_grants', 'grants', 'uses < max_uses');
+/** `looked` has the rows of the table of which more were looked at. */
+const COUNT: Shape<Record<'requests' | 'grants' | 'looked', number>> = {
+  fields: { requests: 'integer', grants: 'integer', looked: 'integer' },
+};
+export const STALE = statement('stale_approvals', COUNT)`
+  SELECT r.stale AS requests, g.stale AS grants, ${GREATEST}(r.looked, g.looked) AS looked
+  FROM ${staleIn('approval_requests', "status = 'pending'")} r,
+    ${staleIn('grants', 'uses < max_uses')} g`;

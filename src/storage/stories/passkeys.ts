@@ -16,7 +16,7 @@ import {
   type StoredPasskey,
 } from '../port/passkey-store.ts';
 import type { Sql, SqlReader } from '../sql/sql.ts';
-import { columns, insertion, part, statement, whole } from '../sql/statement.ts';
+import { among, columns, insertion, part, statement, whole } from '../sql/statement.ts';
 import { PASSKEYS } from '../tables/people.ts';
 import { HOLD_PERSON } from './locks.ts';
 
@@ -97,7 +97,9 @@ const USE = statement('use_passkey', ID)`
   UPDATE passkeys SET last_used_at = $3 WHERE ${LIVING} RETURNING credential_id`;
 
 /** Two removals at once leave one each for the other, and the next one deletes both. */
-const DELETE_REMOVED = statement('delete_removed_passkeys')`
-  DELETE FROM passkeys WHERE credential_id IN (
-    SELECT credential_id FROM passkeys
-    WHERE principal = $2 AND removed_at IS NOT NULL AND credential_id <> $1 FOR UPDATE SKIP LOCKED)`;
+export const DELETE_REMOVED = statement('delete_removed_passkeys')`
+  DELETE FROM passkeys WHERE credential_id ${among(
+    `SELECT credential_id FROM passkeys
+      WHERE principal = $2 AND removed_at IS NOT NULL AND credential_id <> $1
+      FOR UPDATE SKIP LOCKED`,
+  )}`;

@@ -18,7 +18,7 @@ import * as rows from './rows.ts';
 import * as signIn from './sign-in.ts';
 import * as tokens from './tokens.ts';
 
-/** Without a lock, from one statement. */
+/** Without a lock, of one statement. */
 export const READS = {
   childrenOf: tokens.childrenOf,
   unrevokedRoots: tokens.unrevokedRoots,

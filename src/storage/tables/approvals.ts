@@ -29,7 +29,7 @@ export const REQUESTS: Description<Omit<ApprovalRecord, 'approvals'>> = {
     approval_request_id: 'text PRIMARY KEY',
     capability: 'text',
     contract_version: 'text',
-    declaration_digest: 'text NULL',
+    declaration_digest: 'text',
     scope: 'list',
     subject: 'text',
     root_principal: 'text',
@@ -78,7 +78,7 @@ export const REQUESTS: Description<Omit<ApprovalRecord, 'approvals'>> = {
     indexes: [
       'approval_requests_newest (created_at, approval_request_id)',
       "approval_requests_by_question (chain, capability, contract_version, parameters_digest, (coalesce(session_id, '')), created_at)",
-      "UNIQUE approval_requests_asked (chain, capability, contract_version, parameters_digest, (coalesce(session_id, '')), (coalesce(declaration_digest, ''))) WHERE is_asked",
+      "UNIQUE approval_requests_asked (chain, capability, contract_version, parameters_digest, (coalesce(session_id, '')), declaration_digest) WHERE is_asked",
       "approval_requests_due (expires_at, approval_request_id) INCLUDE (capability) WHERE status = 'pending'",
       "approval_requests_open (capability, expires_at) WHERE status = 'pending'",
       "approval_requests_by_asker ((chain || ' ' || capability), created_at, approval_request_id)",

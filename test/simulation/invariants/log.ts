@@ -68,7 +68,7 @@ export function createLog(shadow: Shadow): Log & Subject {
         const frozen = event.args[3]?.overrun?.freeze?.entry;
         if (frozen && typeof event.result === 'object') append(frozen);
       },
-      expireApprovals: (event) => actedOn(event, event.result > 0, append),
+      expireApprovals: (event) => actedOn(event, event.result.length > 0, append),
       treeHead: ({ result }) => compareHead(log, result),
       sequence({ result }) {
         compareHead(log, result);

@@ -15,8 +15,15 @@ const APPROVALS = 'src/storage/stories/approvals.ts';
 const TOKENS = 'src/storage/sqlite/tokens.ts';
 const TOKEN_STORIES = 'src/storage/stories/tokens.ts';
 const COMMIT = 'src/storage/sqlite/group-commit.ts';
-const AUTHORITY_TABLES = 'src/storage/sqlite/schema/authority.ts';
-const APPROVAL_TABLES = 'src/storage/sqlite/schema/approvals.ts';
+const AUTHORITY_TABLES = 'src/storage/tables/authority.ts';
+const APPROVAL_TABLES = 'src/storage/tables/approvals.ts';
+
+/** The change of a request compares its status a second time. */
+const UNGUARDED = {
+  file: APPROVALS,
+  replace: "WHERE approval_request_id = $1 AND status = 'pending'",
+  by: 'WHERE approval_request_id = $1',
+};
 
 export const STORE_MUTANTS: readonly Mutant[] = [
   {
@@ -33,10 +40,11 @@ export const STORE_MUTANTS: readonly Mutant[] = [
 `,
         by: '',
       },
+      UNGUARDED,
       {
         file: APPROVAL_TABLES,
-        replace: 'approval_request_id TEXT NOT NULL UNIQUE REFERENCES approval_requests,',
-        by: 'approval_request_id TEXT NOT NULL REFERENCES approval_requests,',
+        replace: "approval_request_id: 'text UNIQUE REFERENCES approval_requests',",
+        by: "approval_request_id: 'text REFERENCES approval_requests',",
       },
     ],
   },
@@ -53,6 +61,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
   if (isStaleVote`,
         by: '  if (isStaleVote',
       },
+      UNGUARDED,
     ],
   },
   {
@@ -81,9 +90,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
       },
       {
         file: AUTHORITY_TABLES,
-        replace: `    consumed INTEGER NOT NULL DEFAULT 0 CHECK (consumed >= 0),
-    CHECK (reserved <= max - consumed)`,
-        by: '    consumed INTEGER NOT NULL DEFAULT 0 CHECK (consumed >= 0)',
+        replace: "sqlite: { constraints: ['CHECK (reserved <= max - consumed)'], options",
+        by: 'sqlite: { options',
       },
     ],
   },

@@ -25,33 +25,38 @@ export const EXPIRY_CASES: Cases = {
       const logged = entry({ entry_type: 'approval_decision' });
       const notice = delivery(due, { event: 'expired' });
 
-      const count = await store.expireApprovals(at(HOUR), 10, (request) => {
+      const expired = await store.expireApprovals(at(HOUR), 10, (request) => {
         assert.equal(request.approval_request_id, due.approval_request_id);
         return { entry: logged, deliveries: [notice] };
       });
 
-      assert.equal(count, 1);
-      assert.equal((await store.loadApproval(due.approval_request_id))?.status, 'expired');
+      same(expired, [{ ...due, status: 'expired' }]);
+      same(await store.loadApproval(due.approval_request_id), expired[0]);
       assert.equal((await store.loadApproval(later.approval_request_id))?.status, 'pending');
       same(await entriesSince(store, size), [{ ...logged, sequence: size }]);
       same(await store.listDeliveries(10), [notice]);
     },
 
-  'expireApprovals() expires each request once, at most limit at a time': async (store) => {
-    for (let i = 0; i < 5; i++) await asked(store, approval({ expires_at: at(HOUR) }));
-    const seen: string[] = [];
-    const pass = () =>
-      store.expireApprovals(at(HOUR), 2, ({ approval_request_id }) => {
-        seen.push(approval_request_id);
-        return { entry: entry(), deliveries: [] };
-      });
+  'expireApprovals() expires each request once, the first to expire first, at most limit at a time':
+    async (store) => {
+      const ids: string[] = [];
+      for (const later of [3, 1, 4, 0, 2]) {
+        const { request } = await asked(store, approval({ expires_at: at(HOUR - later) }));
+        ids[4 - later] = request.approval_request_id;
+      }
+      const pass = async () => {
+        const expired = await store.expireApprovals(at(HOUR), 2, () => ({
+          entry: entry(),
+          deliveries: [],
+        }));
+        return expired.map(({ approval_request_id }) => approval_request_id);
+      };
 
-    const counts = [await pass(), await pass(), await pass(), await pass()];
+      const passes = [await pass(), await pass(), await pass(), await pass()];
 
-    assert.deepEqual(counts, [2, 2, 1, 0]);
-    assert.equal(new Set(seen).size, 5);
-    assert.equal((await store.sequence()).size, 10);
-  },
+      assert.deepEqual(passes, [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4), []]);
+      assert.equal((await store.sequence()).size, 10);
+    },
 
   'expireApprovals() makes later decisions meet an expired request': async (store) => {
     const { request } = await asked(store, approval({ expires_at: at(HOUR) }));
