@@ -16,8 +16,8 @@ import { addIdentity, listIdentities, removeIdentity } from './authority/stored-
 import { revokeToken, viewToken } from './authority/tokens.ts';
 import { dryRun } from './invoke/dry-run.ts';
 import type { InvokeParts } from './invoke/handler.ts';
+import { listIndeterminate, reconcile } from './invoke/indeterminate.ts';
 import { invoke } from './invoke/invoke.ts';
-import { listIndeterminate, reconcile } from './invoke/recover.ts';
 import { queryAudit } from './log/audit.ts';
 import type { Ask, Method, Methods } from './operations/operations.ts';
 import type { ServiceParts } from './operations/parts.ts';

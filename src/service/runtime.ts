@@ -34,7 +34,7 @@ import { startResuming } from './compose/resume.ts';
 import { type Console, createConsole } from './console/console.ts';
 import type { ConsoleParts } from './console/parts.ts';
 import type { InvokeParts } from './invoke/handler.ts';
-import { closeAbandoned } from './invoke/recover.ts';
+import { closeAbandoned } from './invoke/indeterminate.ts';
 import { type RecoveryOptions, startRecovery } from './invoke/recovery.ts';
 import { createSettler, LEASE_MS } from './invoke/settle.ts';
 import { startAnchoredSealer } from './log/anchored.ts';

@@ -29,7 +29,7 @@ import { firstDelegate } from '../../domain/authority/chain.ts';
 import { sessionMismatch } from '../../domain/authority/grant.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
 import { declarationDigest } from '../../domain/catalog/declaration.ts';
-import { failure, Refusal } from '../../domain/failure.ts';
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { requestFacts } from '../../domain/log/entry-facts.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import { isOfContent, readForeignObject } from '../../domain/wire/foreign.ts';
@@ -41,7 +41,7 @@ import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { LatestApproval, Question } from '../../storage/port/store.ts';
 import { approverScope, requestLifetimeOf } from '../author/approval-policy.ts';
 import type { CompletePolicy } from '../author/define.ts';
-import { frozenFailure } from '../authority/freeze.ts';
+import { frozenCall } from '../authority/freeze.ts';
 import { type Call, moneyOf } from '../call/call.ts';
 import { acted, actorOf, type TokenCaller } from '../caller/caller.ts';
 import { actEntry } from '../caller/entries.ts';
@@ -65,9 +65,7 @@ export interface AskingCall extends Call {
  * stored.
  */
 export async function requestApproval(parts: ServiceParts, call: AskingCall): Promise<Failure> {
-  const frozen = call.caller.loaded.freezes[0];
-  // Approvers are not asked about a call that could not run.
-  if (frozen) throw new Refusal(frozenFailure(frozen));
+  refuse(frozenCall(call.caller));
   const { capability, caller } = call;
   const policy = parts.definition.code.get(capability.name)?.approval;
   if (!policy) throw new Error(`Cannot ask for approval: "${capability.name}" has no policy`);

@@ -25,7 +25,14 @@ import type { FreezePlace } from '../../storage/port/store.ts';
 import { capabilityOf } from '../author/definition.ts';
 import { absenceOf } from '../author/off.ts';
 import { answered, audited, inLane } from '../caller/audited.ts';
-import { acted, actorOf, type Caller, callerOf, holdsScope } from '../caller/caller.ts';
+import {
+  acted,
+  actorOf,
+  type Caller,
+  callerOf,
+  holdsScope,
+  type TokenCaller,
+} from '../caller/caller.ts';
 import { actEntry } from '../caller/entries.ts';
 import { type Answer, type Ask, requestOf } from '../operations/operations.ts';
 import { createPage, cursorPosition, type Listing, listAnswer } from '../operations/page.ts';
@@ -127,6 +134,15 @@ export async function frozenFor(
 ): Promise<Failure | undefined> {
   const [found] = await parts.store.freezesUnder(principalFreezes(rootPrincipal));
   return found && frozenFailure(found);
+}
+
+/**
+ * The last rule before the store admits a call, or approvers are asked about it. It is none of the checks: a frozen call still
+ * gets its stored answer, and a dry run says what else it found.
+ */
+export function frozenCall({ loaded }: TokenCaller): Failure | undefined {
+  const [freeze] = loaded.freezes;
+  return freeze && frozenFailure(freeze);
 }
 
 export function frozenFailure({ what, target, reason, until }: FreezeRecord): Failure {

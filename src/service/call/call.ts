@@ -37,7 +37,12 @@ import type { ServiceParts } from '../operations/parts.ts';
 import { newInvocationId } from '../operations/random.ts';
 import type { Span } from '../operations/tracing.ts';
 
-/** Each check fills in fields. The object stays the same: every call passes here, and copies cost more than the checks. */
+/**
+ * Each check fills in fields. The object stays the same: every call passes here, and copies cost more than the checks.
+ *
+ * `echo` fills in `ids` and `wantsSignedReceipt`. `check` fills in what the answer or the entry of a refusal shows as soon as it
+ * is known (caller, request, capability, digest, budget, rates, ids of grant and request), and the rest at its end.
+ */
 export interface Call {
   ids: InvocationIds;
   caller?: TokenCaller | undefined;

@@ -32,8 +32,8 @@ import {
 } from '../call/call.ts';
 import type { TokenCaller } from '../caller/caller.ts';
 import type { Done } from '../invoke/handler.ts';
+import { admittedCaller } from '../invoke/indeterminate.ts';
 import { rollbackOf } from '../invoke/inputs.ts';
-import { admittedCaller } from '../invoke/recover.ts';
 import type { RecoveryOptions } from '../invoke/recovery.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { type Repeated, startRepeating } from '../pace/repeated.ts';

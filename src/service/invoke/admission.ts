@@ -7,7 +7,7 @@
  * @module
  */
 
-import { Refusal } from '../../domain/failure.ts';
+import { refuse } from '../../domain/failure.ts';
 import { budgetView } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { utf8 } from '../../domain/wire/hash.ts';
@@ -24,7 +24,7 @@ import type {
 import type { IntentRecord } from '../../storage/port/records.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { requestApproval } from '../approval/request.ts';
-import { frozenFailure } from '../authority/freeze.ts';
+import { frozenCall } from '../authority/freeze.ts';
 import { type CheckedCall, type Ending, endingEntry, factsOf, invokeAnswer } from '../call/call.ts';
 import { type Answer, failureOf } from '../operations/operations.ts';
 import type { ServiceParts } from '../operations/parts.ts';
@@ -58,8 +58,7 @@ import { lostAdmission, refusedAdmission } from './unadmitted.ts';
 const ANSWER_KEPT_MS = 25 * 3_600_000;
 
 export function admitAndRun(parts: InvokeParts, call: CheckedCall): Steps<Answer> {
-  const frozen = call.caller.loaded.freezes[0];
-  if (frozen) throw new Refusal(frozenFailure(frozen));
+  refuse(frozenCall(call.caller));
   return needsAdmission(call)
     ? admitted(parts, call)
     : answering(parts, call, (stream) => answerRead(parts, call, stream));

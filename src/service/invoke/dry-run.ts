@@ -17,7 +17,7 @@ import type { TestAnswer } from '../../protocol/invocation.ts';
 import { run } from '../../steps.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { standingAnswer } from '../approval/request.ts';
-import { frozenFailure } from '../authority/freeze.ts';
+import { frozenCall } from '../authority/freeze.ts';
 import {
   beginCall,
   budgetContext,
@@ -103,11 +103,11 @@ async function judgeCall(
 /** What admission would refuse, as far as reads can show. */
 async function obstacle(
   { store }: ServiceParts,
-  { caller: { loaded } }: CheckedCall,
+  { caller }: CheckedCall,
 ): Promise<Failure | undefined> {
-  const [freeze] = loaded.freezes;
-  if (freeze) return frozenFailure(freeze);
-  const exclusive = loaded.lineage.filter((link) => link.exclusive);
+  const frozen = frozenCall(caller);
+  if (frozen) return frozen;
+  const exclusive = caller.loaded.lineage.filter((link) => link.exclusive);
   if (exclusive.length === 0) return undefined;
   const ids = exclusive.map(({ token_id }) => token_id);
   const until = await store.busyUntil(ids, store.now());

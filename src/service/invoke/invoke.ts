@@ -1,24 +1,11 @@
 /**
  * Invocation: the order in which one call is checked, admitted, run and recorded.
  *
- * `check` is the list of the specification, one rule a line. Nothing has an effect before the last
+ * `check` is the list of the specification, one rule a line. Nothing but a rate limit has an effect before the last
  * rule has passed and the store has admitted the call. Every call of a known caller leaves exactly
  * one entry, and the answer is sent only after that entry is durable.
  *
- * A call goes through these files:
- *
- * 1. `replay.ts` returns the stored answer of a repeated idempotency key.
- * 2. `inputs.ts` finds the bindings and resolves the parameters; `author-schema.ts` asks the schemas and the price of
- *    the author.
- * 3. `approve-call.ts` decides about approval and grants.
- * 4. `admission.ts` admits the call, runs it and settles.
- * 5. `handler.ts` runs the handler; `context.ts` is what the handler is given.
- * 6. `settle.ts` records the outcome and retries while the store is unavailable.
- * 7. `late-outcome.ts` handles late outcomes and cost overruns.
- * 8. `receipt.ts` adds the signature to the receipt, where the caller asked for it.
- *
- * `unadmitted.ts` answers a call that the store did not admit.
- * `dry-run.ts` answers `test` with the same checks. `recover.ts` closes calls whose process died.
+ * ARCHITECTURE.md lists the files of a call in the order in which they run. `dry-run.ts` answers `test` with the same checks.
  *
  * @module
  */
@@ -74,7 +61,7 @@ import {
   resolvedParameters,
 } from './inputs.ts';
 import { signedAnswer } from './receipt.ts';
-import { keyClaim, replayOf } from './replay.ts';
+import { findKeyRecord, replayOf } from './replay.ts';
 import { refusedCall, unrecordedCall } from './settle.ts';
 
 export function* invoke(parts: InvokeParts, ask: Ask): Steps<Answer> {
@@ -144,7 +131,8 @@ export function readInput(name: 'invoke' | 'test', ask: Ask): Reading {
 }
 
 /**
- * Every rule that changes nothing in the store, in the order in which a caller gets their failures.
+ * Every rule before admission, in the order in which a caller gets their failures. A rate limit takes its permits from the
+ * store, also for a call that a later rule refuses; all other rules change nothing there. `frozenCall` follows.
  */
 export function* check(
   parts: InvokeParts,
@@ -182,17 +170,13 @@ export function* check(
   call.caller = caller;
   if (caller !== known) nameGrant(call, caller);
   const { key, record } =
-    request.idempotency_key === undefined ? {} : yield* wait(keyClaim(parts, caller, request));
+    request.idempotency_key === undefined ? {} : yield* wait(findKeyRecord(parts, caller, request));
   const replay = record && (yield* wait(replayOf(parts, call as CallerCall, request, record)));
   if (replay) return { replay };
   refuse(controlRefusal(token, whole));
-  const { parameters, bound, charge } = yield* prepareCall(parts, call, known, continuing);
-  call.request = request;
-  call.parameters = parameters;
-  call.bound = bound;
-  call.charge = charge;
-  call.idempotencyKey = key;
-  const checked = call as CheckedCall;
+  const prepared = yield* prepareCall(parts, call, known, continuing);
+  const passed = { caller, capability, request, idempotencyKey: key };
+  const checked: CheckedCall = Object.assign(call, passed, prepared);
   const { needed, grant } = yield* wait(callApproval(parts, checked));
   if (needed && !grant) return { asks: checked };
   call.grant = grant;
@@ -210,7 +194,7 @@ function* prepareCall(
   call: Call,
   known: TokenCaller,
   { caller, request, resolved }: Continuing,
-): Steps<Pick<CheckedCall, 'parameters' | 'bound' | 'charge'>> {
+): Steps<Pick<CheckedCall, 'parameters' | 'parametersDigest' | 'bound' | 'charge'>> {
   const capability = call.capability as Capability;
   const inputs = { caller, capability, sent: request.parameters };
   const bound = capability.requires_binding?.length
@@ -221,7 +205,8 @@ function* prepareCall(
   let charge = isLater ? undefined : affordable(call, known, boundPrice(bound));
   if (resolved && 'thrown' in resolved) throw resolved.thrown;
   const parameters = resolved?.parameters ?? (yield* resolvedParameters(parts, inputs));
-  call.parametersDigest = digestOf(parameters);
+  const parametersDigest = digestOf(parameters);
+  call.parametersDigest = parametersDigest;
   if (isLater) {
     const price =
       (yield* pinnedPrice(parts, caller, capability)) ??
@@ -230,7 +215,7 @@ function* prepareCall(
   }
   const ties = parts.definition.rollbacks.get(capability.name);
   if (ties) yield* refuseClosedRollback(parts, inputs, parameters, ties);
-  return { parameters, bound, charge };
+  return { parameters, parametersDigest, bound, charge };
 }
 
 /** The amount to reserve, or a refusal. The answer shows the budget in either case. */

@@ -22,7 +22,7 @@ export function fingerprintOf(request: InvokeRequest): string {
 }
 
 /** The key of a call, and the record stored under it. */
-export interface KeyClaim {
+export interface KeyRecord {
   readonly key?: string | undefined;
   readonly record?: IdempotencyRecord | undefined;
 }
@@ -32,16 +32,21 @@ export interface KeyClaim {
  * `approval_required`. Its continuation may use the same key. It is then stored under the key and
  * the grant.
  */
-export function keyClaim(
+export function findKeyRecord(
   parts: ServiceParts,
   caller: TokenCaller,
   request: InvokeRequest,
-): Promise<KeyClaim> | KeyClaim {
+): Promise<KeyRecord> | KeyRecord {
   const { idempotency_key: key, approval_grant } = request;
   const record = caller.loaded.idempotency;
   if (key === undefined || approval_grant === undefined) return { key, record };
   if (!record || askedUnder(record, request) === undefined) return { key, record };
-  return continuedClaim(parts, caller, request.capability, continuationKey(key, approval_grant));
+  return continuedKeyRecord(
+    parts,
+    caller,
+    request.capability,
+    continuationKey(key, approval_grant),
+  );
 }
 
 /** The key of a continuation. Keys of callers contain no space, so it is unique. */
@@ -49,12 +54,12 @@ export function continuationKey(key: string, grantId: string): string {
   return `${key} ${grantId}`;
 }
 
-async function continuedClaim(
+async function continuedKeyRecord(
   { store }: ServiceParts,
   { token }: TokenCaller,
   capability: string,
   key: string,
-): Promise<KeyClaim> {
+): Promise<KeyRecord> {
   const { idempotency } = await store.load({
     tokenId: token.token_id,
     idempotency: { capability, key },
