@@ -20,6 +20,7 @@ const LISTS: readonly [title: string, request: string][] = [
   ['Ask for permissions', 'permissions'],
   ['Approve a request', 'approve a request'],
   ['Query the audit log', 'query the audit log'],
+  ['A call whose process died', 'a call whose process died'],
 ];
 /** Files to read. More are not one story any longer. */
 const FILES_MAX = 12;

@@ -7,13 +7,18 @@
  * @module
  */
 
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { serve } from 'writ';
 import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
+import type { TokenRecord } from '../../src/storage/port/records.ts';
+import { openSqlite } from '../../src/storage/sqlite/store.ts';
+import { admitCall } from './fixtures.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -32,13 +37,15 @@ async function measureWalks(): Promise<Record<string, Walk>> {
     WRIT_LOG_LEVEL: 'silent',
   };
   const settings = { identities: DEMO_IDENTITIES };
-  const service = await serve(travelDesk, { settings, environment });
+  const start = () => serve(travelDesk, { settings, environment });
+  const service = await start();
   const session = new Session();
   session.connect();
   await session.post('Profiler.enable');
   const walks: Record<string, Walk> = {};
   try {
-    for (const { name, prepare } of requestsTo(sendTo(service.url))) {
+    const send = sendTo(service.url);
+    for (const { name, prepare } of [...requestsTo(send), deadCall(send, folder, start)]) {
       await (await prepare())();
       const measured = await prepare();
       await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
@@ -83,14 +90,40 @@ interface MeasuredRequest {
 }
 
 type Body = Record<string, unknown>;
-type Send = (path: string, bearer: string, input?: object) => Promise<Body>;
+type Send = (path: string, bearer: string, input?: object, key?: string) => Promise<Body>;
 
-function requestsTo(send: Send): MeasuredRequest[] {
-  const issue = () =>
+function issueBy(send: Send): () => Promise<Body> {
+  return () =>
     send('/svc/tokens', 'demo-human-key', {
       scope: ['travel.search', 'travel.book', 'travel.refund'],
       budget: { currency: 'USD', max_amount: 5_000 },
     });
+}
+
+/** The call of a process that is gone, which the next start closes. */
+function deadCall(send: Send, folder: string, start: () => ReturnType<typeof serve>) {
+  return {
+    name: 'a call whose process died',
+    async prepare() {
+      const { token_id } = await issueBy(send)();
+      return async () => {
+        const store = await openSqlite(join(folder, 'writ.db'));
+        const token = (await store.describeToken(token_id as string, 0))?.token as TokenRecord;
+        const invocation_id = 'inv-0123456789ab';
+        const facts = { ids: { invocation_id } };
+        await admitCall(store, token, { now: store.now(), intent: { invocation_id, facts } });
+        const next = await start();
+        while ((await store.openIntents(token.root_principal, 1)).length > 0) await turn();
+        await next.close();
+        await store.close();
+        return {};
+      };
+    },
+  };
+}
+
+function requestsTo(send: Send): MeasuredRequest[] {
+  const issue = issueBy(send);
   const token = async () => (await issue()).token as string;
   return [
     { name: 'issue a token', prepare: async () => issue },
@@ -109,7 +142,7 @@ function requestsTo(send: Send): MeasuredRequest[] {
         const found = await send('/svc/invoke/search_flights', bearer, { parameters: route });
         const { cheapest_flight } = found.result as { cheapest_flight: { quote: unknown } };
         const parameters = { quote: cheapest_flight.quote, passenger: 'Ann Lee' };
-        return () => send('/svc/invoke/book_flight', bearer, { parameters });
+        return () => send('/svc/invoke/book_flight', bearer, { parameters }, randomUUID());
       },
     },
     {
@@ -133,8 +166,12 @@ function requestsTo(send: Send): MeasuredRequest[] {
 }
 
 function sendTo(url: string): Send {
-  return async (path, bearer, input) => {
-    const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
+  return async (path, bearer, input, key) => {
+    const headers = {
+      authorization: `Bearer ${bearer}`,
+      'content-type': 'application/json',
+      ...(key && { 'idempotency-key': key }),
+    };
     const body = JSON.stringify(input);
     const response = await fetch(`${url}${path}`, { method: 'POST', headers, body });
     const answer = (await response.json()) as Body;
