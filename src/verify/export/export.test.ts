@@ -128,6 +128,13 @@ test('verifyExport() notices lines that were dropped, doubled or moved', async (
   }
 });
 
+test('verifyExport() notices an entry of a trail that names another position than its proof', async () => {
+  const [header, line] = trailLines(log, [3]) as [object, { entry: object }];
+  const moved = [header, { ...line, entry: { ...line.entry, sequence: 2 } }];
+
+  assert.deepEqual(named(await verified(moved, { isTrail: true }), 'failed'), ['inclusion']);
+});
+
 test('verifyExport() notices a history that was rewritten with new signatures of its own', async () => {
   const other = smallLog([2, 5], 100);
   const spliced = [...lines.slice(0, 4), ...logLines(other).slice(4)];

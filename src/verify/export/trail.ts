@@ -7,7 +7,7 @@
 import { type ExportedDetail, type TrailHeader, TrailLine } from '../../protocol/export.ts';
 import { type CheckpointReport, verifyCheckpoint } from '../checkpoint.ts';
 import { createEnrolments } from '../enrolments.ts';
-import { inclusionCheck } from '../entry.ts';
+import { inclusionCheck, type Sought } from '../entry.ts';
 import { contentCheck, readEntry } from '../leaf.ts';
 import { about, failed, unlessFound } from '../report.ts';
 import type { CheckpointAnchors } from '../signed.ts';
@@ -57,7 +57,7 @@ export function trailReader(header: TrailHeader, anchors: CheckpointAnchors): Ex
       last = entry.sequence;
       const own = parsed.data.checkpoint;
       const { head } = own ? await coveringEnded(own) : current;
-      const sought = { head, hash, place: entry.sequence };
+      const sought: Sought = { head, hash, position: entry.sequence };
       tally.add('inclusion', inclusionCheck(parsed.data.inclusion_proof, sought));
       await passkeyTally({ tally, enrolments }, read, `line ${count}`);
       return { leaf: hash };
