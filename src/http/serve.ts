@@ -161,7 +161,8 @@ async function listen(
   } catch (cause) {
     await app.close();
     await runtime.close();
-    const { code = '' } = cause as NodeJS.ErrnoException;
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === undefined) throw cause;
     const why = LISTEN_FAULTS[code] ?? code;
     throw new Error(`Cannot listen on ${config.host}:${config.port}: ${why}`, { cause });
   }

@@ -115,6 +115,9 @@ export interface ServiceFacts {
   readonly basePath?: string;
 }
 
+/** Of a new operation: `npm run generate` starts a service that offers it, and records its example. */
+const UNRECORDED: RecordedExample = { request: {}, answers: { 200: {} }, refusals: {} };
+
 export function openApiDocument(
   offered: readonly OperationName[],
   schemas: Schemas,
@@ -126,7 +129,7 @@ export function openApiDocument(
     const { method, path } = operations[name];
     paths[path] = {
       ...paths[path],
-      [method.toLowerCase()]: operationOf(name, schemas, facts, examples[name]),
+      [method.toLowerCase()]: operationOf(name, schemas, facts, examples[name] ?? UNRECORDED),
     };
   }
   const tags = Object.entries(GROUPS)

@@ -3,7 +3,7 @@
  *
  * A row has the name of the operation, its HTTP route, its request and answer schemas, and
  * where each field of the request comes from. HTTP routes, stdio methods (`svc.<name>`), the typed
- * client and the API description are read from this table; to add an operation, add a row. Which
+ * client and the API description are read from this table. CONTRIBUTING.md says what else a new one needs. Which
  * rows a service offers is decided by the service, which binds a method to each.
  *
  * @module
