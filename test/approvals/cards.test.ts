@@ -26,7 +26,7 @@ import {
 import { type Receiver, SECRET, startReceiver, verified } from './receiver.ts';
 
 /** Quick, so that a test waits for the service's clock and not for ours. */
-const UPKEEP = { lookMs: 20, expiryMs: 20, timeoutMs: 300 };
+const UPKEEP = { lookMs: 20, expiryMs: 20 };
 
 const EMAIL = { from: 'desk@example.com', to: ['bob@example.com', 'carol@example.com'] };
 const CANARY = 'T0CANARY/B0CANARY/xyzcanary';
