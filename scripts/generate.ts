@@ -19,6 +19,7 @@ import { type OperationName, operations } from '../src/protocol/operations.ts';
 import { cliPage } from './cli-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
+import { fieldsPage } from './fields-page.ts';
 import { examplesFile, recordedExamples } from './recorded-examples.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -39,6 +40,7 @@ const api = openApiDocument(every, makeSchemas(), {}, examples);
 
 /** By path from the root of the repository. */
 const documents: Readonly<Record<string, string>> = {
+  'docs/capabilities.md': fieldsPage(),
   'docs/cli.md': cliPage(await commandTree()),
   'docs/configuration.md': configurationPage(),
   'docs/failures.md': failuresPage(),

@@ -51,7 +51,7 @@ export const STATIC_FILES: Readonly<Record<string, string>> = {
 
 /** By file name, in reading order. A page of docs/ that no group names is in the last. */
 export const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
-  ['Build', ['handlers', 'serving', 'mounting', 'client']],
+  ['Build', ['handlers', 'capabilities', 'serving', 'mounting', 'client']],
   ['Connect', ['mcp', 'guard', 'stdio']],
   ['People', ['approvals', 'console', 'sign-in']],
   ['Operate', ['operating', 'keys', 'export']],

@@ -120,9 +120,13 @@ export type ResolutionAction = z.infer<typeof ResolutionAction>;
 
 /** A failure of a capability's own, as its declaration announces it. The action decides the recovery class. */
 export const FailureDeclaration = z.strictObject({
+  /** The name of the failure, which no failure of the protocol has. @example 'seat_taken' */
   type: OwnFailureType,
+  /** When it happens, in words for an agent. @example 'another booking has the seat' */
   description: z.string().min(1).max(200),
+  /** Whether the same call may succeed later. @example false */
   retry: z.boolean(),
+  /** What the caller does next. @example 'revalidate_state' */
   action: ResolutionAction,
 });
 export type FailureDeclaration = z.infer<typeof FailureDeclaration>;
@@ -156,9 +160,13 @@ export type GrantType = z.infer<typeof GrantType>;
 
 /** The bounds within which an approver may grant. Travels in the failure and in the manifest. */
 export const GrantPolicy = z.strictObject({
+  /** For this call alone, or for equal calls of one session. @example ['one_time', 'session_bound'] */
   allowed_grant_types: z.array(GrantType).min(1),
+  /** What an approver gives who chooses nothing. @example 'one_time' */
   default_grant_type: GrantType,
+  /** How long a grant lives at most, in seconds. @example 900 */
   expires_in_seconds: z.int().positive(),
+  /** How many calls a grant allows at most. @example 1 */
   max_uses: z.int().positive(),
 });
 export type GrantPolicy = z.infer<typeof GrantPolicy>;

@@ -65,33 +65,36 @@ type ConditionPolicy<Parameters> = {
  * };
  */
 export interface ApprovalPolicy<Parameters = JsonObject> {
+  /** When a person has to approve: `always`, above an amount of the cost or of an input, or where your predicate says so. @example { amount_above: 100 } */
   readonly when:
     | Exclude<DeclaredApproval['when'], { condition: string }>
     | ConditionPolicy<Parameters>;
-  /** Without it, a grant is for one use within a quarter of an hour. */
+  /** What one approval may allow. Without it: this call, once, within 15 minutes. @example { allowed_grant_types: ['one_time'], default_grant_type: 'one_time', expires_in_seconds: 900, max_uses: 1 } */
   readonly grant_policy?: DeclaredApproval['grant_policy'];
+  /** How many different people have to approve. @example 2 */
   readonly approvals_required?: number;
-  /** `passkey`: each approver confirms with a passkey, on the pages of the service. */
+  /** `passkey`: each approver confirms with a passkey, on the pages of the service. @example 'passkey' */
   readonly require?: 'passkey';
   /**
    * When the bindings of an approved call must be fresh. `at_request`, the default, honours a quote that was fresh when
-   * the agent asked, until the grant expires; `at_run` refuses one that is too old when the call runs.
+   * the agent asked, until the grant expires; `at_run` refuses one that is too old when the call runs. @example 'at_run'
    */
   readonly binding_age?: DeclaredApproval['binding_age'];
   /**
    * The service makes the preview from the resolved parameters, never from a text of the caller.
    * It may wait, for a name from a database, at most as long as the handler (`deadline`). What it returns is digested.
+   * @example ({ amount }) => ({ action: 'Refund', amount })
    */
   readonly preview?: (parameters: Parameters) => JsonObject | Promise<JsonObject>;
-  /** `root`: the root principal of the requester may not approve either. */
+  /** `root`: the root principal of the requester may not approve either. @example 'root' */
   readonly separation?: 'root';
-  /** Patterns of agents that may approve. Without a matching pattern, agents may not. */
+  /** Patterns of agents that may approve. Without a matching pattern, agents may not. @example ['agent:reviewer'] */
   readonly approvers?: readonly string[];
-  /** How long a request waits for its decision. */
+  /** How long a request waits for its decision. @example 'PT1H' */
   readonly request_lifetime?: string;
   /**
    * Inputs whose values notifications in Slack and by email show. Without it they show none: those messages stay in
-   * places that the service does not control.
+   * places that the service does not control. @example ['amount']
    */
   readonly card_inputs?: readonly (keyof Parameters & string)[];
 }
@@ -119,29 +122,35 @@ export interface CapabilityDefinition<
     | 'requires_binding'
     | 'side_effect'
   > {
+  /** The name under which callers know it. @example 'refund' */
   readonly name: Name;
+  /** What a call does, in words for agents and people. @example 'Refund a booking' */
   readonly description: string;
-  /** A schema of an object (zod, valibot, arktype), or a list. */
+  /** The inputs: a schema of an object (zod, valibot, arktype), or a list. Without it a call has none. @example z.object({ booking_id: z.string() }) */
   readonly inputs?: WithKnownFields<Inputs, ListedField>;
-  /** For inputs that a schema declares, by name. */
+  /** What a schema cannot say of an input, by its name. @example { booking_id: { entity_reference: true } } */
   readonly input_details?: DetailsOf<Inputs, Details>;
-  /** A schema of an object, or a type name with the names of its fields. */
+  /** The result: a schema of an object, or a type with the names of its fields. @example z.object({ refund_id: z.string() }) */
   readonly output?: WithKnownFields<Output, 'type' | 'fields'>;
+  /** What a call changes; the type alone may stand for an effect without details. @example 'write' */
   readonly side_effect: SideEffect;
+  /** The scopes that a token needs, all of them. @example ['travel.book'] */
   readonly minimum_scope: readonly string[];
-  /** An amount alone is a fixed cost. */
+  /** What a call costs; an amount alone is a fixed cost. Without it a call is free. @example { currency: 'USD', amount: 25 } */
   readonly cost?: Declared['cost'] | Money;
-  /** Failures of its own, beside those of the protocol. Several capabilities may share one list. */
+  /** Failures of its own, beside those of the protocol; several capabilities may share one list. @example [{ type: 'seat_taken', description: 'another booking has the seat', retry: false, action: 'revalidate_state' }] */
   readonly failure_types?: readonly Readonly<DeclaredFailure>[];
+  /** Handles that a call has to carry. @example [{ type: 'quote', field: 'quote', max_age: 'PT15M' }] */
   readonly requires_binding?: WithKnownFields<Bindings, keyof BindingRequirement>;
+  /** When a person has to approve a call, and what the approver is shown. @example { when: { amount_above: 100 } } */
   readonly approval?: ApprovalPolicy<ParametersOf<Inputs>>;
-  /** What exactly this call costs. Only for a cost that is `estimated`. */
+  /** What exactly this call costs. Only for a cost that is `estimated`. @example ({ km }) => usd(5 + km) */
   readonly price?: Price<ParametersOf<Inputs>, BindingsOf<Bindings>>;
-  /** Looks up handles that another issuer gave out. Returns `undefined` for an unknown handle. */
+  /** Looks up handles that another issuer gave out. Returns `undefined` for an unknown handle. @example (handle) => fares.get(handle) */
   readonly resolveBinding?: ResolveBinding;
-  /** How long the handler may take before the outcome counts as unknown. */
+  /** How long the handler may take before the outcome counts as unknown. @example 'PT10S' */
   readonly deadline?: string;
-  /** A composed capability has none: its steps do the work. */
+  /** Does the work. A composed capability has none: its steps do it. @example ({ booking_id }) => ({ refund_id: `R-${booking_id}` }) */
   readonly handler?: Handler<
     ParametersOf<Inputs>,
     ReturnedFor<Output> | Literals,
