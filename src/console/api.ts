@@ -1,5 +1,6 @@
 /**
- * Asks the service: one function for its operations and for the methods of the console.
+ * The service as the page sees it: one function asks for its operations and the methods of the console, one signal has
+ * its pulse, and one the person who is signed in.
  *
  * The session is in a cookie that scripts cannot read. The proof that this page asks is in its HTML. Nothing else
  * of the page's origin is used, and nothing is kept in the browser.
@@ -7,12 +8,13 @@
  * @module
  */
 
+import { signal } from '@preact/signals';
 import type {
   ConsoleInput,
   ConsoleMethodName,
   ConsoleOperation,
 } from '../protocol/console/methods.ts';
-import type { ConsoleAnswers } from '../protocol/console/views.ts';
+import type { ConsoleAnswers, Me, Pulse } from '../protocol/console/views.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { AnswerOf, InputOf } from '../protocol/operations.ts';
 
@@ -77,4 +79,76 @@ export async function ask<N extends Name>(
 
 function metaOf(name: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
+}
+
+export const me = signal<Me | undefined>(undefined);
+
+/** Loads the person again, for example after a passkey was added. Rejects as `ask` does. */
+export async function loadMe(): Promise<void> {
+  me.value = await ask('me', {});
+}
+
+/** "you" for the person who looks at the page. */
+export function isMe(principal: string): boolean {
+  return principal === me.value?.principal;
+}
+
+/** Milliseconds between two questions, and between two while the service does not answer. */
+const PULSE_MS = 2_000;
+const RETRY_MS_MAX = 15_000;
+
+export const pulse = signal<Pulse | undefined>(undefined);
+
+/** `over`: the session has ended. */
+type Connection = 'live' | 'lost' | 'over';
+export const connection = signal<Connection>('live');
+
+/** Milliseconds that the clock of the service is ahead of this one. */
+let ahead = 0;
+
+/** When the service was last heard, by its clock. */
+export const heardAt = signal<number>(0);
+
+/** The time of the service, which decides about expiry; it moves once a second. */
+export const now = signal(Date.now());
+
+/**
+ * Keeps what is shown true: asks for the pulse of the service while the page is visible, and knows whether the
+ * service answers.
+ *
+ * Asks by polling: every replica can answer, and a page that is closed or hidden holds nothing at the service.
+ */
+export function startLive(): void {
+  let waitMs = PULSE_MS;
+  let timer: number | undefined;
+  const beat = async () => {
+    clearTimeout(timer);
+    if (!document.hidden) {
+      try {
+        const heard = await ask('pulse', {});
+        ahead = Date.parse(heard.now) - Date.now();
+        heardAt.value = Date.parse(heard.now);
+        // Not only at the next second: a browser whose clock is wrong would first show everything as expired.
+        now.value = heardAt.value;
+        pulse.value = heard;
+        connection.value = 'live';
+        waitMs = PULSE_MS;
+      } catch (error) {
+        const isOver = error instanceof Refused && error.failure.type === 'authentication_required';
+        connection.value = isOver ? 'over' : 'lost';
+        waitMs = Math.min(waitMs * 2, RETRY_MS_MAX);
+      }
+    }
+    timer = setTimeout(() => void beat(), waitMs);
+  };
+  setInterval(() => {
+    now.value = Date.now() + ahead;
+  }, 1_000);
+  const soon = () => {
+    waitMs = PULSE_MS;
+    void beat();
+  };
+  addEventListener('visibilitychange', soon);
+  addEventListener('online', soon);
+  void beat();
 }

@@ -11,12 +11,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import { personOf } from '../domain/decision/values.ts';
 import { clockOf, exact, spanWords } from '../domain/values/time-words.ts';
 import type { Me } from '../protocol/console/views.ts';
-import { base } from './api.ts';
-import { connection, heardAt, now, pulse, startLive } from './live.ts';
-import { loadMe, me } from './me.ts';
+import { base, connection, heardAt, loadMe, me, now, pulse, startLive } from './api.ts';
 import { announced } from './parts/announce.ts';
 import { Hatching } from './parts/budget.tsx';
-import { Shown } from './parts/foreign-text.tsx';
+import { Code, Shown } from './parts/elements.tsx';
 import { Failed, Loading, useLoaded } from './parts/loaded.tsx';
 import { ownTitle } from './parts/title.ts';
 import { isWaiting } from './parts/waiting-key.ts';
@@ -133,10 +131,7 @@ function Trail() {
   if (!found || id === undefined) return <span />;
   return (
     <span>
-      <a href={hrefOf(found.name)}>{found.title}</a> /{' '}
-      <code>
-        <Shown text={id} />
-      </code>
+      <a href={hrefOf(found.name)}>{found.title}</a> / <Code text={id} />
     </span>
   );
 }

@@ -6,14 +6,14 @@
  * @module
  */
 
+import { Shown } from './parts/elements.tsx';
 import './no-eval.ts';
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import './style/tokens.css';
 import './style/pages.css';
-import { now } from './live.ts';
+import { now } from './api.ts';
 import { announce, announced } from './parts/announce.ts';
-import { Shown } from './parts/foreign-text.tsx';
 import { Result } from './trust/result.tsx';
 import { FileForm } from './verifier/form.tsx';
 import { FileReport } from './verifier/report.tsx';

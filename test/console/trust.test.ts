@@ -6,10 +6,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { pageAnchors } from '../../src/console/trust/anchors.ts';
 import { entryProof } from '../../src/console/trust/entry-steps.ts';
 import { growthProof } from '../../src/console/trust/growth-steps.ts';
-import type { PageAnchors } from '../../src/console/trust/steps.ts';
+import { type PageAnchors, pageAnchors } from '../../src/console/trust/steps.ts';
 import { fakeWitness } from '../log/fake-witness.ts';
 import { calmDesk, sealed } from '../log/support.ts';
 import { closedAtEnd } from '../support/ends.ts';

@@ -6,7 +6,7 @@
  */
 
 import { effect, signal } from '@preact/signals';
-import { now } from '../live.ts';
+import { now } from '../api.ts';
 
 /** What the polite live region of the frame contains. */
 export const announced = signal('');

@@ -9,7 +9,7 @@ import { type BudgetCell, budgetFacts } from '../../domain/decision/people.ts';
 import { digitsOf } from '../../domain/decision/values.ts';
 import type { BudgetView } from '../../protocol/console/views.ts';
 import type { Money } from '../../protocol/primitives.ts';
-import { Amount } from './money.tsx';
+import { Amount } from './elements.tsx';
 
 interface BudgetBarProps {
   readonly of: BudgetView;

@@ -10,8 +10,8 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { Shown } from './elements.tsx';
 import { whyOf } from './loaded.tsx';
-import { Why } from './why.tsx';
 
 interface ConfirmProps {
   readonly open: boolean;
@@ -90,5 +90,18 @@ function Inside(props: ConfirmProps & { readonly titleId: string }) {
         )}
       </div>
     </form>
+  );
+}
+
+/** Always in the page: a screen reader announces what changes in a place that it knows. */
+export function Why({ of }: { readonly of: string | undefined }) {
+  return (
+    <div role="alert">
+      {of === undefined ? null : (
+        <p class="notice bad">
+          <Shown text={of} />
+        </p>
+      )}
+    </div>
   );
 }

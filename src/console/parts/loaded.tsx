@@ -11,7 +11,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { personOf } from '../../domain/decision/values.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import { Refused } from '../api.ts';
-import { Shown } from './foreign-text.tsx';
+import { Shown } from './elements.tsx';
 
 interface Again {
   again(): void;
@@ -99,4 +99,27 @@ export function Failed({ what, why, again }: FailedProps) {
 /** Says what is so, and who can change it. */
 export function Empty({ children }: { readonly children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
+}
+
+interface ReadyProps<T> {
+  readonly of: Loaded<T>;
+  /** Begins a sentence: "The list of freezes". */
+  readonly what: string;
+  /** What is said to load, where that has other words. */
+  readonly loading?: string;
+  readonly children: (value: T) => ComponentChildren;
+}
+
+/** Shows what was loaded. When it cannot be loaded again, what was there stays below the reason. */
+export function Ready<T>({ of, what, loading, children }: ReadyProps<T>) {
+  if (of.state === 'ready') return <>{children(of.value)}</>;
+  if (of.state === 'loading') {
+    return <Loading what={loading ?? what.charAt(0).toLowerCase() + what.slice(1)} />;
+  }
+  return (
+    <>
+      <Failed what={what} why={of.why} again={of.again} />
+      {of.value === undefined ? null : children(of.value)}
+    </>
+  );
 }

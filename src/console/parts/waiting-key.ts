@@ -5,7 +5,7 @@
  */
 
 import type { Passkey } from '../../protocol/decision.ts';
-import { now } from '../live.ts';
+import { now } from '../api.ts';
 
 /**
  * A key that no other confirmed counts later than it was added. One that counts at once does not wait for the clock

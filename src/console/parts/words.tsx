@@ -4,15 +4,11 @@
  * @module
  */
 
-import { jsonWords, type Piece, type Words } from '../../domain/decision/pieces.ts';
+import { type Fact, jsonWords, type Piece, type Words } from '../../domain/decision/pieces.ts';
 import { shortTime } from '../../domain/values/time-words.ts';
-import { now } from '../live.ts';
+import { now } from '../api.ts';
 import { hrefOf } from '../router.ts';
-import { Chain } from './chain.tsx';
-import { Shown } from './foreign-text.tsx';
-import { Hash } from './hash.tsx';
-import { Amount } from './money.tsx';
-import { Ago, Left } from './time.tsx';
+import { Ago, Amount, Chain, Hash, Heads, Left, Shown } from './elements.tsx';
 
 export function Marked({ of }: { readonly of: Words }) {
   return <>{of.map(elementOf)}</>;
@@ -55,3 +51,33 @@ export function Value({ of }: { readonly of: unknown }) {
     </code>
   );
 }
+
+interface FactTableProps {
+  readonly of: readonly Fact[];
+  readonly heads: readonly [string, string];
+  /** Whether the first cell of a row names it. */
+  readonly isNamed?: boolean;
+}
+
+export function FactTable({ of, heads, isNamed = true }: FactTableProps) {
+  const First = isNamed ? 'th' : 'td';
+  return (
+    <table>
+      <Heads of={heads} />
+      <tbody>
+        {of.map(({ label, words }, at) => (
+          <tr key={at}>
+            <First {...(isNamed ? { scope: 'row' as const } : {})}>
+              <Marked of={label} />
+            </First>
+            <td>
+              <Marked of={words} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export const PARAMETER_HEADS = ['Name', 'Value, and exactly as stored'] as const;

@@ -7,16 +7,13 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Checkpoint } from '../../protocol/audit.ts';
-import { ask } from '../api.ts';
-import { pulse } from '../live.ts';
-import { Shown } from '../parts/foreign-text.tsx';
-import { Hash } from '../parts/hash.tsx';
+import { ask, pulse } from '../api.ts';
+import { Ago, Hash, Heads, Shown } from '../parts/elements.tsx';
 import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
-import { Ago } from '../parts/time.tsx';
-import type { Trusting } from './anchors.ts';
 import { type Verified, verifyPair } from './ask-proof.ts';
 import { checkpointNumber } from './questions.ts';
 import { SavedResult } from './saved-result.tsx';
+import type { Trusting } from './steps.ts';
 
 /** Checkpoints of one page. */
 const PAGE = 8;
@@ -70,13 +67,7 @@ export function CheckpointList({ trusting }: { readonly trusting: Trusting }) {
       {rows.length > 0 ? (
         <div class="scroll">
           <table>
-            <thead>
-              <tr>
-                <th scope="col">No.</th>
-                <th scope="col">Entries, time and root</th>
-                <th scope="col">Extends the one before</th>
-              </tr>
-            </thead>
+            <Heads of={['No.', 'Entries, time and root', 'Extends the one before']} />
             <tbody>
               {rows.map((later, at) => (
                 <Row

@@ -5,14 +5,14 @@
  */
 
 import { useEffect, useState } from 'preact/hooks';
-import { Shown } from '../parts/foreign-text.tsx';
+import { Shown } from '../parts/elements.tsx';
 import { whyOf } from '../parts/loaded.tsx';
 import { hrefOf, route } from '../router.ts';
-import type { Trusting } from './anchors.ts';
 import { type Verified, verifyAsked } from './ask-proof.ts';
 import type { Asked } from './entry-steps.ts';
 import { checkpointNumber, soughtIn } from './questions.ts';
 import { SavedResult } from './saved-result.tsx';
+import type { Trusting } from './steps.ts';
 
 type State =
   | { readonly is: 'idle' }

@@ -9,13 +9,13 @@ import { inclusionJoins, type Join } from '../../domain/log/merkle-proof.ts';
 import { fromBase64 } from '../../domain/wire/base64.ts';
 import { fromHex, toHex } from '../../domain/wire/hash.ts';
 import { isObject } from '../../domain/wire/json.ts';
-import { Checkpoint, InclusionProof } from '../../protocol/audit.ts';
+import { AuditEntry, Checkpoint, InclusionProof } from '../../protocol/audit.ts';
 import { CHECKPOINT_LIMITS, headOf, verifyCheckpoint } from '../../verify/checkpoint.ts';
-import { inclusionCheck, proofIn } from '../../verify/entry.ts';
+import { inclusionCheck, proofIn, verifyEntry } from '../../verify/entry.ts';
 import { contentCheck, readEntry } from '../../verify/leaf.ts';
+import { hasPasskey, verifyPasskeyDecision } from '../../verify/passkey.ts';
 import { type Check, failed, passedCheck } from '../../verify/report.ts';
 import type { SignedHead } from '../../verify/signed.ts';
-import { passkeySteps } from './passkey-steps.ts';
 import {
   checkpointSteps,
   checkStep,
@@ -190,4 +190,62 @@ function drawn(
   const numbers = [firstStep, ...joins.map((_, at) => firstStep + 1 + at)];
   const climbed = { seed, hash, joins, first: head.first };
   return proofPath(climbed, { numbers, root: toHex(head.root), ...more });
+}
+
+interface EarlierEntry {
+  readonly entry: unknown;
+  readonly checkpoint: unknown;
+}
+
+/** None for an entry of another kind. */
+async function passkeySteps(
+  entry: unknown,
+  earlier: readonly EarlierEntry[],
+  anchors: PageAnchors,
+): Promise<Step[]> {
+  const parsed = AuditEntry.safeParse(entry).data;
+  if (!parsed || !hasPasskey(parsed)) return [];
+  const values = earlier.map((each) => each.entry);
+  const { checks, digest } = await verifyPasskeyDecision(entry, values);
+  const isOwner = ({ what }: Check) => what === 'passkey of the approver';
+  const signed = checkStep(
+    'Check what the passkey signed',
+    checks.filter((check) => !isOwner(check)),
+  );
+  const owner = [
+    ...(await Promise.all(earlier.map((each) => coveredCheck(each, parsed, anchors)))),
+    ...checks.filter(isOwner),
+  ];
+  return [
+    {
+      ...signed,
+      note:
+        digest === undefined ? undefined : 'the digest of the decision, made again from the entry',
+      hashes: digest === undefined ? [] : [{ label: 'hash', hex: digest.replace(/^sha256:/, '') }],
+    },
+    ...(owner.length > 0
+      ? [{ ...checkStep('Check whose passkey it is', owner), isExtra: true }]
+      : []),
+  ];
+}
+
+/** An entry about the passkey must itself be in the log, and before the decision. */
+async function coveredCheck(
+  { entry, checkpoint }: EarlierEntry,
+  decision: AuditEntry,
+  anchors: PageAnchors,
+): Promise<Check> {
+  const { sequence } = isObject(entry) ? entry : {};
+  const what = `entry ${String(sequence)} about the passkey`;
+  const keys = {
+    keys: anchors.keys.keys.map((key) => ({ ...key, isPinned: key.isPinned || !anchors.isNoted })),
+    noteKeys: [],
+  };
+  const { checks, verdict } = await verifyEntry({ entry, checkpoint }, { ...anchors, keys });
+  if (verdict !== 'verified') {
+    const wrong = checks.find(({ outcome }) => outcome !== 'ok');
+    return failed(what, `${wrong?.what ?? 'it'}: ${wrong?.detail ?? 'not verified'}`);
+  }
+  const isBefore = typeof sequence === 'number' && sequence < decision.sequence;
+  return isBefore ? passedCheck(what, 'in the log') : failed(what, 'it is not before the decision');
 }

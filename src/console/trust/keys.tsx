@@ -8,10 +8,9 @@ import { useState } from 'preact/hooks';
 import { signedCheckpointPayload } from '../../domain/log/checkpoint.ts';
 import { readDetached, TYPS } from '../../domain/wire/jws.ts';
 import { ask } from '../api.ts';
-import { Copy } from '../parts/hash.tsx';
+import { Copy, Heads, Pill } from '../parts/elements.tsx';
 import { useLoaded } from '../parts/loaded.tsx';
-import { Pill } from '../parts/pill.tsx';
-import { type Trusting, wordsIn } from './anchors.ts';
+import { type Trusting, wordsIn } from './steps.ts';
 
 interface KeySectionProps {
   readonly trusting: Trusting;
@@ -37,13 +36,7 @@ export function KeySection({ trusting, onNoted }: KeySectionProps) {
         takes the same thumbprint.
       </p>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Thumbprint (kid)</th>
-            <th scope="col">Signs</th>
-            <th scope="col">Compared</th>
-          </tr>
-        </thead>
+        <Heads of={['Thumbprint (kid)', 'Signs', 'Compared']} />
         <tbody>
           {anchors.keys.keys.map(({ kid, isPinned, follows }) => (
             <tr key={kid}>

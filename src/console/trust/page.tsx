@@ -10,12 +10,12 @@
 
 import { useState } from 'preact/hooks';
 import { ask, base } from '../api.ts';
-import { Shown } from '../parts/foreign-text.tsx';
+import { Shown } from '../parts/elements.tsx';
 import { Failed, Loading, useLoaded } from '../parts/loaded.tsx';
-import { pageAnchors, type Trusting } from './anchors.ts';
 import { CheckpointList } from './checkpoints.tsx';
 import { EntryForm } from './entry-form.tsx';
 import { KeySection } from './keys.tsx';
+import { pageAnchors, type Trusting } from './steps.ts';
 import { WitnessSection } from './witnesses.tsx';
 
 export function TrustPage() {

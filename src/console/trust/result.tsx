@@ -8,8 +8,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { clockOf } from '../../domain/values/time-words.ts';
 import { announce } from '../parts/announce.ts';
-import { Shown } from '../parts/foreign-text.tsx';
-import { Hash } from '../parts/hash.tsx';
+import { Hash, Shown } from '../parts/elements.tsx';
 import { PathDrawing } from './drawing.tsx';
 import type { Path, Proof, Step } from './steps.ts';
 

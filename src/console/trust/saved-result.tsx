@@ -4,11 +4,10 @@
  * @module
  */
 
-import type { AnchorsSource } from './anchors.ts';
 import type { Verified } from './ask-proof.ts';
 import { evidenceOf } from './evidence.ts';
 import { Result } from './result.tsx';
-import { saveJson } from './save.ts';
+import type { AnchorsSource } from './steps.ts';
 
 interface SavedResultProps {
   readonly verified: Verified;
@@ -37,3 +36,18 @@ export function SavedResult({ verified, source, takesFocus }: SavedResultProps) 
 function nameOf(at: Date): string {
   return `writ-evidence-${at.toISOString().replace(/\W/g, '')}.json`;
 }
+
+/** Saves a value as a file of this computer. Nothing is sent. */
+function saveJson(name: string, value: unknown): void {
+  const text = `${JSON.stringify(value, undefined, 2)}\n`;
+  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // The browser has taken the contents when the click returns; the address would keep them in memory.
+  setTimeout(() => URL.revokeObjectURL(url), SAVED_MS);
+}
+
+/** Milliseconds: some browsers read the contents shortly after the click. */
+const SAVED_MS = 10_000;

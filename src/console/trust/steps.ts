@@ -9,9 +9,11 @@
  */
 
 import { type Join, topOf } from '../../domain/log/merkle-proof.ts';
+import { readVkey } from '../../domain/log/note-key.ts';
 import { toHex } from '../../domain/wire/hash.ts';
 import type { Check, Outcome } from '../../verify/report.ts';
 import type { CheckpointAnchors } from '../../verify/signed.ts';
+import { followKeys } from '../../verify/successors.ts';
 
 export interface Step {
   readonly title: string;
@@ -201,3 +203,37 @@ function sentenceOf({ what, outcome, detail }: Check): string[] {
 }
 
 const WORDS = { failed: 'does not hold', not_checked: 'could not be checked' } as const;
+
+export interface AnchorsSource {
+  readonly service_id: string;
+  readonly jwks: unknown;
+  readonly witness_keys: readonly string[];
+  /** Thumbprints from another source; `all` when the whole key set came from there. */
+  readonly noted: 'all' | readonly string[];
+}
+
+/** What every part of the page verifies with, and where it came from. */
+export interface Trusting {
+  readonly source: AnchorsSource;
+  readonly anchors: PageAnchors;
+}
+
+/** What verification starts from on a page: keys, the name of the service, and what the reader knows from elsewhere. */
+export async function pageAnchors(source: AnchorsSource): Promise<PageAnchors | { fault: string }> {
+  const { service_id, jwks, witness_keys, noted } = source;
+  const noteKeys = witness_keys.flatMap((text) => readVkey(text) ?? []);
+  if (noteKeys.length < witness_keys.length) return { fault: 'one key of a witness is malformed' };
+  const keys = await followKeys({ jwks, pinned: noted, noteKeys });
+  if ('fault' in keys) return keys;
+  return {
+    keys,
+    now: new Date(),
+    serviceId: service_id,
+    isNoted: noted === 'all' || noted.length > 0,
+  };
+}
+
+/** The words of a text, as a reader pastes thumbprints and keys. */
+export function wordsIn(text: string): string[] {
+  return text.split(/\s+/).filter((word) => word !== '');
+}

@@ -9,12 +9,9 @@ import type { Checkpoint } from '../../protocol/audit.ts';
 import { verifyCheckpoint } from '../../verify/checkpoint.ts';
 import type { Check } from '../../verify/report.ts';
 import { ask } from '../api.ts';
-import { Shown } from '../parts/foreign-text.tsx';
+import { Ago, Heads, Pill, Shown } from '../parts/elements.tsx';
 import { Empty, Failed, Loading, useLoaded } from '../parts/loaded.tsx';
-import { Pill } from '../parts/pill.tsx';
-import { Ago } from '../parts/time.tsx';
-import type { Trusting } from './anchors.ts';
-import type { PageAnchors } from './steps.ts';
+import type { PageAnchors, Trusting } from './steps.ts';
 
 /** A witness that signed none of the newest checkpoints has fallen behind, however far. */
 const LOOKED_AT = 8;
@@ -53,13 +50,7 @@ function Witnesses({ of }: { readonly of: readonly Signing[] }) {
   return (
     <>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Witness</th>
-            <th scope="col">Last signed</th>
-            <th scope="col">State</th>
-          </tr>
-        </thead>
+        <Heads of={['Witness', 'Last signed', 'State']} />
         <tbody>
           {of.map((signing) => (
             <tr key={signing.name}>

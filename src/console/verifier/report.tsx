@@ -9,9 +9,7 @@ import { clockOf, exact } from '../../domain/values/time-words.ts';
 import { LOG_FORMAT } from '../../protocol/export.ts';
 import type { ExportReport } from '../../verify/export/export.ts';
 import type { Check, Outcome } from '../../verify/report.ts';
-import { Shown } from '../parts/foreign-text.tsx';
-import { Hash } from '../parts/hash.tsx';
-import { Pill } from '../parts/pill.tsx';
+import { Fact, Hash, Heads, Pill, Shown } from '../parts/elements.tsx';
 
 interface ReportProps {
   readonly of: ExportReport;
@@ -70,35 +68,27 @@ function Counts({ of: { header, newest, checks } }: { readonly of: ExportReport 
   const passkeys = checks.find(({ what }) => what === 'passkey');
   return (
     <dl class="facts wide">
-      <dt>Service</dt>
-      <dd>
-        <Shown text={header.service_id} />
-      </dd>
-      <dt>Contents</dt>
-      <dd>
+      <Fact term="Service" is={<Shown text={header.service_id} />} />
+      <Fact term="Contents">
         {isLog
           ? `a whole log: ${header.tree_size} entries, ${header.checkpoints} checkpoints`
           : `a trail: ${header.entries} entries`}
-      </dd>
+      </Fact>
       {newest ? (
-        <>
-          <dt>Newest checkpoint</dt>
-          <dd>
-            {newest.sequence}, of {newest.entry_count} entries, {exact(newest.created_at)}
-            <div>
-              <Hash hex={newest.merkle_root} what="the root of the newest checkpoint" />
-            </div>
-          </dd>
-        </>
+        <Fact term="Newest checkpoint">
+          {newest.sequence}, of {newest.entry_count} entries, {exact(newest.created_at)}
+          <div>
+            <Hash hex={newest.merkle_root} what="the root of the newest checkpoint" />
+          </div>
+        </Fact>
       ) : null}
-      <dt>Passkey approvals</dt>
-      <dd>
+      <Fact term="Passkey approvals">
         {passkeys ? (
           <Shown text={passkeys.detail ?? ''} />
         ) : (
           'the file has no decision by a passkey'
         )}
-      </dd>
+      </Fact>
     </dl>
   );
 }
@@ -106,13 +96,7 @@ function Counts({ of: { header, newest, checks } }: { readonly of: ExportReport 
 function Checks({ of }: { readonly of: readonly Check[] }) {
   return (
     <table>
-      <thead>
-        <tr>
-          <th scope="col">Check</th>
-          <th scope="col">Outcome</th>
-          <th scope="col">Count or reason</th>
-        </tr>
-      </thead>
+      <Heads of={['Check', 'Outcome', 'Count or reason']} />
       <tbody>
         {of.map(({ what, outcome, detail }, at) => (
           <tr key={at}>

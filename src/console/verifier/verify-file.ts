@@ -6,10 +6,8 @@
 
 import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
 import { type ExportReport, verifyExport } from '../../verify/export/export.ts';
-import { pageAnchors, wordsIn } from '../trust/anchors.ts';
 import { proofOfGiven, readEvidence } from '../trust/evidence.ts';
-import type { Proof } from '../trust/steps.ts';
-import { parseJsonText, readJsonBlob, slicesOf } from './read-file.ts';
+import { type Proof, pageAnchors, wordsIn } from '../trust/steps.ts';
 
 /** What the auditor has from another source than the file. All are texts as they were pasted. */
 export interface Known {
@@ -110,4 +108,39 @@ function receiptIn(value: unknown): unknown {
 function checkpointIn(value: unknown): unknown {
   const { checkpoints } = (value ?? {}) as { checkpoints?: unknown };
   return Array.isArray(checkpoints) ? checkpoints[0] : value;
+}
+
+/** Bytes of one slice: some ten milliseconds of verification, between which the page answers. */
+const SLICE = 64 * 1_024;
+
+/** Bytes of a file that is read at once: evidence has one entry and a few checkpoints. */
+const WHOLE_MAX = 4 * 1_024 * 1_024;
+
+interface Reading {
+  readonly signal: AbortSignal;
+  onRead(bytes: number): void;
+}
+
+/** Each slice arrives in a task of its own, so the page draws and takes clicks in between. Rejects when the signal aborts. */
+async function* slicesOf(file: Blob, { signal, onRead }: Reading): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < file.size; at += SLICE) {
+    signal.throwIfAborted();
+    const slice = file.slice(at, at + SLICE);
+    yield new Uint8Array(await slice.arrayBuffer());
+    onRead(Math.min(at + SLICE, file.size));
+  }
+}
+
+/** The JSON of a small file; `undefined` for one that is large or is not one JSON value. */
+async function readJsonBlob(file: Blob): Promise<unknown> {
+  if (file.size > WHOLE_MAX) return undefined;
+  return parseJsonText(await file.text());
+}
+
+function parseJsonText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

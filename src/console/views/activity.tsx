@@ -7,11 +7,11 @@
  */
 
 import '../style/activity.css';
-import { route } from '../router.ts';
+import { useId } from 'preact/hooks';
+import { go, hrefOf, route } from '../router.ts';
 import { DaysChart } from './activity/days.tsx';
 import { Entries } from './activity/entries.tsx';
-import { FilterForm } from './activity/filter-form.tsx';
-import { queryFilters } from './activity/filters.ts';
+import { type Filters, queryFilters, TYPE_WORDS } from './activity/filters.ts';
 import { InvocationPage } from './invocation.tsx';
 
 export function ActivityView() {
@@ -36,4 +36,110 @@ function Log() {
       {isAbout ? null : chart}
     </>
   );
+}
+
+/** The form of a search in the log. Sending it changes the address. */
+function FilterForm({ filters }: { readonly filters: Filters }) {
+  const search = (event: SubmitEvent) => {
+    event.preventDefault();
+    go(hrefOf('activity', undefined, filtersIn(event.currentTarget as HTMLFormElement)));
+  };
+  const isSet = Object.keys(filters).length > 0;
+  const { entry_type, capability, ...rarer } = filters;
+  return (
+    <search aria-label="Search the log">
+      <form class="filters" onSubmit={search}>
+        <div class="row">
+          <TypeChoice chosen={entry_type} />
+          <TextFilter name="capability" label="Capability" value={capability} />
+          <button type="submit" class="act">
+            Search the log
+          </button>
+          {isSet ? <a href={hrefOf('activity')}>Show everything</a> : null}
+        </div>
+        <details open={Object.keys(rarer).length > 0}>
+          <summary>More filters</summary>
+          <div class="row">
+            <SinceFilter value={filters.since} />
+            <TextFilter name="invocation_id" label="Invocation" value={filters.invocation_id} />
+            <TextFilter
+              name="client_reference_id"
+              label="Reference of the caller"
+              value={filters.client_reference_id}
+            />
+            <TextFilter name="task_id" label="Task" value={filters.task_id} />
+            <TextFilter
+              name="parent_invocation_id"
+              label="Parent invocation"
+              value={filters.parent_invocation_id}
+            />
+            <TextFilter name="token_id" label="Agent, by its token" value={filters.token_id} />
+          </div>
+        </details>
+      </form>
+    </search>
+  );
+}
+
+function filtersIn(form: HTMLFormElement): Record<string, string> {
+  const entered = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) entered.set(name, String(value));
+  return { ...queryFilters(entered) };
+}
+
+function TypeChoice({ chosen }: { readonly chosen: string | undefined }) {
+  const id = useId();
+  return (
+    <p class="field">
+      <label for={id}>Kind of entry</label>
+      <select id={id} name="entry_type">
+        <option value="">Everything</option>
+        {Object.entries(TYPE_WORDS).map(([type, words]) => (
+          <option key={type} value={type} selected={type === chosen}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </p>
+  );
+}
+
+interface TextFilterProps {
+  readonly name: keyof Filters;
+  readonly label: string;
+  readonly value: string | undefined;
+}
+
+function TextFilter({ name, label, value }: TextFilterProps) {
+  const id = useId();
+  return (
+    <p class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        name={name}
+        defaultValue={value}
+        maxLength={256}
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+      />
+    </p>
+  );
+}
+
+function SinceFilter({ value }: { readonly value: string | undefined }) {
+  const id = useId();
+  return (
+    <p class="field">
+      <label for={id}>Since, in UTC</label>
+      <input id={id} name="since" type="datetime-local" defaultValue={localForm(value)} />
+    </p>
+  );
+}
+
+/** The form that the browser's control takes: minutes, without a zone. A day begins at midnight. */
+function localForm(since: string | undefined): string | undefined {
+  const found = since && /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?Z?)?$/.exec(since);
+  return found ? `${found[1]}T${found[2] ?? '00:00'}` : undefined;
 }

@@ -4,29 +4,24 @@
  * @module
  */
 
-import { useSignal } from '@preact/signals';
+import { useState } from 'preact/hooks';
 import { personOf } from '../../domain/decision/values.ts';
 import type { Agent, AgentTrees, Me } from '../../protocol/console/views.ts';
-import { ask } from '../api.ts';
-import { now } from '../live.ts';
-import { me } from '../me.ts';
-import { Shown } from '../parts/foreign-text.tsx';
-import { Empty, Loading, useLoaded } from '../parts/loaded.tsx';
-import { Person } from '../parts/name.tsx';
+import { ask, me, now } from '../api.ts';
+import { Person, Shown } from '../parts/elements.tsx';
+import { Empty, Loading, Ready, useLoaded } from '../parts/loaded.tsx';
 import { useTitle } from '../parts/title.ts';
 import { hrefOf, route } from '../router.ts';
 import { EndDialog } from './agents/end.tsx';
 import { EndedAgents } from './agents/ended.tsx';
 import { AgentPage } from './agents/page.tsx';
-import { FreezeSection, FrozenNotice } from './agents/person.tsx';
 import { StopDialog } from './agents/stop.tsx';
 import { AgentTree } from './agents/tree.tsx';
-import { ChooseRoot } from './agents/whose.tsx';
 import { isLiving, livingIn, mayReadActs } from './agents/words.ts';
 import { counted } from './counted.ts';
 import { growth } from './growth.ts';
+import { FreezeDialog, LiftDialog } from './operations/freezing.tsx';
 import { type Done, Outcome } from './outcome.tsx';
-import { Ready } from './ready.tsx';
 
 export function AgentsView() {
   const { id, query } = route.value;
@@ -46,18 +41,15 @@ interface AgentsOfProps {
 
 function AgentsOf({ person, root }: AgentsOfProps) {
   useTitle(root === undefined ? undefined : `Agents of ${personOf(root)}`);
-  const done = useSignal<Done | undefined>(undefined);
-  const ending = useSignal<Agent | undefined>(undefined);
+  const [done, setDone] = useState<Done>();
+  const [ending, choose] = useState<Agent>();
   const cursor = route.value.query.get('cursor') ?? undefined;
   const load = () => ask('agents', { cursor, root_principal: root });
   const loaded = useLoaded(load, [root, cursor, growth.value]);
   const mayEnd = root === undefined || person.operates.includes('revoke');
   const finish = (outcome: Done) => {
-    done.value = outcome;
+    setDone(outcome);
     loaded.again();
-  };
-  const choose = (agent: Agent | undefined) => {
-    ending.value = agent;
   };
   const shown = loaded.state === 'loading' ? undefined : loaded.value;
   return (
@@ -74,7 +66,7 @@ function AgentsOf({ person, root }: AgentsOfProps) {
         </h1>
         {shown && mayEnd ? <StopAll of={shown} root={root} onStopped={finish} /> : null}
       </div>
-      <Outcome of={done.value} />
+      <Outcome of={done} />
       <section aria-labelledby="h-living">
         <h2 id="h-living">Acting for {root === undefined ? 'you' : <Person of={root} />}</h2>
         <Ready of={loaded} what="The list of agents">
@@ -97,7 +89,7 @@ function AgentsOf({ person, root }: AgentsOfProps) {
           <ChooseRoot root={root} />
         </section>
       ) : null}
-      <EndDialog agent={ending.value} onClose={() => choose(undefined)} onEnded={finish} />
+      <EndDialog agent={ending} onClose={() => choose(undefined)} onEnded={finish} />
     </>
   );
 }
@@ -110,13 +102,11 @@ interface StopAllProps {
 
 /** Counts the agents only where all of them are shown. */
 function StopAll({ of: { agents, next_cursor }, root, onStopped }: StopAllProps) {
-  const isOpen = useSignal(false);
+  const [isOpen, setOpen] = useState(false);
   const living = agents.filter((agent) => isLiving(agent, now.value));
   const isWhole = next_cursor === null && !route.value.query.has('cursor');
   const count = isWhole ? livingIn(living, now.value) : undefined;
-  const open = (isNow: boolean) => () => {
-    isOpen.value = isNow;
-  };
+  const open = (isNow: boolean) => () => setOpen(isNow);
   return (
     <>
       {living.length === 0 ? null : (
@@ -125,7 +115,7 @@ function StopAll({ of: { agents, next_cursor }, root, onStopped }: StopAllProps)
         </button>
       )}
       <StopDialog
-        open={isOpen.value}
+        open={isOpen}
         root={root}
         agents={living}
         hasMore={!isWhole}
@@ -196,4 +186,85 @@ function pageOf({ root_principal }: AgentTrees, { principal }: Me, cursor?: stri
     ...(root_principal !== principal && { root_principal }),
     ...(cursor !== undefined && { cursor }),
   });
+}
+
+/** A form whose address has the answer, so that it can be linked and works without this page's script. */
+function ChooseRoot({ root }: { readonly root: string | undefined }) {
+  return (
+    <form method="get" action={hrefOf('agents')} class="row">
+      <p class="field">
+        <label for="root">Agents of another person or service</label>
+        <input
+          id="root"
+          name="root_principal"
+          required
+          maxLength={300}
+          placeholder="human:ann@example.com"
+          value={root ?? ''}
+          spellcheck={false}
+          autocomplete="off"
+        />
+      </p>
+      <button type="submit">Show their agents</button>
+      {root === undefined ? null : <a href={hrefOf('agents')}>Show my own agents</a>}
+    </form>
+  );
+}
+
+interface FreezeProps {
+  readonly person: Me;
+  readonly root: string;
+  onDone(words: string): void;
+}
+
+/** A person who cannot lift a freeze reads who can. */
+function FrozenNotice({ person, root, onDone }: FreezeProps) {
+  const [isLifting, setLifting] = useState(false);
+  const mayLift = person.operates.includes('unfreeze');
+  return (
+    <div class="notice bad">
+      <p>
+        <b>Frozen.</b> The service refuses new calls and new tokens of{' '}
+        <Shown text={personOf(root)} />. {mayLift ? null : 'An operator can lift the freeze.'}
+      </p>
+      {mayLift ? (
+        <button type="button" onClick={() => setLifting(true)}>
+          Lift the freeze…
+        </button>
+      ) : null}
+      <LiftDialog
+        of={isLifting ? targetOf(root) : undefined}
+        onClose={() => setLifting(false)}
+        onDone={onDone}
+      />
+    </div>
+  );
+}
+
+/** For operators who may freeze. */
+function FreezeSection({ person, root, onDone }: FreezeProps) {
+  const [isFreezing, setFreezing] = useState(false);
+  if (!person.operates.includes('freeze')) return null;
+  return (
+    <section aria-labelledby="h-freeze">
+      <h2 id="h-freeze">Freeze</h2>
+      <p>
+        A freeze stops all agents of <Shown text={personOf(root)} /> and can be lifted. An agent
+        that ended does not come back.
+      </p>
+      <button type="button" class="danger" onClick={() => setFreezing(true)}>
+        Freeze <Shown text={personOf(root)} />…
+      </button>
+      <FreezeDialog
+        fixed={targetOf(root)}
+        open={isFreezing}
+        onClose={() => setFreezing(false)}
+        onDone={onDone}
+      />
+    </section>
+  );
+}
+
+function targetOf(root: string) {
+  return { what: 'root_principal', target: root, root_principal: null } as const;
 }

@@ -4,10 +4,15 @@
  * @module
  */
 
-import { me } from '../me.ts';
-import { Empty } from '../parts/loaded.tsx';
-import { route } from '../router.ts';
-import { Inbox } from './approvals/inbox.tsx';
+import { useSignal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { countOf } from '../../domain/decision/values.ts';
+import type { InboxItem, Inbox as InboxPage } from '../../protocol/console/views.ts';
+import { ask, me, pulse } from '../api.ts';
+import { announce } from '../parts/announce.ts';
+import { Ago, Chain, Effect, Left, Pill } from '../parts/elements.tsx';
+import { Empty, Failed, Loading, useLoaded } from '../parts/loaded.tsx';
+import { hrefOf, route } from '../router.ts';
 import { DecisionView } from './decision.tsx';
 
 export function ApprovalsView() {
@@ -25,5 +30,164 @@ export function ApprovalsView() {
         </Empty>
       )}
     </>
+  );
+}
+
+/**
+ * The inbox: one page of pending requests. It stays true without moving under the reader's hand.
+ *
+ * A request that left the list keeps its place and says so. New ones at the end appear at once; others wait for a
+ * button.
+ */
+function Inbox() {
+  /** Cursors of the pages before this one; the last is of this page. */
+  const cursors = useSignal<readonly string[]>([]);
+  const cursor = cursors.value.at(-1);
+  const inbox = useLoaded(
+    async () => ({ cursor, page: await ask('inbox', cursor === undefined ? {} : { cursor }) }),
+    [cursor, pulse.value?.entries],
+  );
+  // While the next page loads, the last one stays.
+  const last = inbox.state === 'loading' ? undefined : inbox.value;
+  const next = last?.page.next_cursor ?? null;
+  return (
+    <>
+      {inbox.state === 'failed' ? (
+        <Failed what="The list of requests" why={inbox.why} again={inbox.again} />
+      ) : null}
+      {last ? (
+        <Rows key={last.cursor} page={last.page} isFirst={last.cursor === undefined} />
+      ) : inbox.state === 'loading' ? (
+        <Loading what="the requests that wait for you" />
+      ) : null}
+      <div class="row">
+        {cursor === undefined ? null : (
+          <button
+            type="button"
+            onClick={() => {
+              cursors.value = cursors.value.slice(0, -1);
+            }}
+          >
+            Expire sooner
+          </button>
+        )}
+        {next === null ? null : (
+          <button
+            type="button"
+            onClick={() => {
+              cursors.value = [...cursors.value, next];
+              scrollTo(0, 0);
+            }}
+          >
+            Expire later
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+interface RowsProps {
+  readonly page: InboxPage;
+  readonly isFirst: boolean;
+}
+
+function Rows({ page: { requests }, isFirst }: RowsProps) {
+  const [shown, setShown] = useState<readonly InboxItem[]>(requests);
+  const current = new Map(requests.map((item) => [item.approval_request_id, item]));
+  const known = new Set(shown.map(({ approval_request_id }) => approval_request_id));
+  const fresh = requests.filter(({ approval_request_id }) => !known.has(approval_request_id));
+  const end = shown.at(-1)?.expires_at ?? '';
+  const isAtEnd = fresh.every(({ expires_at }) => expires_at >= end);
+  useEffect(() => {
+    if (fresh.length === 0) return;
+    announce(`${countOf(fresh.length, 'new request')} to decide`);
+    if (isAtEnd) setShown([...shown, ...fresh]);
+  }, [requests]);
+  const left = shown.filter(({ approval_request_id: id }) => !current.has(id)).length;
+  const isStale = (fresh.length > 0 && !isAtEnd) || left > 0;
+  const changes = [
+    ...(fresh.length > 0 ? [countOf(fresh.length, 'new request')] : []),
+    ...(left > 0 ? [`${left} no longer pending`] : []),
+  ];
+  return (
+    <>
+      <p class="row small state">
+        {isStale ? (
+          <button type="button" onClick={() => setShown(requests)}>
+            Show the list of now: {changes.join(', ')}
+          </button>
+        ) : (
+          <span class="muted">The next to expire comes first. You decide each one by itself.</span>
+        )}
+      </p>
+      {shown.length === 0 ? <Nothing isFirst={isFirst} /> : null}
+      <ul class="rows">
+        {shown.map((item) => {
+          const now = current.get(item.approval_request_id);
+          return <Row key={item.approval_request_id} item={now ?? item} isGone={!now} />;
+        })}
+      </ul>
+    </>
+  );
+}
+
+function Nothing({ isFirst }: { readonly isFirst: boolean }) {
+  if (!isFirst) return <Empty>No request is left on this page.</Empty>;
+  return (
+    <Empty>
+      No request waits for you. One appears here when an agent asks for something that you may
+      approve.
+    </Empty>
+  );
+}
+
+interface RowProps {
+  readonly item: InboxItem;
+  /** Decided or expired since the list was shown. */
+  readonly isGone: boolean;
+}
+
+/** One request in the inbox: enough to choose what to read next, never enough to decide. */
+function Row({ item, isGone }: RowProps) {
+  return (
+    <li>
+      <div class="head">
+        <h2>
+          <a href={hrefOf('approvals', item.approval_request_id)}>
+            <bdi>{item.title}</bdi>
+          </a>
+        </h2>
+        <span>
+          {isGone ? <Pill state="off">No longer pending</Pill> : <Left until={item.expires_at} />}
+        </span>
+      </div>
+      <p>
+        <Chain of={item.chain} />
+      </p>
+      <p>
+        <Effect of={{ type: item.side_effect }} /> <small>{item.description}</small>
+      </p>
+      <p class="small muted">
+        {countOf(item.parameters_count, 'parameter')}, asked <Ago at={item.created_at} />
+      </p>
+      <Marks item={item} />
+    </li>
+  );
+}
+
+function Marks({ item }: { readonly item: InboxItem }) {
+  const { approvals, approvals_required, has_approved, has_hidden } = item;
+  if (!has_hidden && approvals_required === 1 && !has_approved) return null;
+  return (
+    <p>
+      {has_hidden ? <Pill state="warn">Hidden characters</Pill> : null}{' '}
+      {approvals_required > 1 ? (
+        <Pill state={approvals > 0 ? 'act' : 'off'}>
+          {approvals} of {approvals_required} approved
+        </Pill>
+      ) : null}{' '}
+      {has_approved ? <Pill state="good">You approved, others are waited for</Pill> : null}
+    </p>
   );
 }

@@ -6,7 +6,7 @@
 
 import '../style/capabilities.css';
 import { ask } from '../api.ts';
-import { Failed, Loading, useLoaded } from '../parts/loaded.tsx';
+import { Ready, useLoaded } from '../parts/loaded.tsx';
 import { route } from '../router.ts';
 import { Catalog } from './capabilities/catalog.tsx';
 import { CapabilityPage } from './capabilities/one.tsx';
@@ -14,23 +14,13 @@ import { CapabilityPage } from './capabilities/one.tsx';
 export function CapabilitiesView() {
   const { id, query } = route.value;
   const loaded = useLoaded(() => ask('manifest', {}), []);
-  if (loaded.state === 'loading') {
+  if (loaded.state !== 'ready') {
     return (
       <>
         <h1>Capabilities</h1>
-        <Loading what="the catalog" />
-      </>
-    );
-  }
-  if (!loaded.value) {
-    return (
-      <>
-        <h1>Capabilities</h1>
-        <Failed
-          what="The catalog"
-          why={loaded.state === 'failed' ? loaded.why : ''}
-          again={loaded.again}
-        />
+        <Ready of={loaded} what="The catalog">
+          {() => null}
+        </Ready>
       </>
     );
   }

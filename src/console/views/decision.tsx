@@ -8,7 +8,7 @@
  */
 
 import { useComputed, useSignal } from '@preact/signals';
-import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import { decisionIdentity, faultsOf } from '../../domain/decision/checks.ts';
 import { hiddenTexts } from '../../domain/decision/claims.ts';
 import { hiddenNotice } from '../../domain/decision/evidence.ts';
@@ -18,10 +18,9 @@ import { wordsText } from '../../domain/decision/text.ts';
 import { questionWords } from '../../domain/decision/words.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
-import { ask } from '../api.ts';
-import { connection, heardAt, now } from '../live.ts';
+import { ask, connection, heardAt, now } from '../api.ts';
 import { announce } from '../parts/announce.ts';
-import { Shown } from '../parts/foreign-text.tsx';
+import { Shown } from '../parts/elements.tsx';
 import { Failed, type Loaded, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
 import { useTitle } from '../parts/title.ts';
 import { Marked } from '../parts/words.tsx';
@@ -107,14 +106,11 @@ interface PageProps {
 
 function Page({ of, loaded }: PageProps) {
   const parts = useSignal<ReadonlySet<PartName>>(new Set());
-  const chosen = useSignal<GrantTerms | undefined>(undefined);
+  const [chosen, choose] = useState<GrantTerms>();
   const { request, viewer } = of;
-  const terms = request.terms ?? chosen.value ?? firstTerms(request);
+  const terms = request.terms ?? chosen ?? firstTerms(request);
   const shown = { of, terms, where: 'in this browser' };
   const isOpen = request.status === 'pending' && viewer.may_decide && !viewer.has_approved;
-  const choose = (next: GrantTerms) => {
-    chosen.value = next;
-  };
   const isChanged = useChange(of);
   const faults = faultsNow(of, loaded, isChanged);
   useAnnouncedStatus(request.status);

@@ -6,7 +6,7 @@
  */
 
 import { effect, signal } from '@preact/signals';
-import { pulse } from '../live.ts';
+import { pulse } from '../api.ts';
 
 /** Milliseconds between two questions. An answer about agents reads up to thousands of entries. */
 const ASK_AGAIN_MS = 10_000;

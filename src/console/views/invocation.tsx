@@ -9,15 +9,19 @@ import { visibleText } from '../../domain/wire/visible-text.ts';
 import type { AuditEntry } from '../../protocol/audit.ts';
 import type { Act, Invocation } from '../../protocol/console/views.ts';
 import type { Hand } from '../../protocol/decision.ts';
-import { ask } from '../api.ts';
-import { me } from '../me.ts';
-import { Chain } from '../parts/chain.tsx';
-import { Shown } from '../parts/foreign-text.tsx';
+import { ask, me } from '../api.ts';
+import {
+  Ago,
+  Amount,
+  Chain,
+  Claimed,
+  Code,
+  Fact,
+  Person,
+  Pill,
+  Shown,
+} from '../parts/elements.tsx';
 import { Empty, Failed, type Loaded, Loading, useLoaded } from '../parts/loaded.tsx';
-import { Amount } from '../parts/money.tsx';
-import { Claimed, Person } from '../parts/name.tsx';
-import { Pill } from '../parts/pill.tsx';
-import { Ago } from '../parts/time.tsx';
 import { useTitle } from '../parts/title.ts';
 import { Value } from '../parts/words.tsx';
 import { hrefOf } from '../router.ts';
@@ -104,49 +108,29 @@ function Facts({ of, call }: { readonly of: Invocation; readonly call: AuditEntr
   const chain = of.chain.map(({ principal }) => principal).reverse();
   return (
     <dl class="facts">
-      <dt>Outcome</dt>
-      <dd>
-        <EntryOutcome entry={call} />
-      </dd>
-      <dt>Called by</dt>
-      <dd>{chain.length > 0 ? <Chain of={chain} /> : <Who entry={call} />}</dd>
-      <dt>When</dt>
-      <dd>
-        <Ago at={call.timestamp} />
-      </dd>
-      <dt>Cost</dt>
-      <dd>{cost_actual ? <Amount of={cost_actual} /> : 'nothing charged'}</dd>
+      <Fact term="Outcome" is={<EntryOutcome entry={call} />} />
+      <Fact term="Called by" is={chain.length > 0 ? <Chain of={chain} /> : <Who entry={call} />} />
+      <Fact term="When" is={<Ago at={call.timestamp} />} />
+      <Fact term="Cost" is={cost_actual ? <Amount of={cost_actual} /> : 'nothing charged'} />
       {capability === null ? null : <CapabilityFact name={capability} />}
       <TextFact term="Reference" text={client_reference_id} filter="client_reference_id" />
       <TextFact term="Task" text={task_id} filter="task_id" />
       <TextFact term="Upstream" text={upstream_service} />
-      {me.value?.is_anchored ? (
-        <>
-          <dt>Proof</dt>
-          <dd>
-            <VerifyLink entry={call} />
-          </dd>
-        </>
-      ) : null}
+      {me.value?.is_anchored ? <Fact term="Proof" is={<VerifyLink entry={call} />} /> : null}
     </dl>
   );
 }
 
 function CapabilityFact({ name }: { readonly name: string }) {
   return (
-    <>
-      <dt>Capability</dt>
-      <dd>
-        <a href={hrefOf('capabilities', name)}>
-          <code>
-            <Shown text={name} />
-          </code>
-        </a>{' '}
-        <small>
-          <a href={hrefOf('activity', undefined, { capability: name })}>all its entries</a>
-        </small>
-      </dd>
-    </>
+    <Fact term="Capability">
+      <a href={hrefOf('capabilities', name)}>
+        <Code text={name} />
+      </a>{' '}
+      <small>
+        <a href={hrefOf('activity', undefined, { capability: name })}>all its entries</a>
+      </small>
+    </Fact>
   );
 }
 
@@ -159,22 +143,15 @@ interface TextFactProps {
 
 function TextFact({ term, text, filter }: TextFactProps) {
   if (text === null) return null;
-  const shown = (
-    <code>
-      <Shown text={text} />
-    </code>
-  );
+  const shown = <Code text={text} />;
   return (
-    <>
-      <dt>{term}</dt>
-      <dd>
-        {filter === undefined ? (
-          shown
-        ) : (
-          <a href={hrefOf('activity', undefined, { [filter]: text })}>{shown}</a>
-        )}
-      </dd>
-    </>
+    <Fact term={term}>
+      {filter === undefined ? (
+        shown
+      ) : (
+        <a href={hrefOf('activity', undefined, { [filter]: text })}>{shown}</a>
+      )}
+    </Fact>
   );
 }
 
@@ -187,9 +164,7 @@ function Lineage({ of: { chain, parent, children } }: { readonly of: Invocation 
         <p>
           Part of{' '}
           <a href={hrefOf('activity', parent)}>
-            <code>
-              <Shown text={parent} />
-            </code>
+            <Code text={parent} />
           </a>
         </p>
       )}
@@ -253,11 +228,7 @@ function Children({ of }: { readonly of: readonly Act[] }) {
 }
 
 function ChildLink({ of: { invocation_id, capability } }: { readonly of: Act }) {
-  const name = (
-    <code>
-      <Shown text={capability ?? invocation_id ?? 'unnamed'} />
-    </code>
-  );
+  const name = <Code text={capability ?? invocation_id ?? 'unnamed'} />;
   return invocation_id === null ? name : <a href={hrefOf('activity', invocation_id)}>{name}</a>;
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { useEffect, useRef } from 'preact/hooks';
-import { Shown } from '../parts/foreign-text.tsx';
+import { Shown } from '../parts/elements.tsx';
 
 export interface Done {
   readonly words: string;

@@ -5,19 +5,15 @@
  */
 
 import { useSignal } from '@preact/signals';
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { exact } from '../../domain/values/time-words.ts';
 import type { Passkey } from '../../protocol/decision.ts';
-import { ask } from '../api.ts';
-import { loadMe } from '../me.ts';
+import { ask, loadMe } from '../api.ts';
 import { announce } from '../parts/announce.ts';
-import { Confirm } from '../parts/dialog.tsx';
-import { Shown } from '../parts/foreign-text.tsx';
-import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
-import { Pill } from '../parts/pill.tsx';
-import { Ago } from '../parts/time.tsx';
+import { Confirm, Why } from '../parts/dialog.tsx';
+import { Ago, Pill, Shown } from '../parts/elements.tsx';
+import { Empty, Ready, useLoaded, whyOf } from '../parts/loaded.tsx';
 import { isWaiting } from '../parts/waiting-key.ts';
-import { Why } from '../parts/why.tsx';
 import { hasPasskeys, makePasskey, signWithPasskey } from './passkeys/browser.ts';
 
 export function PasskeysView() {
@@ -26,7 +22,6 @@ export function PasskeysView() {
     list.again();
     await loadMe();
   };
-  const keys = list.state === 'loading' ? undefined : list.value?.passkeys;
   return (
     <>
       <h1>Passkeys</h1>
@@ -34,12 +29,14 @@ export function PasskeysView() {
         A passkey is in your device or security key. Where a policy requires it, an approval counts
         only with your signature, which anyone can check in the log.
       </p>
-      {list.state === 'failed' ? (
-        <Failed what="The list of your passkeys" why={list.why} again={list.again} />
-      ) : null}
-      {list.state === 'loading' ? <Loading what="your passkeys" /> : null}
-      {keys ? <Keys keys={keys} changed={changed} /> : null}
-      {keys ? <Add keys={keys} changed={changed} /> : null}
+      <Ready of={list} what="The list of your passkeys" loading="your passkeys">
+        {({ passkeys }) => (
+          <>
+            <Keys keys={passkeys} changed={changed} />
+            <Add keys={passkeys} changed={changed} />
+          </>
+        )}
+      </Ready>
     </>
   );
 }
@@ -50,7 +47,7 @@ interface KeysProps {
 }
 
 function Keys({ keys, changed }: KeysProps) {
-  const removed = useSignal<Passkey | undefined>(undefined);
+  const [removed, setRemoved] = useState<Passkey>();
   if (keys.length === 0) return <Empty>You have no passkey. Add the first one below.</Empty>;
   return (
     <>
@@ -76,23 +73,19 @@ function Keys({ keys, changed }: KeysProps) {
               type="button"
               class="danger"
               aria-label={`Remove ${key.label}…`}
-              onClick={() => {
-                removed.value = key;
-              }}
+              onClick={() => setRemoved(key)}
             >
               Remove…
             </button>
           </li>
         ))}
       </ul>
-      {removed.value ? (
+      {removed ? (
         <Remove
-          of={removed.value}
+          of={removed}
           isLast={keys.length === 1}
           changed={changed}
-          onClose={() => {
-            removed.value = undefined;
-          }}
+          onClose={() => setRemoved(undefined)}
         />
       ) : null}
     </>

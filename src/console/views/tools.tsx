@@ -6,18 +6,14 @@
  * @module
  */
 
-import { useSignal } from '@preact/signals';
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import type { ShownReview } from '../../protocol/console/reviews.ts';
-import { ask } from '../api.ts';
-import { me } from '../me.ts';
+import { ask, me } from '../api.ts';
 import { Confirm } from '../parts/dialog.tsx';
-import { Shown } from '../parts/foreign-text.tsx';
-import { Empty, useLoaded } from '../parts/loaded.tsx';
-import { Pill } from '../parts/pill.tsx';
+import { Code, Heads, Pill, Shown } from '../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../parts/loaded.tsx';
 import { Value } from '../parts/words.tsx';
 import { type Done, Outcome } from './outcome.tsx';
-import { Ready } from './ready.tsx';
 
 const KINDS = {
   new: { pill: 'act', words: 'New' },
@@ -28,16 +24,13 @@ const KINDS = {
 export function ToolsView() {
   // Not loaded again by itself: the texts must not change between reading and accepting.
   const loaded = useLoaded(() => ask('reviews', {}), []);
-  const accepting = useSignal<ShownReview | undefined>(undefined);
-  const done = useSignal<Done | undefined>(undefined);
-  const choose = (review: ShownReview | undefined) => {
-    accepting.value = review;
-  };
+  const [accepting, choose] = useState<ShownReview>();
+  const [done, setDone] = useState<Done>();
   const accept = async () => {
-    const { name, digest } = accepting.value ?? {};
+    const { name, digest } = accepting ?? {};
     if (name === undefined || digest === undefined) return;
     await ask('reviews.accept', { name, digest });
-    done.value = { words: `Reviewed: ${name}.` };
+    setDone({ words: `Reviewed: ${name}.` });
     loaded.again();
   };
   return (
@@ -47,7 +40,7 @@ export function ToolsView() {
         This service passes on tools of another server. A tool that is new or changed stays off
         until an operator has read it. The other server wrote the texts below.
       </p>
-      <Outcome of={done.value} />
+      <Outcome of={done} />
       <Ready of={loaded} what="The list of tools">
         {({ reviews, more }) => (
           <>
@@ -60,11 +53,11 @@ export function ToolsView() {
         )}
       </Ready>
       <Confirm
-        open={accepting.value !== undefined}
+        open={accepting !== undefined}
         onClose={() => choose(undefined)}
         title={
           <>
-            Accept <Shown text={accepting.value?.name ?? ''} />?
+            Accept <Shown text={accepting?.name ?? ''} />?
           </>
         }
         back="Leave it off"
@@ -76,7 +69,7 @@ export function ToolsView() {
           name and the digest.
         </p>
         <p class="small">
-          <code>{accepting.value?.digest}</code>
+          <code>{accepting?.digest}</code>
         </p>
       </Confirm>
     </>
@@ -112,13 +105,7 @@ function Review({ of, onAccept }: ReviewProps) {
 function Changes({ of: { parts } }: Pick<ReviewProps, 'of'>) {
   return (
     <table>
-      <thead>
-        <tr>
-          <th scope="col">Part</th>
-          <th scope="col">Reviewed</th>
-          <th scope="col">Now</th>
-        </tr>
-      </thead>
+      <Heads of={['Part', 'Reviewed', 'Now']} />
       <tbody>
         {parts.map(({ part, before, now }) => (
           <tr key={part}>
@@ -143,9 +130,7 @@ function Lines({ of }: { readonly of: string }) {
     <>
       {of.split('\n').map((line) => (
         <p>
-          <code>
-            <Shown text={line} />
-          </code>
+          <Code text={line} />
         </p>
       ))}
     </>

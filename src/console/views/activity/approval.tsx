@@ -8,10 +8,7 @@ import { spanWords } from '../../../domain/values/time-words.ts';
 import type { ApprovalRequest } from '../../../protocol/approval.ts';
 import type { AuditEntry } from '../../../protocol/audit.ts';
 import type { Invocation } from '../../../protocol/console/views.ts';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Person } from '../../parts/name.tsx';
-import { Pill } from '../../parts/pill.tsx';
-import { Ago, Left } from '../../parts/time.tsx';
+import { Ago, Fact, Left, Person, Pill, Shown } from '../../parts/elements.tsx';
 import { hrefOf } from '../../router.ts';
 import { counted } from '../counted.ts';
 
@@ -48,70 +45,61 @@ const STATES = {
 
 function RequestFact({ id, request }: { id: string; request: ApprovalRequest | null }) {
   return (
-    <>
-      <dt>Request</dt>
-      <dd>
-        <a href={hrefOf('approvals', id)}>
-          <code>{id}</code>
-        </a>{' '}
-        {request ? (
-          <>
-            <Pill state={STATES[request.status][0]}>{STATES[request.status][1]}</Pill>{' '}
-            {request.status === 'pending' ? <Left until={request.expires_at} /> : null}
-          </>
-        ) : (
-          <small>Its approvers can see it.</small>
-        )}
-      </dd>
-    </>
+    <Fact term="Request">
+      <a href={hrefOf('approvals', id)}>
+        <code>{id}</code>
+      </a>{' '}
+      {request ? (
+        <>
+          <Pill state={STATES[request.status][0]}>{STATES[request.status][1]}</Pill>{' '}
+          {request.status === 'pending' ? <Left until={request.expires_at} /> : null}
+        </>
+      ) : (
+        <small>Its approvers can see it.</small>
+      )}
+    </Fact>
   );
 }
 
 function Decisions({ of }: { readonly of: ApprovalRequest }) {
   const { approvals, approvals_required, decided_by, decided_at, reason, status } = of;
   return (
-    <>
-      <dt>Signed</dt>
-      <dd>
-        {approvals.length} of {counted(approvals_required, 'approval')}
-        <ul>
-          {approvals.map(({ approver, approved_at }) => (
-            <li key={approver}>
-              <Person of={approver} /> approved <Ago at={approved_at} />
-            </li>
-          ))}
-          {status === 'denied' && decided_by !== null ? (
-            <li>
-              <Person of={decided_by} /> denied it{' '}
-              {decided_at === null ? null : <Ago at={decided_at} />}
-              {reason === null ? null : ': '}
-              {reason === null ? null : (
-                <q>
-                  <Shown text={reason} />
-                </q>
-              )}
-            </li>
-          ) : null}
-        </ul>
-      </dd>
-    </>
+    <Fact term="Signed">
+      {approvals.length} of {counted(approvals_required, 'approval')}
+      <ul>
+        {approvals.map(({ approver, approved_at }) => (
+          <li key={approver}>
+            <Person of={approver} /> approved <Ago at={approved_at} />
+          </li>
+        ))}
+        {status === 'denied' && decided_by !== null ? (
+          <li>
+            <Person of={decided_by} /> denied it{' '}
+            {decided_at === null ? null : <Ago at={decided_at} />}
+            {reason === null ? null : ': '}
+            {reason === null ? null : (
+              <q>
+                <Shown text={reason} />
+              </q>
+            )}
+          </li>
+        ) : null}
+      </ul>
+    </Fact>
   );
 }
 
 function GrantFact({ id, request }: { id: string; request: ApprovalRequest | null }) {
   const terms = request?.terms;
   return (
-    <>
-      <dt>Grant</dt>
-      <dd>
-        <code>{id}</code>{' '}
-        {terms ? (
-          <small>
-            {terms.grant_type === 'one_time' ? 'for one call' : 'for one session'},{' '}
-            {counted(terms.max_uses, 'use')}, within {spanWords(terms.expires_in_seconds * 1_000)}
-          </small>
-        ) : null}
-      </dd>
-    </>
+    <Fact term="Grant">
+      <code>{id}</code>{' '}
+      {terms ? (
+        <small>
+          {terms.grant_type === 'one_time' ? 'for one call' : 'for one session'},{' '}
+          {counted(terms.max_uses, 'use')}, within {spanWords(terms.expires_in_seconds * 1_000)}
+        </small>
+      ) : null}
+    </Fact>
   );
 }

@@ -7,9 +7,8 @@
 import { plain } from '../../../domain/decision/values.ts';
 import type { Day, Days } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Empty, Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
-import { Amount } from '../../parts/money.tsx';
+import { Amount, Heads, Shown } from '../../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { counted } from '../counted.ts';
 
 interface DaysProps {
@@ -43,11 +42,9 @@ export function DaysChart({ capability, tokenId }: DaysProps) {
           </button>
         ) : null}
       </div>
-      {loaded.state === 'loading' ? <Loading what="the days" /> : null}
-      {loaded.state === 'failed' ? (
-        <Failed what="The chart" why={loaded.why} again={loaded.again} />
-      ) : null}
-      {loaded.state === 'ready' ? <Charts of={loaded.value} /> : null}
+      <Ready of={loaded} what="The chart" loading="the days">
+        {(days) => <Charts of={days} />}
+      </Ready>
     </section>
   );
 }
@@ -151,15 +148,7 @@ function Bars({ title, look, days, amountOn, wordsOf }: BarsProps) {
 function DayTable({ days }: { readonly days: readonly Day[] }) {
   return (
     <table>
-      <thead>
-        <tr>
-          <th scope="col">Day, UTC</th>
-          <th scope="col">Spent</th>
-          <th scope="col">Done</th>
-          <th scope="col">Failed</th>
-          <th scope="col">Refused</th>
-        </tr>
-      </thead>
+      <Heads of={['Day, UTC', 'Spent', 'Done', 'Failed', 'Refused']} />
       <tbody>
         {[...days].reverse().map(({ day, spent, succeeded, failed, refused }) => (
           <tr key={day}>

@@ -5,7 +5,7 @@
  */
 
 import type { AuditAnswer, AuditEntry } from '../../../protocol/audit.ts';
-import { pulse } from '../../live.ts';
+import { pulse } from '../../api.ts';
 import { Empty, Failed, Loading } from '../../parts/loaded.tsx';
 import { hrefOf } from '../../router.ts';
 import { counted } from '../counted.ts';

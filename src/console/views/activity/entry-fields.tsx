@@ -7,8 +7,8 @@
 import { plain } from '../../../domain/decision/values.ts';
 import { exact } from '../../../domain/values/time-words.ts';
 import type { AuditEntry } from '../../../protocol/audit.ts';
-import { me } from '../../me.ts';
-import { Hash } from '../../parts/hash.tsx';
+import { me } from '../../api.ts';
+import { Fact, Hash } from '../../parts/elements.tsx';
 import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 
@@ -20,14 +20,9 @@ export function EntryFields({ entry }: { readonly entry: AuditEntry }) {
     <div class="stack">
       <dl class="facts all">
         {present.map(([name, value]) => (
-          <>
-            <dt key={name}>
-              <code>{name}</code>
-            </dt>
-            <dd>
-              <Field name={name} value={value} sequence={entry.sequence} />
-            </dd>
-          </>
+          <Fact key={name} term={<code>{name}</code>}>
+            <Field name={name} value={value} sequence={entry.sequence} />
+          </Fact>
         ))}
       </dl>
       {absent.length > 0 ? (

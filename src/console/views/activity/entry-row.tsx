@@ -6,12 +6,7 @@
 
 import { useId, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../protocol/audit.ts';
-import { Chain } from '../../parts/chain.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Amount } from '../../parts/money.tsx';
-import { Person } from '../../parts/name.tsx';
-import { Pill } from '../../parts/pill.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { Ago, Amount, Chain, Code, Person, Pill, Shown } from '../../parts/elements.tsx';
 import { hrefOf } from '../../router.ts';
 import { EntryFields } from './entry-fields.tsx';
 import { outcomeOf, type Quoted, whatOf } from './words.ts';
@@ -80,11 +75,7 @@ export function What({ entry }: EntryProps) {
 function QuotedWord({ of: { text, kind } }: { readonly of: Quoted }) {
   if (kind === 'principal') return <Person of={text} />;
   if (kind === 'text') return <Shown text={text} />;
-  return (
-    <code>
-      <Shown text={text} />
-    </code>
-  );
+  return <Code text={text} />;
 }
 
 export function EntryOutcome({ entry }: EntryProps) {

@@ -7,9 +7,8 @@
 import type { Agent, BudgetView, Ending } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
+import { Amount, Fact, Shown } from '../../parts/elements.tsx';
 import { Failed, type Loaded, Loading, useLoaded } from '../../parts/loaded.tsx';
-import { Amount } from '../../parts/money.tsx';
 import { counted } from '../counted.ts';
 import type { Done } from '../outcome.tsx';
 import { AgentName } from './node.tsx';
@@ -95,26 +94,24 @@ export function Consequences({ of }: { readonly of: readonly EndingProps[] }) {
   const names = [...new Set(of.flatMap(({ ending }) => ending.principals))];
   return (
     <dl class="facts">
-      <dt>Ends</dt>
-      <dd>
+      <Fact term="Ends">
         {isMore ? 'At least ' : ''}
         {counted(tokens, 'token')}
         {tokens > names.length ? ', among them those of ' : ' of '}
         <Names of={names} />
-      </dd>
-      <dt>Running</dt>
-      <dd>{running === 0 ? 'No call runs' : counted(running, 'call finishes', 'calls finish')}</dd>
-      <dt>Waiting</dt>
-      <dd>
+      </Fact>
+      <Fact term="Running">
+        {running === 0 ? 'No call runs' : counted(running, 'call finishes', 'calls finish')}
+      </Fact>
+      <Fact term="Waiting">
         {requestWords(
           requests,
           of.every(({ ending }) => ending.requests_are_whole),
         )}
-      </dd>
-      <dt>Stays</dt>
-      <dd>
+      </Fact>
+      <Fact term="Stays">
         What was done, and its entries in the log. <Spent of={of} />
-      </dd>
+      </Fact>
     </dl>
   );
 }

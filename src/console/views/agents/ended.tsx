@@ -5,14 +5,11 @@
  */
 
 import type { Agent, Me } from '../../../protocol/console/views.ts';
-import { ask } from '../../api.ts';
-import { now } from '../../live.ts';
-import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Amount } from '../../parts/money.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { ask, now } from '../../api.ts';
+import { Ago, Amount, Fact } from '../../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { hrefOf, route } from '../../router.ts';
 import { growth } from '../growth.ts';
-import { Ready } from '../ready.tsx';
 import { AgentHead, LastAct } from './node.tsx';
 import { mayReadActs } from './words.ts';
 
@@ -79,25 +76,16 @@ function EndedFacts({ agent, mayRead }: { readonly agent: Agent; readonly mayRea
   const endedAt = revoked_at ?? expires_at;
   return (
     <dl class="facts small">
-      <dt>Ended</dt>
-      <dd>{Date.parse(endedAt) <= now.value ? <Ago at={endedAt} /> : 'With an agent above it'}</dd>
+      <Fact term="Ended">
+        {Date.parse(endedAt) <= now.value ? <Ago at={endedAt} /> : 'With an agent above it'}
+      </Fact>
       {budget ? (
-        <>
-          <dt>Spent</dt>
-          <dd>
-            <Amount of={{ amount: budget.spent, currency: budget.currency }} /> of{' '}
-            <Amount of={{ amount: budget.max, currency: budget.currency }} />
-          </dd>
-        </>
+        <Fact term="Spent">
+          <Amount of={{ amount: budget.spent, currency: budget.currency }} /> of{' '}
+          <Amount of={{ amount: budget.max, currency: budget.currency }} />
+        </Fact>
       ) : null}
-      {mayRead ? (
-        <>
-          <dt>Last act</dt>
-          <dd>
-            <LastAct agent={agent} />
-          </dd>
-        </>
-      ) : null}
+      {mayRead ? <Fact term="Last act" is={<LastAct agent={agent} />} /> : null}
     </dl>
   );
 }

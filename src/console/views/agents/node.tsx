@@ -6,13 +6,19 @@
 
 import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { Agent, BudgetView } from '../../../protocol/console/views.ts';
-import { now } from '../../live.ts';
+import { now } from '../../api.ts';
 import { BudgetBar } from '../../parts/budget.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Amount } from '../../parts/money.tsx';
-import { Claimed } from '../../parts/name.tsx';
-import { Pill } from '../../parts/pill.tsx';
-import { Ago, Left } from '../../parts/time.tsx';
+import {
+  Ago,
+  Amount,
+  Claimed,
+  Code,
+  Codes,
+  Fact,
+  Left,
+  Pill,
+  Shown,
+} from '../../parts/elements.tsx';
 import { hrefOf } from '../../router.ts';
 import {
   isLiving,
@@ -50,14 +56,13 @@ export function AgentNode({ agent, above, onEnd, mayReadActs }: NodeProps) {
       <Spending agent={agent} above={above} />
       <dl class="facts small">
         {mayReadActs ? <Acts agent={agent} /> : null}
-        <dt>{agent.revoked_at === null ? 'Ends' : 'Ended'}</dt>
-        <dd>
+        <Fact term={agent.revoked_at === null ? 'Ends' : 'Ended'}>
           {agent.revoked_at === null ? (
             <Left until={agent.expires_at} />
           ) : (
             <Ago at={agent.revoked_at} />
           )}
-        </dd>
+        </Fact>
       </dl>
       <div class="acts">
         {onEnd && isLiving(agent, now.value) ? (
@@ -73,12 +78,8 @@ export function AgentNode({ agent, above, onEnd, mayReadActs }: NodeProps) {
 function Acts({ agent }: { readonly agent: Agent }) {
   return (
     <>
-      <dt>Last act</dt>
-      <dd>
-        <LastAct agent={agent} />
-      </dd>
-      <dt>Refused</dt>
-      <dd>{refusedWords(agent)}</dd>
+      <Fact term="Last act" is={<LastAct agent={agent} />} />
+      <Fact term="Refused" is={refusedWords(agent)} />
     </>
   );
 }
@@ -95,9 +96,7 @@ export function AgentHead({ agent, id }: { readonly agent: Agent; readonly id?: 
         <AgentState agent={agent} />
       </h3>
       <p class="small">
-        <code>
-          <Shown text={agent.subject} />
-        </code>
+        <Code text={agent.subject} />
       </p>
     </>
   );
@@ -141,23 +140,8 @@ function Powers({ agent }: { readonly agent: Agent }) {
       </p>
       <p class="small muted">
         {scope.length === 1 ? 'Scope ' : 'Scopes '}
-        <Scopes of={scope} />
+        <Codes of={scope} />
       </p>
-    </>
-  );
-}
-
-export function Scopes({ of }: { readonly of: readonly string[] }) {
-  return (
-    <>
-      {of.map((scope, index) => (
-        <span key={scope}>
-          {index > 0 ? ', ' : ''}
-          <code>
-            <Shown text={scope} />
-          </code>
-        </span>
-      ))}
     </>
   );
 }

@@ -4,27 +4,34 @@
  * @module
  */
 
-import { useSignal } from '@preact/signals';
+import { useState } from 'preact/hooks';
+import { coversAll } from '../../../domain/authority/scope-pattern.ts';
+import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { Me } from '../../../protocol/console/views.ts';
+import type { AnswerOf } from '../../../protocol/operations.ts';
 import type { TokenView } from '../../../protocol/token.ts';
-import { ask } from '../../api.ts';
-import { isMe } from '../../me.ts';
+import { ask, isMe } from '../../api.ts';
 import { BudgetBar } from '../../parts/budget.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Amount } from '../../parts/money.tsx';
-import { Person } from '../../parts/name.tsx';
-import { Pill } from '../../parts/pill.tsx';
-import { Ago, Left } from '../../parts/time.tsx';
+import {
+  Ago,
+  Amount,
+  Code,
+  Codes,
+  Effect,
+  Fact,
+  Left,
+  Person,
+  Pill,
+  Shown,
+} from '../../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { useTitle } from '../../parts/title.ts';
 import { Value } from '../../parts/words.tsx';
 import { hrefOf, route } from '../../router.ts';
 import { growth } from '../growth.ts';
 import { type Done, Outcome } from '../outcome.tsx';
-import { Ready } from '../ready.tsx';
 import { EndDialog, type Named } from './end.tsx';
-import { MayUse } from './may-use.tsx';
-import { type Above, type NodeRights, Scopes } from './node.tsx';
+import type { Above, NodeRights } from './node.tsx';
 import { AgentTree } from './tree.tsx';
 import { mayReadActs, shortName } from './words.ts';
 
@@ -34,18 +41,15 @@ interface AgentPageProps {
 }
 
 export function AgentPage({ tokenId, person }: AgentPageProps) {
-  const done = useSignal<Done | undefined>(undefined);
-  const ending = useSignal<Named | undefined>(undefined);
-  const changes = useSignal(0);
-  const deps = [tokenId, growth.value, changes.value];
+  const [done, setDone] = useState<Done>();
+  const [ending, choose] = useState<Named>();
+  const [changes, setChanges] = useState(0);
+  const deps = [tokenId, growth.value, changes];
   const loaded = useLoaded(() => ask('tokens.get', { token_id: tokenId }), deps);
   const token = loaded.state === 'loading' ? undefined : loaded.value;
   const name = token ? shortName(token) : 'Agent';
   useTitle(name);
   const mayEnd = token?.root_principal === person.principal || person.operates.includes('revoke');
-  const choose = (agent: Named | undefined) => {
-    ending.value = agent;
-  };
   return (
     <>
       <div class="head">
@@ -62,7 +66,7 @@ export function AgentPage({ tokenId, person }: AgentPageProps) {
           </button>
         ) : null}
       </div>
-      <Outcome of={done.value} />
+      <Outcome of={done} />
       <Ready of={loaded} what="The agent">
         {(of) => (
           <>
@@ -72,7 +76,7 @@ export function AgentPage({ tokenId, person }: AgentPageProps) {
             <Acts tokenId={tokenId} />
             <Below
               tokenId={tokenId}
-              changes={changes.value}
+              changes={changes}
               onEnd={mayEnd ? choose : undefined}
               above={aboveOf(of)}
               mayReadActs={mayReadActs(person, of.root_principal)}
@@ -81,11 +85,11 @@ export function AgentPage({ tokenId, person }: AgentPageProps) {
         )}
       </Ready>
       <EndDialog
-        agent={ending.value}
+        agent={ending}
         onClose={() => choose(undefined)}
         onEnded={(outcome) => {
-          done.value = outcome;
-          changes.value += 1;
+          setDone(outcome);
+          setChanges((count) => count + 1);
         }}
       />
     </>
@@ -111,14 +115,10 @@ function Authority({ of }: { readonly of: TokenView }) {
     <section aria-labelledby="h-authority">
       <h2 id="h-authority">Authority</h2>
       <dl class="facts wide">
-        <dt>Acts as</dt>
-        <dd>
-          <code>
-            <Shown text={of.subject} />
-          </code>
-        </dd>
-        <dt>For</dt>
-        <dd>
+        <Fact term="Acts as">
+          <Code text={of.subject} />
+        </Fact>
+        <Fact term="For">
           <a href={listOf(of)}>
             <Person of={of.root_principal} />
           </a>
@@ -127,27 +127,15 @@ function Authority({ of }: { readonly of: TokenView }) {
               , through <a href={hrefOf('agents', of.parent_token_id)}>the agent above it</a>
             </>
           )}
-        </dd>
-        <dt>Scopes</dt>
-        <dd>
-          <Scopes of={of.scope} />
-        </dd>
-        <dt>Passing on</dt>
-        <dd>{passingWords(of.max_delegation_depth)}</dd>
-        <dt>Purpose</dt>
-        <dd>{of.purpose === null ? 'None given' : <Value of={of.purpose} />}</dd>
-        <dt>Since</dt>
-        <dd>
-          <Ago at={of.issued_at} />
-        </dd>
-        <dt>{of.revoked_at === null ? 'Ends' : 'Ended'}</dt>
-        <dd>
+        </Fact>
+        <Fact term="Scopes" is={<Codes of={of.scope} />} />
+        <Fact term="Passing on" is={passingWords(of.max_delegation_depth)} />
+        <Fact term="Purpose" is={of.purpose === null ? 'None given' : <Value of={of.purpose} />} />
+        <Fact term="Since" is={<Ago at={of.issued_at} />} />
+        <Fact term={of.revoked_at === null ? 'Ends' : 'Ended'}>
           {of.revoked_at === null ? <Left until={of.expires_at} /> : <Ago at={of.revoked_at} />}
-        </dd>
-        <dt>Token id</dt>
-        <dd>
-          <code>{of.token_id}</code>
-        </dd>
+        </Fact>
+        <Fact term="Token id" is={<code>{of.token_id}</code>} />
       </dl>
     </section>
   );
@@ -245,4 +233,46 @@ function Below({ tokenId, changes, ...rights }: BelowProps) {
       </Ready>
     </section>
   );
+}
+
+type Declarations = AnswerOf<'manifest'>['capabilities'];
+
+/** The capabilities that an agent may use, with their effects: its scopes and limits, held against the catalog. */
+function MayUse({ of }: { readonly of: TokenView }) {
+  const loaded = useLoaded(() => ask('manifest', {}), []);
+  return (
+    <section aria-labelledby="h-may">
+      <h2 id="h-may">May use</h2>
+      <Ready of={loaded} what="The catalog">
+        {({ capabilities }) => <Usable of={of} declarations={capabilities} />}
+      </Ready>
+      <p class="small muted">
+        Budgets, approvals and freezes can still refuse a call. So can rules about who may call.
+      </p>
+    </section>
+  );
+}
+
+function Usable({ of, declarations }: { of: TokenView; declarations: Declarations }) {
+  const usable = Object.entries(declarations).filter(([name, { minimum_scope }]) => {
+    return isNamed(of, name) && coversAll(of.scope, minimum_scope);
+  });
+  if (usable.length === 0) return <Empty>No capability of this service.</Empty>;
+  return (
+    <ul class="rows">
+      {usable.map(([name, { side_effect }]) => (
+        <li key={name} class="head">
+          <a href={hrefOf('capabilities', name)}>{titleOf(name)}</a>
+          <Effect of={side_effect} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A token may be bound to one capability, and its purpose may name those that it is for. */
+function isNamed({ capability, purpose }: TokenView, name: string): boolean {
+  const only = purpose?.only_capabilities;
+  if (only !== undefined && !(Array.isArray(only) && only.includes(name))) return false;
+  return capability === null || capability === name;
 }

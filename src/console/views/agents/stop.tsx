@@ -6,13 +6,11 @@
 
 import { useSignal } from '@preact/signals';
 import type { Agent } from '../../../protocol/console/views.ts';
-import { ask } from '../../api.ts';
-import { now } from '../../live.ts';
+import { ask, now } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { useLoaded, whyOf } from '../../parts/loaded.tsx';
+import { Ready, useLoaded, whyOf } from '../../parts/loaded.tsx';
 import { counted } from '../counted.ts';
 import type { Done } from '../outcome.tsx';
-import { Ready } from '../ready.tsx';
 import { Consequences, type EndingProps, Finality } from './end.tsx';
 import { isLiving } from './words.ts';
 

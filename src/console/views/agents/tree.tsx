@@ -5,7 +5,7 @@
  */
 
 import type { Agent, BudgetView } from '../../../protocol/console/views.ts';
-import { Shown } from '../../parts/foreign-text.tsx';
+import { Shown } from '../../parts/elements.tsx';
 import { hrefOf } from '../../router.ts';
 import { counted } from '../counted.ts';
 import { type Above, AgentNode, type NodeRights } from './node.tsx';

@@ -8,9 +8,8 @@ import { useId } from 'preact/hooks';
 import { approvalWords, costWords, titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { CapabilityDeclaration } from '../../../protocol/capability.ts';
 import { ask } from '../../api.ts';
-import { Effect } from '../../parts/effect.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Empty, Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
+import { Effect, Fact, Shown } from '../../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { go, hrefOf } from '../../router.ts';
 import { counted } from '../counted.ts';
 import { Relations } from './graph.tsx';
@@ -120,24 +119,15 @@ function Row({ name, declaration }: { name: string; declaration: CapabilityDecla
         </p>
       </div>
       <dl class="facts small">
-        <dt>Effect</dt>
-        <dd>
-          <Effect of={side_effect} />
-        </dd>
-        <dt>Cost</dt>
-        <dd>{costWords(cost)}</dd>
-        <dt>Scopes</dt>
-        <dd>{minimum_scope.length === 0 ? 'none' : <code>{minimum_scope.join(', ')}</code>}</dd>
-        <dt>Inputs</dt>
-        <dd>
+        <Fact term="Effect" is={<Effect of={side_effect} />} />
+        <Fact term="Cost" is={costWords(cost)} />
+        <Fact term="Scopes">
+          {minimum_scope.length === 0 ? 'none' : <code>{minimum_scope.join(', ')}</code>}
+        </Fact>
+        <Fact term="Inputs">
           {inputs.length === 0 ? 'none' : <code>{inputs.map((each) => each.name).join(', ')}</code>}
-        </dd>
-        {approval === undefined ? null : (
-          <>
-            <dt>Approval</dt>
-            <dd>{approval}</dd>
-          </>
-        )}
+        </Fact>
+        {approval === undefined ? null : <Fact term="Approval" is={approval} />}
       </dl>
     </li>
   );
@@ -173,11 +163,9 @@ function WholeGraph() {
   return (
     <section aria-labelledby="h-graph">
       <h2 id="h-graph">How they relate</h2>
-      {loaded.state === 'loading' ? <Loading what="the relations" /> : null}
-      {loaded.state === 'failed' ? (
-        <Failed what="The graph" why={loaded.why} again={loaded.again} />
-      ) : null}
-      {loaded.state === 'ready' ? <Relations of={loaded.value} /> : null}
+      <Ready of={loaded} what="The graph" loading="the relations">
+        {(graph) => <Relations of={graph} />}
+      </Ready>
     </section>
   );
 }

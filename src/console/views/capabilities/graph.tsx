@@ -5,7 +5,7 @@
  */
 
 import type { Graph } from '../../../protocol/trust.ts';
-import { Shown } from '../../parts/foreign-text.tsx';
+import { Shown } from '../../parts/elements.tsx';
 import { Empty } from '../../parts/loaded.tsx';
 import { hrefOf } from '../../router.ts';
 import { counted } from '../counted.ts';

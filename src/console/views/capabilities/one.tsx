@@ -7,9 +7,8 @@
 import { costWords, titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { Capability, Input } from '../../../protocol/capability.ts';
 import { ask } from '../../api.ts';
-import { Effect } from '../../parts/effect.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
+import { Effect, Fact, Heads, Shown } from '../../parts/elements.tsx';
+import { Ready, useLoaded } from '../../parts/loaded.tsx';
 import { useTitle } from '../../parts/title.ts';
 import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
@@ -78,36 +77,32 @@ function Facts({ of }: { readonly of: Capability }) {
   const { compensation } = side_effect;
   return (
     <dl class="facts">
-      <dt>Name</dt>
-      <dd>
+      <Fact term="Name">
         <code>{name}</code> <small>version {contract_version}</small>
-      </dd>
-      <dt>Effect</dt>
-      <dd>
+      </Fact>
+      <Fact term="Effect">
         <Effect of={side_effect} />
         {compensation === undefined ? null : ', by '}
         {compensation === undefined ? null : (
           <a href={hrefOf('capabilities', compensation)}>{compensation}</a>
         )}
-      </dd>
-      <dt>Cost</dt>
-      <dd>
+      </Fact>
+      <Fact term="Cost">
         {costWords(cost)}{' '}
         {cost?.determined_by === undefined ? null : (
           <small>
             determined by <Shown text={cost.determined_by} />
           </small>
         )}
-      </dd>
-      <dt>Scopes</dt>
-      <dd>{minimum_scope.length === 0 ? 'none' : <code>{minimum_scope.join(', ')}</code>}</dd>
+      </Fact>
+      <Fact term="Scopes">
+        {minimum_scope.length === 0 ? 'none' : <code>{minimum_scope.join(', ')}</code>}
+      </Fact>
       {kind === 'composed' ? (
-        <>
-          <dt>Steps</dt>
-          <dd>
-            <code>{of.composition?.steps.map((step) => step.capability).join(' → ')}</code>
-          </dd>
-        </>
+        <Fact
+          term="Steps"
+          is={<code>{of.composition?.steps.map((step) => step.capability).join(' → ')}</code>}
+        />
       ) : null}
     </dl>
   );
@@ -141,12 +136,7 @@ function Inputs({ of }: { readonly of: readonly Input[] }) {
         <p>It takes no inputs.</p>
       ) : (
         <table class="inputs">
-          <thead>
-            <tr>
-              <th scope="col">Name</th>
-              <th scope="col">What it is</th>
-            </tr>
-          </thead>
+          <Heads of={['Name', 'What it is']} />
           <tbody>
             {of.map((input) => (
               <tr key={input.name}>
@@ -192,11 +182,9 @@ function Neighbours({ name }: { readonly name: string }) {
   return (
     <section aria-labelledby="h-near">
       <h2 id="h-near">Related capabilities</h2>
-      {loaded.state === 'loading' ? <Loading what="the relations" /> : null}
-      {loaded.state === 'failed' ? (
-        <Failed what="The graph" why={loaded.why} again={loaded.again} />
-      ) : null}
-      {loaded.state === 'ready' ? <Relations of={loaded.value} around={name} /> : null}
+      <Ready of={loaded} what="The graph" loading="the relations">
+        {(graph) => <Relations of={graph} around={name} />}
+      </Ready>
     </section>
   );
 }

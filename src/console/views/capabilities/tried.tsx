@@ -10,12 +10,8 @@ import type { Capability } from '../../../protocol/capability.ts';
 import type { ConsoleAnswers } from '../../../protocol/console/views.ts';
 import type { Failure } from '../../../protocol/failure.ts';
 import type { TestAnswer } from '../../../protocol/invocation.ts';
-import { FactTable, PARAMETER_HEADS } from '../../parts/fact-table.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Hash } from '../../parts/hash.tsx';
-import { Amount } from '../../parts/money.tsx';
-import { Person } from '../../parts/name.tsx';
-import { Value } from '../../parts/words.tsx';
+import { Amount, Fact, Hash, Person, Shown } from '../../parts/elements.tsx';
+import { FactTable, PARAMETER_HEADS, Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 import { approvalSentences, NEXT_STEP } from './words.ts';
 
@@ -107,21 +103,14 @@ function Findings({
   return (
     <>
       <dl class="facts">
-        <dt>Cost</dt>
-        <dd>
-          <CostCheck of={of} />
-        </dd>
+        <Fact term="Cost" is={<CostCheck of={of} />} />
         <BudgetFact of={of} />
-        <dt>Approval</dt>
-        <dd>
-          <ApprovalFact of={approval} capability={capability} />
-        </dd>
-        <dt>Entry</dt>
-        <dd>
+        <Fact term="Approval" is={<ApprovalFact of={approval} capability={capability} />} />
+        <Fact term="Entry">
           <a href={hrefOf('activity', of.invocation_id)}>
             <code>{of.invocation_id}</code>
           </a>
-        </dd>
+        </Fact>
       </dl>
       {resolved ? (
         <>
@@ -156,17 +145,14 @@ function BudgetFact({ of: { budget_context } }: { readonly of: TestAnswer }) {
   if (!budget_context) return null;
   const { budget_max, budget_remaining, budget_currency: currency } = budget_context;
   return (
-    <>
-      <dt>Budget</dt>
-      <dd>
-        {budget_remaining === undefined ? null : (
-          <>
-            <Amount of={{ amount: budget_remaining, currency }} /> left of{' '}
-          </>
-        )}
-        <Amount of={{ amount: budget_max, currency }} />
-      </dd>
-    </>
+    <Fact term="Budget">
+      {budget_remaining === undefined ? null : (
+        <>
+          <Amount of={{ amount: budget_remaining, currency }} /> left of{' '}
+        </>
+      )}
+      <Amount of={{ amount: budget_max, currency }} />
+    </Fact>
   );
 }
 

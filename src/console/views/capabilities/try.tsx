@@ -10,7 +10,7 @@ import type { Capability, Input } from '../../../protocol/capability.ts';
 import type { ConsoleAnswers } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { announce } from '../../parts/announce.ts';
-import { Shown } from '../../parts/foreign-text.tsx';
+import { Shown } from '../../parts/elements.tsx';
 import { whyOf } from '../../parts/loaded.tsx';
 import { choicesOf, controlOf, type Entered, readInputs } from './form.ts';
 import { Tried } from './tried.tsx';

@@ -18,9 +18,8 @@ import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import type { PasskeyProof } from '../../../protocol/passkey.ts';
 import { ask } from '../../api.ts';
-import { Chain } from '../../parts/chain.tsx';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
+import { Chain, Code, Fact } from '../../parts/elements.tsx';
 import { type Loaded, useLoaded } from '../../parts/loaded.tsx';
 import { Marked } from '../../parts/words.tsx';
 import { type Signing, SigningFacts, signingOf } from './signing.tsx';
@@ -95,16 +94,11 @@ function Facts({ asked: { decision, terms } }: { readonly asked: Asked }) {
   const hands = chain.map(({ principal }) => principal).reverse();
   return (
     <dl class="facts">
-      <dt>What</dt>
-      <dd>
-        <Marked of={questionWords(decision)} />
-      </dd>
-      <dt>For</dt>
-      <dd>
+      <Fact term="What" is={<Marked of={questionWords(decision)} />} />
+      <Fact term="For">
         <Chain of={hands.length > 0 ? hands : [request.requester.subject]} />
-      </dd>
-      <dt>Terms</dt>
-      <dd>{termsWords(terms)}</dd>
+      </Fact>
+      <Fact term="Terms" is={termsWords(terms)} />
     </dl>
   );
 }
@@ -119,14 +113,7 @@ function Tick({ of: { path, text, hidden }, onTick }: TickProps) {
     <label class="opt">
       <input type="checkbox" onChange={({ currentTarget }) => onTick(currentTarget.checked)} />
       <span>
-        I read{' '}
-        <code>
-          <Shown text={path} />
-        </code>{' '}
-        with its hidden characters:{' '}
-        <code>
-          <Shown text={JSON.stringify(text)} />
-        </code>
+        I read <Code text={path} /> with its hidden characters: <Code text={JSON.stringify(text)} />
         <br />
         <small>{hiddenWords(hidden)}</small>
       </span>

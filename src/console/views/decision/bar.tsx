@@ -8,22 +8,23 @@
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useContext } from 'preact/hooks';
+import { useContext, useId, useState } from 'preact/hooks';
 import { PARTS } from '../../../domain/decision/facts.ts';
 import type { Words } from '../../../domain/decision/pieces.ts';
 import { standingWords, waitingWords } from '../../../domain/decision/standing.ts';
+import { personOf } from '../../../domain/decision/values.ts';
 import { actOf } from '../../../domain/decision/words.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/decision.ts';
-import { now, pulse } from '../../live.ts';
-import { Shown } from '../../parts/foreign-text.tsx';
+import { ask, now, pulse } from '../../api.ts';
+import { Confirm } from '../../parts/dialog.tsx';
+import { Left, Shown } from '../../parts/elements.tsx';
 import { whyOf } from '../../parts/loaded.tsx';
-import { Left } from '../../parts/time.tsx';
 import { Marked } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 import { ApproveDialog, type Asked, approve, needsStep } from './approve.tsx';
-import { DenyDialog } from './deny.tsx';
 import { PART_WORDS, ShownParts } from './part.tsx';
+import { signingOf } from './signing.tsx';
 
 interface BarProps {
   readonly of: Decision;
@@ -34,15 +35,15 @@ interface BarProps {
 }
 
 export function Bar(props: BarProps) {
-  const granted = useSignal<GrantAnswer | undefined>(undefined);
+  const [granted, setGranted] = useState<GrantAnswer>();
   const done = (answer: GrantAnswer | undefined) => {
-    granted.value = answer;
+    setGranted(answer);
     props.again();
   };
   const standing = standingWords(props.of, now.value);
   if (standing.length > 0) return <Message of={standing} />;
   // The next answer of the service will say the same.
-  if (granted.value) return <Message of={waitingWords(props.of)} />;
+  if (granted) return <Message of={waitingWords(props.of)} />;
   return <Open {...props} onDone={done} />;
 }
 
@@ -51,16 +52,14 @@ interface OpenProps extends BarProps {
 }
 
 function Open({ of, terms, faults, again, onDone }: OpenProps) {
-  const step = useSignal<'deny' | Asked | undefined>(undefined);
+  const [step, setStep] = useState<'deny' | Asked>();
   const why = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
-  const close = () => {
-    step.value = undefined;
-  };
+  const close = () => setStep(undefined);
   const start = async () => {
     const asked = { decision: of, terms };
     if (needsStep(of)) {
-      step.value = asked;
+      setStep(asked);
       return;
     }
     if (isBusy.value) return;
@@ -74,23 +73,18 @@ function Open({ of, terms, faults, again, onDone }: OpenProps) {
     }
   };
   const deny = (
-    <button
-      type="button"
-      onClick={() => {
-        step.value = 'deny';
-      }}
-    >
+    <button type="button" onClick={() => setStep('deny')}>
       Deny…
     </button>
   );
   return (
     <>
       <Choice of={of} faults={faults} again={again} why={why.value} deny={deny} start={start} />
-      {step.value === 'deny' ? (
+      {step === 'deny' ? (
         <DenyDialog decision={of} onClose={close} onDone={() => onDone(undefined)} />
       ) : null}
-      {typeof step.value === 'object' ? (
-        <ApproveDialog asked={step.value} onClose={close} onDone={onDone} />
+      {typeof step === 'object' ? (
+        <ApproveDialog asked={step} onClose={close} onDone={onDone} />
       ) : null}
     </>
   );
@@ -160,5 +154,58 @@ function Message({ of }: { readonly of: Words }) {
         </a>
       </div>
     </div>
+  );
+}
+
+interface DenyProps {
+  readonly decision: Decision;
+  onClose(): void;
+  onDone(): void;
+}
+
+/** Denies a request, with a reason that the requester reads. */
+function DenyDialog({ decision, onClose, onDone }: DenyProps) {
+  const { request, passkey } = decision;
+  const field = useId();
+  const deny = async (form: FormData) => {
+    const { approval_request_id } = request;
+    const signing = form.has('signed') ? await signingOf(request, null) : undefined;
+    const proof = await signing?.sign();
+    const reason = String(form.get('reason'));
+    await ask('approval_requests.deny', { approval_request_id, reason, passkey: proof });
+    onDone();
+  };
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Deny ${actOf(decision)}`}
+      confirm={`Deny ${actOf(decision)}`}
+      onConfirm={deny}
+    >
+      <p class="field">
+        <label for={field}>Reason</label>
+        <small id={`${field}-hint`}>
+          <Shown text={personOf(request.requester.subject)} /> and{' '}
+          <Shown text={personOf(request.requester.root_principal)} /> can read it. It enters the
+          log.
+        </small>
+        <textarea
+          id={field}
+          name="reason"
+          rows={3}
+          required
+          maxLength={1000}
+          aria-describedby={`${field}-hint`}
+        />
+      </p>
+      {passkey.usable.length > 0 ? (
+        <label class="opt">
+          <input type="checkbox" name="signed" defaultChecked={passkey.is_required} />
+          <span>Sign the denial with a passkey</span>
+        </label>
+      ) : null}
+      <p class="small">The request ends for all approvers. The same call is refused for a while.</p>
+    </Confirm>
   );
 }

@@ -12,7 +12,7 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useErrorBoundary, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { type PartName, partFacts, type Shown } from '../../../domain/decision/facts.ts';
 import type { PartFacts } from '../../../domain/decision/pieces.ts';
-import { Shown as ShownText } from '../../parts/foreign-text.tsx';
+import { Shown as ShownText } from '../../parts/elements.tsx';
 import { Marked } from '../../parts/words.tsx';
 
 /** What a person calls the part, at the beginning of a sentence. */

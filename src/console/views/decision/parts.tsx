@@ -8,15 +8,14 @@ import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { isPreviewLost } from '../../../domain/decision/evidence.ts';
 import { partFacts, type Shown } from '../../../domain/decision/facts.ts';
-import type { Fact, PartFacts } from '../../../domain/decision/pieces.ts';
+import type { PartFacts, Fact as Said } from '../../../domain/decision/pieces.ts';
 import { personOf } from '../../../domain/decision/values.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import { BudgetBar } from '../../parts/budget.tsx';
-import { FactTable, PARAMETER_HEADS } from '../../parts/fact-table.tsx';
-import { Copy } from '../../parts/hash.tsx';
-import { Marked } from '../../parts/words.tsx';
-import { commandFor } from './command.ts';
+import { Copy, Fact } from '../../parts/elements.tsx';
+import { FactTable, Marked, PARAMETER_HEADS } from '../../parts/words.tsx';
 import { Part, useReport } from './part.tsx';
+import { commandFor } from './signing.tsx';
 
 interface PartsProps {
   readonly shown: Shown;
@@ -35,18 +34,11 @@ export function Summary({ shown }: PartsProps) {
   );
 }
 
-function List({ of, look = 'facts' }: { readonly of: readonly Fact[]; readonly look?: string }) {
+function List({ of, look = 'facts' }: { readonly of: readonly Said[]; readonly look?: string }) {
   return (
     <dl class={look}>
       {of.map(({ label, words }, at) => (
-        <>
-          <dt key={at}>
-            <Marked of={label} />
-          </dt>
-          <dd>
-            <Marked of={words} />
-          </dd>
-        </>
+        <Fact key={at} term={<Marked of={label} />} is={<Marked of={words} />} />
       ))}
     </dl>
   );

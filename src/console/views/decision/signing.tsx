@@ -12,11 +12,10 @@ import type { GrantTerms } from '../../../protocol/approval.ts';
 import type { Challenge, SignedDecision } from '../../../protocol/console/views.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import type { PasskeyProof } from '../../../protocol/passkey.ts';
-import { ask } from '../../api.ts';
-import { Copy, Hash } from '../../parts/hash.tsx';
+import { ask, base } from '../../api.ts';
+import { Copy, Hash } from '../../parts/elements.tsx';
 import { Failed, type Loaded, Loading } from '../../parts/loaded.tsx';
 import { signWithPasskey } from '../passkeys/browser.ts';
-import { commandFor, wordOf } from './command.ts';
 
 export interface Signing {
   readonly payload: SignedDecision;
@@ -81,4 +80,15 @@ function commandOf({ approval_request_id, nonce, terms }: SignedDecision): strin
     : ['--deny'];
   const command = `${commandFor('digest', approval_request_id)} --nonce=${wordOf(nonce)}`;
   return `${command} ${options.join(' ')}`;
+}
+
+/** Commands that show the request, and compute digests, without this page. */
+export function commandFor(verb: 'show' | 'digest', approvalRequestId: string): string {
+  const service = wordOf(`${location.origin}${base}`);
+  return `writ approvals ${verb} ${approvalRequestId} --service ${service}`;
+}
+
+/** As one word of a shell: an agent may have chosen the text. */
+function wordOf(text: string): string {
+  return /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

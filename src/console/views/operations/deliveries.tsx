@@ -6,13 +6,10 @@
 
 import type { Delivery } from '../../../protocol/operator.ts';
 import { ask } from '../../api.ts';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Pill } from '../../parts/pill.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { Ago, Code, Pill, Shown } from '../../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { hrefOf } from '../../router.ts';
 import { growth } from '../growth.ts';
-import { Ready } from '../ready.tsx';
 import { Paged } from './turning.tsx';
 
 const STATES = {
@@ -69,10 +66,7 @@ function DeliveryRow({ of }: { readonly of: Delivery }) {
         </p>
       </div>
       <p class="small">
-        To{' '}
-        <code>
-          <Shown text={target} />
-        </code>
+        To <Code text={target} />
       </p>
       <p class="small">
         {attempts === 1 ? '1 attempt' : `${attempts} attempts`}

@@ -5,16 +5,14 @@
  */
 
 import { useSignal } from '@preact/signals';
+import { useState } from 'preact/hooks';
 import type { Me } from '../../../protocol/console/views.ts';
 import type { Freeze } from '../../../protocol/operator.ts';
 import { ask } from '../../api.ts';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Person } from '../../parts/name.tsx';
-import { Ago, Left } from '../../parts/time.tsx';
+import { Ago, Left, Person, Shown } from '../../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { growth } from '../growth.ts';
 import { type Done, Outcome } from '../outcome.tsx';
-import { Ready } from '../ready.tsx';
 import { FreezeDialog, FrozenTarget, LiftDialog } from './freezing.tsx';
 import { Turning } from './turning.tsx';
 
@@ -23,40 +21,36 @@ const PAGE = 20;
 export function Freezes({ person }: { readonly person: Me }) {
   const cursors = useSignal<readonly string[]>([]);
   const cursor = cursors.value.at(-1);
-  const lifting = useSignal<Freeze | undefined>(undefined);
-  const isFreezing = useSignal(false);
-  const done = useSignal<Done | undefined>(undefined);
+  const [lifting, setLifting] = useState<Freeze>();
+  const [isFreezing, setFreezing] = useState(false);
+  const [done, setDone] = useState<Done>();
   const loaded = useLoaded(
     () => ask('operator.frozen', { limit: PAGE, cursor }),
     [cursor, growth.value],
   );
   const mayLift = person.operates.includes('unfreeze');
   const finish = (words: string) => {
-    done.value = { words };
+    setDone({ words });
     loaded.again();
   };
   return (
     <>
       {person.operates.includes('freeze') ? (
-        <button type="button" class="danger" onClick={() => set(isFreezing, true)}>
+        <button type="button" class="danger" onClick={() => setFreezing(true)}>
           Freeze…
         </button>
       ) : null}
-      <Outcome of={done.value} />
+      <Outcome of={done} />
       <Ready of={loaded} what="The list of freezes">
         {({ frozen, next_cursor }) => (
           <>
-            <FreezeList of={frozen} onLift={mayLift ? (each) => set(lifting, each) : undefined} />
+            <FreezeList of={frozen} onLift={mayLift ? setLifting : undefined} />
             <Turning what="freezes" cursors={cursors} next={next_cursor ?? null} />
           </>
         )}
       </Ready>
-      <FreezeDialog
-        open={isFreezing.value}
-        onClose={() => set(isFreezing, false)}
-        onDone={finish}
-      />
-      <LiftDialog of={lifting.value} onClose={() => set(lifting, undefined)} onDone={finish} />
+      <FreezeDialog open={isFreezing} onClose={() => setFreezing(false)} onDone={finish} />
+      <LiftDialog of={lifting} onClose={() => setLifting(undefined)} onDone={finish} />
     </>
   );
 }
@@ -101,8 +95,4 @@ function FreezeList({
       ))}
     </ul>
   );
-}
-
-function set<T>(signal: { value: T }, value: T): void {
-  signal.value = value;
 }

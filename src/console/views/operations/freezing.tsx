@@ -4,14 +4,13 @@
  * @module
  */
 
-import { useSignal } from '@preact/signals';
+import { useState } from 'preact/hooks';
 import { personOf } from '../../../domain/decision/values.ts';
 import type { InputOf } from '../../../protocol/operations.ts';
 import type { Freeze } from '../../../protocol/operator.ts';
-import { ask } from '../../api.ts';
-import { now } from '../../live.ts';
+import { ask, now } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
+import { Fact, Shown } from '../../parts/elements.tsx';
 
 /** Characters of a reason, as the service takes them. */
 const REASON_MAX = 1_000;
@@ -31,13 +30,13 @@ export function FreezeDialog({
   onClose,
   onDone,
 }: DialogProps & { readonly fixed?: Target | undefined }) {
-  const what = useSignal<Freeze['what']>('root_principal');
+  const [what, setWhat] = useState<Freeze['what']>('root_principal');
   const freeze = async (form: FormData) => {
     const request = requestOf(fixed ?? chosenBy(form), form);
     const frozen = await ask('operator.freeze', request);
     onDone(`Frozen: ${targetWords(frozen)}.`);
   };
-  const shown = fixed?.what ?? what.value;
+  const shown = fixed?.what ?? what;
   return (
     <Confirm
       open={open}
@@ -56,14 +55,7 @@ export function FreezeDialog({
       danger
       onConfirm={freeze}
     >
-      {fixed ? null : (
-        <TargetFields
-          what={shown}
-          onWhat={(chosen) => {
-            what.value = chosen;
-          }}
-        />
-      )}
+      {fixed ? null : <TargetFields what={shown} onWhat={setWhat} />}
       <Consequence what={shown} />
       <ReasonField hint="Callers that are refused may read it. The log keeps it." />
       <p class="field">
@@ -133,15 +125,12 @@ function Consequence({ what }: { readonly what: Freeze['what'] }) {
   const { stops, goesOn } = CONSEQUENCES[what];
   return (
     <dl class="facts">
-      <dt>Stops</dt>
-      <dd>{stops}</dd>
-      <dt>Goes on</dt>
-      <dd>{goesOn}</dd>
-      <dt>Stays</dt>
-      <dd>
+      <Fact term="Stops" is={stops} />
+      <Fact term="Goes on" is={goesOn} />
+      <Fact term="Stays">
         Tokens, budgets and approval requests stay as they are, and their time runs on. After the
         freeze is lifted they work again.
-      </dd>
+      </Fact>
     </dl>
   );
 }

@@ -6,10 +6,8 @@
 
 import type { IdentityList, IdentityView } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Pill } from '../../parts/pill.tsx';
-import { Ready } from '../ready.tsx';
+import { Codes, Pill, Shown } from '../../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { Paged } from './turning.tsx';
 
 export function Identities() {
@@ -67,15 +65,7 @@ function Rules({
         <Empty>No identity provider is configured.</Empty>
       ) : (
         <p class="small">
-          Accepted:{' '}
-          {issuers.map((issuer, index) => (
-            <span key={issuer}>
-              {index > 0 ? ', ' : ''}
-              <code>
-                <Shown text={issuer} />
-              </code>
-            </span>
-          ))}
+          Accepted: <Codes of={issuers} />
         </p>
       )}
       {of.length === 0 ? null : (
@@ -129,21 +119,5 @@ function Entitled({ of: { scopes, subjects, caller_class, is_demo }, who, stored
         May name <Codes of={subjects} none="no other subject" />
       </p>
     </li>
-  );
-}
-
-function Codes({ of, none }: { readonly of: readonly string[]; readonly none: string }) {
-  if (of.length === 0) return <>{none}</>;
-  return (
-    <>
-      {of.map((each, index) => (
-        <span key={each}>
-          {index > 0 ? ', ' : ''}
-          <code>
-            <Shown text={each} />
-          </code>
-        </span>
-      ))}
-    </>
   );
 }

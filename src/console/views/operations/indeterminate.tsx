@@ -4,36 +4,30 @@
  * @module
  */
 
-import { useSignal } from '@preact/signals';
+import { useState } from 'preact/hooks';
 import { plain } from '../../../domain/decision/values.ts';
 import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { Me } from '../../../protocol/console/views.ts';
 import type { IndeterminateInvocation } from '../../../protocol/operator.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Amount } from '../../parts/money.tsx';
-import { Person } from '../../parts/name.tsx';
-import { Ago } from '../../parts/time.tsx';
+import { Ago, Amount, Person } from '../../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { hrefOf } from '../../router.ts';
 import { growth } from '../growth.ts';
 import { type Done, Outcome } from '../outcome.tsx';
-import { Ready } from '../ready.tsx';
 import { ReasonField, reasonIn } from './freezing.tsx';
 import { Paged } from './turning.tsx';
 
 type Unknown = IndeterminateInvocation;
 
 export function Indeterminate({ person }: { readonly person: Me }) {
-  const chosen = useSignal<Unknown | undefined>(undefined);
-  const done = useSignal<Done | undefined>(undefined);
+  const [chosen, choose] = useState<Unknown>();
+  const [done, setDone] = useState<Done>();
   const loaded = useLoaded(() => ask('operator.indeterminate', {}), [growth.value]);
-  const choose = (call: Unknown | undefined) => {
-    chosen.value = call;
-  };
   return (
     <>
-      <Outcome of={done.value} />
+      <Outcome of={done} />
       <Ready of={loaded} what="The list of calls">
         {({ indeterminate }) => (
           <Calls
@@ -43,10 +37,10 @@ export function Indeterminate({ person }: { readonly person: Me }) {
         )}
       </Ready>
       <ReconcileDialog
-        of={chosen.value}
+        of={chosen}
         onClose={() => choose(undefined)}
         onDone={(words) => {
-          done.value = { words };
+          setDone({ words });
           loaded.again();
         }}
       />

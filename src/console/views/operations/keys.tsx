@@ -6,8 +6,8 @@
 
 import { exact } from '../../../domain/values/time-words.ts';
 import type { KeyView } from '../../../protocol/console/views.ts';
+import { Fact, Pill } from '../../parts/elements.tsx';
 import { Empty } from '../../parts/loaded.tsx';
-import { Pill } from '../../parts/pill.tsx';
 
 const STATES = {
   signs: { pill: 'good', words: 'Signs' },
@@ -59,10 +59,10 @@ export function Keys({ of, areInEnvironment }: KeysProps) {
 function Span({ of: { use, since, until } }: { readonly of: KeyView }) {
   return (
     <dl class="facts small">
-      <dt>Signs</dt>
-      <dd>{since === null ? 'By its place in the list' : `From ${exact(since)}`}</dd>
-      <dt>Published</dt>
-      <dd>{publishedWords(use, until)}</dd>
+      <Fact term="Signs">
+        {since === null ? 'By its place in the list' : `From ${exact(since)}`}
+      </Fact>
+      <Fact term="Published" is={publishedWords(use, until)} />
     </dl>
   );
 }

@@ -5,18 +5,15 @@
  */
 
 import { useSignal } from '@preact/signals';
+import { useState } from 'preact/hooks';
 import { personOf } from '../../../domain/decision/values.ts';
 import type { SessionList } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Shown } from '../../parts/foreign-text.tsx';
-import { Empty, useLoaded } from '../../parts/loaded.tsx';
-import { Person } from '../../parts/name.tsx';
-import { Pill } from '../../parts/pill.tsx';
-import { Ago, Left } from '../../parts/time.tsx';
+import { Ago, Fact, Left, Person, Pill, Shown } from '../../parts/elements.tsx';
+import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { growth } from '../growth.ts';
 import { type Done, Outcome } from '../outcome.tsx';
-import { Ready } from '../ready.tsx';
 import { Turning } from './turning.tsx';
 
 type Session = SessionList['sessions'][number];
@@ -26,18 +23,15 @@ const PAGE = 20;
 export function Sessions({ mayEnd }: { readonly mayEnd: boolean }) {
   const cursors = useSignal<readonly string[]>([]);
   const cursor = cursors.value.at(-1);
-  const ending = useSignal<Session | undefined>(undefined);
-  const done = useSignal<Done | undefined>(undefined);
+  const [ending, choose] = useState<Session>();
+  const [done, setDone] = useState<Done>();
   const loaded = useLoaded(
     () => ask('operations.sessions', { limit: PAGE, cursor }),
     [cursor, growth.value],
   );
-  const choose = (session: Session | undefined) => {
-    ending.value = session;
-  };
   return (
     <>
-      <Outcome of={done.value} />
+      <Outcome of={done} />
       <Ready of={loaded} what="The list of sessions">
         {({ sessions, next_cursor }) => (
           <>
@@ -47,10 +41,10 @@ export function Sessions({ mayEnd }: { readonly mayEnd: boolean }) {
         )}
       </Ready>
       <EndSessionDialog
-        of={ending.value}
+        of={ending}
         onClose={() => choose(undefined)}
         onDone={(words) => {
-          done.value = { words };
+          setDone({ words });
           loaded.again();
         }}
       />
@@ -87,20 +81,11 @@ function Listed({
             </p>
           </div>
           <dl class="facts small">
-            <dt>Since</dt>
-            <dd>
-              <Ago at={session.created_at} />
-            </dd>
-            <dt>Ends</dt>
-            <dd>
-              <Left until={session.expires_at} />
-            </dd>
+            <Fact term="Since" is={<Ago at={session.created_at} />} />
+            <Fact term="Ends" is={<Left until={session.expires_at} />} />
           </dl>
           <dl class="facts small">
-            <dt>Seen</dt>
-            <dd>
-              <Ago at={session.seen_at} />
-            </dd>
+            <Fact term="Seen" is={<Ago at={session.seen_at} />} />
           </dl>
           <div class="acts">
             {onEnd ? (
@@ -147,14 +132,14 @@ function EndSessionDialog({ of, onClose, onDone }: EndSessionDialogProps) {
       onConfirm={end}
     >
       <dl class="facts">
-        <dt>Ends</dt>
-        <dd>
+        <Fact term="Ends">
           {of?.is_this
             ? 'Your own session in this browser: this page stops working at once.'
             : 'The session of this browser. Its pages stop working at once.'}
-        </dd>
-        <dt>Stays</dt>
-        <dd>Agents, and other sessions of the same person. The person can sign in again.</dd>
+        </Fact>
+        <Fact term="Stays">
+          Agents, and other sessions of the same person. The person can sign in again.
+        </Fact>
       </dl>
     </Confirm>
   );

@@ -4,8 +4,9 @@
  * @module
  */
 
-import { type Signal, useSignal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 
 interface TurningProps {
   readonly what: string;
@@ -46,12 +47,9 @@ interface PagedProps<T> {
 }
 
 export function Paged<T>({ what, items, children }: PagedProps<T>) {
-  const asked = useSignal(0);
+  const [asked, turnTo] = useState(0);
   const last = Math.max(0, Math.ceil(items.length / PAGE) - 1);
-  const page = Math.min(asked.value, last);
-  const turnTo = (to: number) => () => {
-    asked.value = to;
-  };
+  const page = Math.min(asked, last);
   return (
     <>
       {children(items.slice(page * PAGE, (page + 1) * PAGE))}
@@ -62,8 +60,8 @@ export function Paged<T>({ what, items, children }: PagedProps<T>) {
       ) : null}
       <Turn
         what={what}
-        onBack={page > 0 ? turnTo(page - 1) : undefined}
-        onNext={page < last ? turnTo(page + 1) : undefined}
+        onBack={page > 0 ? () => turnTo(page - 1) : undefined}
+        onNext={page < last ? () => turnTo(page + 1) : undefined}
       />
     </>
   );
