@@ -24,6 +24,7 @@ import {
   operationPath,
   permissionsAs,
   readCall,
+  readToken,
   tokenOf,
   type World,
 } from '../target/world.ts';
@@ -163,8 +164,7 @@ export const bodyCases: readonly Case[] = [
     holds: 'The service answers the next honest call as before.',
     basis: 'practice: one request must not change another',
     async run(world) {
-      const call = readCall(world);
-      const token = await tokenOf(world, world.self, { scope: call.scopes });
+      const { call, token } = await readToken(world);
       const own = JSON.stringify(call.parameters).slice(1);
       const more = own === '}' ? '}' : `,${own}`;
       const planted =
@@ -190,8 +190,7 @@ export const bodyCases: readonly Case[] = [
     basis:
       'Limits: client_reference_id and task_id max 256 chars; parent_invocation_id has the format inv-<hex12>',
     async run(world) {
-      const call = readCall(world);
-      const token = await tokenOf(world, world.self, { scope: call.scopes });
+      const { call, token } = await readToken(world);
       const ids = [
         { client_reference_id: LONG_ID },
         { task_id: LONG_ID },
@@ -216,8 +215,7 @@ export const bodyCases: readonly Case[] = [
     holds: 'Nothing runs.',
     basis: 'POST /svc/invoke: parameters is an object, required',
     async run(world) {
-      const call = readCall(world);
-      const token = await tokenOf(world, world.self, { scope: call.scopes });
+      const { call, token } = await readToken(world);
       const bodies: readonly object[] = [
         {},
         { parameters: null },
@@ -262,8 +260,7 @@ export const bodyCases: readonly Case[] = [
     holds: 'No answer shows it as HTML.',
     basis: 'Endpoints: bodies are JSON',
     async run(world) {
-      const call = readCall(world);
-      const token = await tokenOf(world, world.self, { scope: call.scopes });
+      const { call, token } = await readToken(world);
       const markup = '<script>alert(1)</script>';
       const answers = [
         await invoke(world, token, call, { client_reference_id: markup }),

@@ -26,6 +26,7 @@ import {
   issueAs,
   ONE_HOUR,
   readCall,
+  readToken,
   rootRequest,
   type Token,
   tokenBoundElsewhere,
@@ -330,8 +331,7 @@ export const delegationCases: readonly Case[] = [
     holds: 'The service refuses what it says that the token may not do.',
     basis: 'POST /svc/permissions: available, restricted, denied',
     async run(world) {
-      const call = readCall(world);
-      const token = await tokenOf(world, world.self, { scope: call.scopes });
+      const { token } = await readToken(world);
       const path = world.service.endpoints.get('permissions') ?? '';
       const { json } = await world.wire.ask({ path, bearer: token.jwt, body: {} });
       const names = ['restricted', 'denied'].flatMap((bucket) => {

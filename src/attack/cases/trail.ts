@@ -26,6 +26,7 @@ import {
   operationPath,
   permissionsAs,
   readCall,
+  readToken,
   type Token,
   tokenOf,
   trailOf,
@@ -44,8 +45,7 @@ interface Marked {
 }
 
 async function marked(world: World): Promise<Marked> {
-  const call = readCall(world);
-  const token = await tokenOf(world, world.self, { scope: call.scopes });
+  const { call, token } = await readToken(world);
   const [reference, task] = [world.unique('reference'), world.unique('task')];
   const parent = `inv-${world
     .unique('')
@@ -276,8 +276,7 @@ export const trailCases: readonly Case[] = [
     holds: 'The entry has none of them.',
     basis: 'Audit entry: written by the service',
     async run(world) {
-      const call = readCall(world);
-      const token = await tokenOf(world, world.self, { scope: call.scopes });
+      const { call, token } = await readToken(world);
       const forged = {
         invocation_id: 'inv-ffffffffffff',
         actor_key: 'human:writ-attack',

@@ -17,18 +17,20 @@ const CONNECT_MS = 10_000;
 /** Bytes that are read of what comes back. */
 const BYTES_MAX = 256 * 1024;
 
+/** The header line of a body in JSON. */
+export const JSON_TYPE = 'Content-Type: application/json';
+
 /** A head of a request. Values are not checked: they are what the case is about. */
 export interface RawRequest {
   readonly method: string;
   readonly path: string;
-  /** In this order; a name may come twice. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Lines such as `Connection: close`, in this order; a name may come twice. */
+  readonly headers: readonly string[];
   readonly body?: string;
 }
 
 export function rawText({ url }: Wire, { method, path, headers, body = '' }: RawRequest): string {
-  const all = [['Host', url.host], ['User-Agent', USER_AGENT], ...headers];
-  const lines = all.map(([name, value]) => `${name}: ${value}`);
+  const lines = [`Host: ${url.host}`, `User-Agent: ${USER_AGENT}`, ...headers];
   return `${method} ${fullPath(url, path)} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 

@@ -253,6 +253,12 @@ export function readCall({ reads }: World): Call {
   );
 }
 
+/** The read that cases call, with a token for it. */
+export async function readToken(world: World): Promise<{ call: Call; token: Token }> {
+  const call = readCall(world);
+  return { call, token: await tokenOf(world, world.self, { scope: call.scopes }) };
+}
+
 /** The paid capability of a run with effects. */
 export function paidCall({ paid }: World): PaidCall {
   if (paid) return paid;
