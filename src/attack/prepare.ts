@@ -7,7 +7,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { endAll } from './end.ts';
+import { endAll } from './run.ts';
 import { field, textAt, textsAt } from './target/fields.ts';
 import { jwtClaims } from './target/jwt.ts';
 import { NotApplicable, Unjudged } from './target/outcome.ts';

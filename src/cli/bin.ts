@@ -7,8 +7,8 @@
 
 import { createInterface } from 'node:readline';
 import { olderNode } from '../package.ts';
+import { type Io, readAll } from './shell/command.ts';
 import { EXIT_FAILED } from './shell/exit.ts';
-import { type Io, readAll } from './shell/io.ts';
 
 /** Bytes of standard input: more than the parameters of a call. Longer input was piped in by mistake. */
 const INPUT_BYTES_MAX = 512 * 1024;

@@ -7,7 +7,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { main } from '../../src/cli/main.ts';
-import type { Io } from '../../src/cli/shell/io.ts';
+import type { Io } from '../../src/cli/shell/command.ts';
 import { listening } from '../http/socket.ts';
 import { closedAtEnd } from '../support/ends.ts';
 import type { Desk } from './desk.ts';

@@ -9,7 +9,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { main } from '../../src/cli/main.ts';
-import type { Io } from '../../src/cli/shell/io.ts';
+import type { Io } from '../../src/cli/shell/command.ts';
 import { atEnd, temporaryFolder } from '../support/ends.ts';
 
 export interface Ran {

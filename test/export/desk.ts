@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { main } from '../../src/cli/main.ts';
-import type { Io } from '../../src/cli/shell/io.ts';
+import type { Io } from '../../src/cli/shell/command.ts';
 import { calmDesk, seal } from '../log/support.ts';
 import {
   ALICE,

@@ -17,10 +17,9 @@ import { digestOf } from '../../domain/wire/canonical.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { GrantAnswer, GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
-import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
+import { answered, answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_APPROVAL, EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
 import { flag, type Given, needed, value } from '../shell/options.ts';
 import { printFacts, printJson } from '../shell/output.ts';
 import { printDecision } from './print.ts';
@@ -74,7 +73,7 @@ request: the command prints its address and ends with 3.`,
   });
 }
 
-async function approve(given: ApproveGiven, io: Io): Promise<number> {
+async function approve(given: ApproveGiven, io: Io): Promise<void> {
   if (given.yes && given.digest === undefined) {
     throw new Error('--yes needs --digest, the digest of the parameters that were reviewed');
   }
@@ -90,7 +89,6 @@ async function approve(given: ApproveGiven, io: Io): Promise<number> {
   const answer = await issue(client, { decision, terms }, given, io);
   if (given.json) printJson(io, answer);
   else printAnswer(io, decision, answer);
-  return EXIT_OK;
 }
 
 /**
@@ -223,12 +221,15 @@ reason, and it enters the log. A denial needs no passkey.`,
     ],
     cannot: 'deny the request',
     async run(given, io) {
-      const client = await clientFor(given, io);
-      const reply = await client.ask('approval_requests.deny', {
-        approval_request_id: given.id,
-        reason: given.reason,
-      });
-      const denied = answerOrExit(reply, given, io);
+      const denied = await answered(
+        'approval_requests.deny',
+        {
+          approval_request_id: given.id,
+          reason: given.reason,
+        },
+        given,
+        io,
+      );
       if (given.json) printJson(io, denied);
       else {
         printFacts(io, [
@@ -237,7 +238,6 @@ reason, and it enters the log. A denial needs no passkey.`,
           ['Reason', denied.reason],
         ]);
       }
-      return EXIT_OK;
     },
   });
 }

@@ -11,9 +11,7 @@ import { exact } from '../../domain/values/time-words.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
 import { APPROVAL_PAGE_MAX, type ApprovalRequest } from '../../protocol/approval.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { choice, number } from '../shell/options.ts';
 import { type Column, printJson, printTable } from '../shell/output.ts';
 
@@ -63,7 +61,6 @@ export function listCommand(): Leaf {
       const requests = await requestsAt(client, { status, limit }, given, io);
       if (given.json) for (const each of requests) printJson(io, each);
       else printTable(io, requests, COLUMNS, 'No request waits for you.');
-      return EXIT_OK;
     },
   });
 }

@@ -15,7 +15,7 @@ import { questionWords } from '../../domain/decision/words.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
-import type { Io } from '../shell/io.ts';
+import type { Io } from '../shell/command.ts';
 import { printFolded, styled } from '../shell/output.ts';
 
 /** In characters: a longer name stands on a line of its own. */

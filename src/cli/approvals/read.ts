@@ -11,8 +11,8 @@ import type { ApprovalRequest, GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
 import { GrantType } from '../../protocol/failure.ts';
 import { answerOrExit } from '../login/session.ts';
+import type { Io } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
 import { choice, type Given, needed, number, value } from '../shell/options.ts';
 
 export const ID_OPERAND = { id: needed('<id>', 'the approval request, such as apr_1f…') } as const;

@@ -15,9 +15,8 @@ import { printable } from '../../domain/wire/printable.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
 import type { ApprovalRequest } from '../../protocol/approval.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
+import { type Io, type Leaf, leaf, stopSignal } from '../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_OK, EXIT_UNAVAILABLE } from '../shell/exit.ts';
-import { type Io, stopSignal } from '../shell/io.ts';
 import { number } from '../shell/options.ts';
 import { printJson } from '../shell/output.ts';
 import { askedBy, requestsAt } from './list.ts';
@@ -53,7 +52,6 @@ Watches the newest ${WATCHED_MAX} requests.`,
     cannot: 'watch approval requests',
     async run(given, io) {
       await watching(given, (given.interval ?? INTERVAL_DEFAULT) * 1_000, stopSignal(io), io);
-      return EXIT_OK;
     },
   });
 }

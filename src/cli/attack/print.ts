@@ -4,13 +4,11 @@
  * @module
  */
 
-import type { Case } from '../../attack/case.ts';
-import { kindOf } from '../../attack/case.ts';
-import type { Cleanup } from '../../attack/end.ts';
-import type { Result } from '../../attack/run.ts';
+import { type Case, kindOf } from '../../attack/case.ts';
+import type { Cleanup, Result } from '../../attack/run.ts';
 import { count, type Verdict } from '../../attack/target/outcome.ts';
 import type { World } from '../../attack/target/world.ts';
-import type { Io } from '../shell/io.ts';
+import type { Io } from '../shell/command.ts';
 import { printFacts, printJson, printLine, printTable, type Style } from '../shell/output.ts';
 
 export function printCases(io: Io, cases: readonly Case[], json: boolean): void {

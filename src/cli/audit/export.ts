@@ -14,22 +14,24 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../../domain/log/origin.ts';
+import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { type AuditEntry, type Checkpoint, CheckpointDetail } from '../../protocol/audit.ts';
-import type { ExportedDetail } from '../../protocol/export.ts';
+import {
+  type ExportedDetail,
+  LOG_FORMAT,
+  type LogHeader,
+  TRAIL_FORMAT,
+  type TrailHeader,
+} from '../../protocol/export.ts';
 import { operations } from '../../protocol/operations.ts';
 import { Jwks } from '../../protocol/trust.ts';
-import { credentialFor } from '../login/credential.ts';
-import { SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
+import { credentialFor, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
 import { writeAtomically } from '../shell/atomic-file.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { flag, needed } from '../shell/options.ts';
-import { JSON_OPTION, printJson } from '../shell/output.ts';
-import { type Progress, startProgress } from '../shell/progress.ts';
+import { JSON_OPTION, type Progress, printJson, startProgress } from '../shell/output.ts';
 import { type Remote, remoteAt } from '../shell/remote.ts';
 import { newest, newestBelow, proofAt, serviceIdAt } from '../verify/fetch.ts';
-import { coveredEnd, type ExportFacts, logLines, trailLines } from './lines.ts';
 import { checkpointPagesOf, pagesOf } from './pages.ts';
 import { openSpool, type Spool } from './spool.ts';
 
@@ -63,7 +65,6 @@ export function exportCommand(): Leaf {
       const saved = await exported(remote, { out, extent, progress }).finally(progress.end);
       if (given.json) printJson(io, { out, ...saved });
       else printSaved(saved, io);
-      return EXIT_OK;
     },
   });
 }
@@ -229,4 +230,71 @@ async function fetchCheckpoints(
     count += earlier.length;
   }
   return count;
+}
+
+/** Values of the whole export. */
+interface ExportFacts {
+  readonly serviceId: string;
+  readonly jwks: Jwks;
+  /** The newest checkpoint when the export began: the one that covers all of it. */
+  readonly checkpoint: ExportedDetail;
+}
+
+interface FetchedLog {
+  readonly entries: Spool<AuditEntry>;
+  /** All checkpoints but the newest, as the service lists them. */
+  readonly earlier: Spool<Checkpoint>;
+  readonly earlierCount: number;
+  /** Entries of all logs of the store. */
+  readonly count: number;
+}
+
+/** The lines of an export, oldest first, from what was fetched newest first. */
+async function* logLines(
+  { serviceId, jwks, checkpoint }: ExportFacts,
+  { entries, earlier, earlierCount, count }: FetchedLog,
+): AsyncGenerator<string> {
+  const header: LogHeader = {
+    format: LOG_FORMAT,
+    service_id: serviceId,
+    tree_size: count,
+    checkpoints: earlierCount + 1,
+    jwks,
+  };
+  yield canonicalJson(header);
+  const sealed = earlier.backwards();
+  let [end, next] = [0, sealed.next()];
+  // Several checkpoints may cover the same entries, and the first may cover none.
+  const sealedHere = function* () {
+    for (; !next.done && coveredEnd(next.value) === end; next = sealed.next()) {
+      yield canonicalJson({ checkpoint: next.value });
+    }
+  };
+  yield* sealedHere();
+  for (const entry of entries.backwards()) {
+    yield canonicalJson({ entry });
+    end = entry.sequence + 1;
+    yield* sealedHere();
+  }
+  yield canonicalJson({ checkpoint });
+}
+
+/** The index after the last entry that a checkpoint covers. */
+function coveredEnd({ sequence, entry_count }: Checkpoint): number {
+  return firstPlaceOf(sequence) + entry_count;
+}
+
+/** `prove` fetches the proof of the entry at one index; `undefined` when no checkpoint covers it. */
+async function* trailLines(
+  { serviceId, jwks, checkpoint }: ExportFacts,
+  entries: Spool<AuditEntry>,
+  count: number,
+  prove: (position: number) => Promise<object | undefined>,
+): AsyncGenerator<string> {
+  const facts = { format: TRAIL_FORMAT, service_id: serviceId, entries: count } as const;
+  yield canonicalJson({ ...facts, checkpoint, jwks } satisfies TrailHeader);
+  for (const entry of entries.backwards()) {
+    const proved = await prove(entry.sequence);
+    if (proved) yield canonicalJson({ entry, ...proved });
+  }
 }

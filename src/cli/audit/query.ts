@@ -5,14 +5,11 @@
  */
 
 import type { Client, Reply } from '../../client/index.ts';
-import type { AuditAnswer, AuditEntry } from '../../protocol/audit.ts';
+import { type AuditAnswer, type AuditEntry, EntryType } from '../../protocol/audit.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
-import { flag, number } from '../shell/options.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { choice, flag, type Given, number, value } from '../shell/options.ts';
 import { type Column, printJson, printLine, startTable } from '../shell/output.ts';
-import { FILTER_OPTIONS, type Filters, givenFilters } from './options.ts';
 import { PAGE_SIZE } from './pages.ts';
 
 const LIMIT_DEFAULT = 50;
@@ -47,10 +44,9 @@ export function queryCommand(): Leaf {
         const wanted = entries.slice(0, left);
         for (const entry of wanted) print(entry);
         left -= wanted.length;
-        if (left <= 0) return EXIT_OK;
+        if (left <= 0) return;
       }
       if (left === limit && !json) printLine(io, 'No entries.');
-      return EXIT_OK;
     },
   });
 }
@@ -96,3 +92,30 @@ function styleOf({ success, state }: AuditEntry) {
   if (success) return undefined;
   return state === 'refused' ? 'yellow' : 'red';
 }
+
+export const FILTER_OPTIONS = {
+  capability: value('<name>', 'entries of this capability'),
+  since: value('<time>', 'entries from this time on, such as 2026-01-31T12:00:00Z'),
+  'invocation-id': value('<id>', 'entries of this invocation'),
+  'client-reference-id': value('<id>', 'entries with this reference of the caller'),
+  'task-id': value('<id>', 'entries of this task'),
+  'parent-invocation-id': value('<id>', 'entries of calls that this invocation made'),
+  type: choice([...EntryType.options, 'all'], 'entries of this type (default: invocation)'),
+} as const;
+
+type FiltersGiven = Given<typeof FILTER_OPTIONS>;
+
+/** Fields of the request by their wire names. */
+export function givenFilters(given: FiltersGiven) {
+  return {
+    capability: given.capability,
+    since: given.since,
+    invocation_id: given['invocation-id'],
+    client_reference_id: given['client-reference-id'],
+    task_id: given['task-id'],
+    parent_invocation_id: given['parent-invocation-id'],
+    entry_type: given.type,
+  };
+}
+
+export type Filters = ReturnType<typeof givenFilters>;

@@ -16,13 +16,11 @@ import { printable } from '../../domain/wire/printable.ts';
 import type { AuditAnswer, AuditEntry } from '../../protocol/audit.ts';
 import type { InputOf } from '../../protocol/operations.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
+import { type Io, type Leaf, leaf, stopSignal } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
-import { type Io, stopSignal } from '../shell/io.ts';
 import { flag, type Given, number } from '../shell/options.ts';
-import { FILTER_OPTIONS, type Filters, givenFilters } from './options.ts';
 import { PAGE_SIZE } from './pages.ts';
-import { entryPrinter } from './query.ts';
+import { entryPrinter, FILTER_OPTIONS, type Filters, givenFilters } from './query.ts';
 import { openSpool, type Spool } from './spool.ts';
 import { Busy, currentClient, type Patience, patiently } from './stream/patience.ts';
 
@@ -73,7 +71,7 @@ export function tailCommand(): Leaf {
   });
 }
 
-async function tail(given: Given<typeof OPTIONS>, io: Io): Promise<number> {
+async function tail(given: Given<typeof OPTIONS>, io: Io): Promise<void> {
   const { limit = LIMIT_DEFAULT, interval = INTERVAL_SECONDS } = given;
   if (limit > LIMIT_MAX) throw new Error(`expected --limit of at most ${LIMIT_MAX}`);
   const stop = stopSignal(io);
@@ -96,7 +94,6 @@ async function tail(given: Given<typeof OPTIONS>, io: Io): Promise<number> {
     }
   } catch (error) {
     if (!stop.aborted) throw error;
-    return EXIT_OK;
   }
 }
 

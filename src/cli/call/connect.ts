@@ -8,9 +8,7 @@
  */
 
 import { serviceOf } from '../login/session.ts';
-import { type Group, type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
 import { flag, value } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { baseOf } from '../shell/remote.ts';
@@ -77,7 +75,6 @@ and its configuration.`,
       const args = ['writ', 'mcp', '--service', url];
       const target: Target = given.stdio ? { command: 'npx', args } : { url: `${url}/mcp` };
       print(CONNECTIONS[client](name, target), given, io);
-      return EXIT_OK;
     },
   });
 }

@@ -9,21 +9,27 @@
 
 import type { Client, ClientEvent, Refused, Reply } from '../../client/index.ts';
 import { freshKey, keyAfter } from '../../client/key.ts';
+import { backoffMs } from '../../client/pace.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import { SIGNED_RECEIPT } from '../../domain/wire/prefer.ts';
 import { printable } from '../../domain/wire/printable.ts';
-import type { InvokeSuccess } from '../../protocol/invocation.ts';
+import { type ApprovalRequest, WAIT_SECONDS_MAX } from '../../protocol/approval.ts';
+import type { Failure } from '../../protocol/failure.ts';
+import type { InvokeSuccess, TestAnswer } from '../../protocol/invocation.ts';
 import type { InputOf } from '../../protocol/operations.ts';
-import { answerOrExit, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { CommandFault, EXIT_APPROVAL, EXIT_OK } from '../shell/exit.ts';
+import {
+  answerOrExit,
+  clientFor,
+  failureExit,
+  SERVICE_OPTIONS,
+  type ServiceGiven,
+} from '../login/session.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { CommandFault, EXIT_APPROVAL, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { bytesIn, parseJsonBytes } from '../shell/files.ts';
-import type { Io } from '../shell/io.ts';
 import { flag, type Given, list, needed, value } from '../shell/options.ts';
 import { printFacts, printJson } from '../shell/output.ts';
 import { shownMoney } from '../shell/values.ts';
-import { decided } from './decided.ts';
-import { dryRun } from './dry-run.ts';
 import { parametersIn, withNamed } from './parameters.ts';
 
 const CALL_OPTIONS = {
@@ -227,4 +233,100 @@ function show(answer: InvokeSuccess, wasReplayed: boolean, io: Io): void {
 /** JSON on several lines. Its text cannot act on the terminal. */
 function printResult(result: unknown, io: Io): void {
   for (const line of JSON.stringify(result, null, 2).split('\n')) io.out(`${printable(line)}\n`);
+}
+
+async function dryRun(
+  client: Client,
+  { idempotency_key: _, ...call }: InputOf<'invoke'>,
+  given: { readonly json: boolean },
+  io: Io,
+): Promise<number> {
+  const answer = answerOrExit(await client.ask('test', call), given, io);
+  if (given.json) printJson(io, answer);
+  else showDryRun(answer, io);
+  if (answer.would_be_admitted) return EXIT_OK;
+  return answer.failure ? failureExit(answer.failure, true) : EXIT_FOUND;
+}
+
+function showDryRun(answer: TestAnswer, io: Io): void {
+  const { cost_check: cost, budget_context: budget, approval, failure } = answer;
+  const left = budget?.budget_remaining;
+  printFacts(io, [
+    ['would be admitted', answer.would_be_admitted ? 'yes' : 'no'],
+    ['why not', failure && `${failure.detail} [${failure.type}]`],
+    ['next', failure?.resolution.action.replaceAll('_', ' ')],
+    ['cost', cost && costText(cost)],
+    [
+      'budget left',
+      left === undefined || !budget
+        ? undefined
+        : shownMoney({ currency: budget.budget_currency, amount: left }),
+    ],
+    ['approval', approval && approvalText(approval)],
+    ['parameters', answer.resolved_parameters && JSON.stringify(answer.resolved_parameters)],
+  ]);
+}
+
+function costText({ currency, amount, certainty }: NonNullable<TestAnswer['cost_check']>): string {
+  const text =
+    amount === null ? `an unknown amount of ${currency}` : shownMoney({ currency, amount });
+  return `${text} (${certainty})`;
+}
+
+function approvalText({ required, approvals_required }: NonNullable<TestAnswer['approval']>) {
+  if (!required) return 'not needed';
+  return approvals_required === undefined ? 'needed' : `needed, by ${approvals_required}`;
+}
+
+/** Milliseconds added to the timeout of a wait, so that its answer can arrive. */
+const MARGIN_MS = 5_000;
+
+/** Failures to reach the service in a row, after which the command gives up. */
+const FAILURES_MAX = 5;
+
+/** Resolves with the id of the grant. Rejects when the request is denied or expires; with --json it is printed first. */
+async function decided(
+  client: Client,
+  failure: Failure,
+  { json }: { readonly json: boolean },
+  io: Io,
+): Promise<string> {
+  const id = failure.approval_request_id ?? '';
+  const url = failure.decision_url ? `: ${failure.decision_url}` : '';
+  io.err(`${printable(`Waiting for the decision on ${id}${url}`)}\n`);
+  let failures = 0;
+  for (let turn = 0; ; turn += 1) {
+    const reply = await client.ask(
+      'approval_requests.get',
+      { approval_request_id: id, prefer: `wait=${WAIT_SECONDS_MAX}` },
+      { timeoutMs: WAIT_SECONDS_MAX * 1_000 + MARGIN_MS, retries: 0 },
+    );
+    failures = reply.ok ? 0 : failures + 1;
+    const isOver = reply.ok && ['denied', 'expired'].includes(reply.answer.status);
+    if (json && isOver) printJson(io, reply.answer);
+    const grant = reply.ok ? decidedGrant(reply.answer) : mayWait(reply, failures);
+    if (grant !== undefined) return grant;
+    // A stopping service ends every wait early; without a pause this loop would flood it.
+    await client.pause(backoffMs(Math.min(turn, 3)));
+  }
+}
+
+/** The grant of a decided request; nothing while it is pending. */
+function decidedGrant(request: ApprovalRequest): string | undefined {
+  const { approval_request_id: id, status, grant_id, reason, decided_by } = request;
+  if (status === 'pending') return undefined;
+  if (status === 'approved' && grant_id) return grant_id;
+  const by = decided_by ? ` by ${decided_by}` : '';
+  const [why, exit] = {
+    denied: [`${id} was denied${by}${reason ? `: ${reason}` : ''}`, EXIT_FOUND] as const,
+    expired: [`${id} expired before a decision`, EXIT_APPROVAL] as const,
+    approved: [`${id} is approved, and its grant is for another caller`, EXIT_FOUND] as const,
+  }[status];
+  throw new CommandFault(why, { exit });
+}
+
+/** A service that does not answer for a moment may be asked again. */
+function mayWait({ failure, answer }: Refused, failures: number): undefined {
+  if (failure.retry && failures < FAILURES_MAX) return undefined;
+  throw new CommandFault(failure.detail, { exit: failureExit(failure, answer !== undefined) });
 }

@@ -7,8 +7,8 @@
 import { isObject } from '../../domain/wire/json.ts';
 import type { CapabilityDeclaration } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
+import type { Io } from '../shell/command.ts';
 import { parseJsonBytes, readJsonFile } from '../shell/files.ts';
-import type { Io } from '../shell/io.ts';
 import { pairsIn } from '../shell/values.ts';
 
 /** Reads `{…}`, `@file` or `-` (standard input). */

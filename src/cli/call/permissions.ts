@@ -6,9 +6,8 @@
 
 import { isObject } from '../../domain/wire/json.ts';
 import type { AvailableCapability, PermissionsAnswer } from '../../protocol/permissions.ts';
-import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answered, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
 import { type Column, printJson, printTable } from '../shell/output.ts';
 import { shownMoney } from '../shell/values.ts';
 
@@ -41,11 +40,9 @@ token with it first. With --json, standard output has the answer of the service.
     ],
     cannot: 'show permissions',
     async run(given, io) {
-      const client = await clientFor(given, io);
-      const answer = answerOrExit(await client.ask('permissions', {}), given, io);
+      const answer = await answered('permissions', {}, given, io);
       if (given.json) printJson(io, answer);
       else printTable(io, rowsOf(answer), COLUMNS, 'The service has no capability.');
-      return EXIT_OK;
     },
   });
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { userInfo } from 'node:os';
 import { changedTexts, type ToolChange } from '../../guard/pins.ts';
 import type { ToolReview } from '../../protocol/console/reviews.ts';
 
@@ -15,4 +16,14 @@ export function toolReviews(changes: readonly ToolChange[]): ToolReview[] {
 export function toolReview({ name, kind, before, now, digest }: ToolChange): ToolReview {
   const parts = changedTexts(before, now);
   return { name, kind, ...(digest !== undefined && { digest }), ...(now && { now }), parts };
+}
+
+/** Who reviews a tool at a terminal: the user of this machine. */
+export function reviewer(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number without a name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
 }

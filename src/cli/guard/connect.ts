@@ -15,7 +15,7 @@ import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
 import type { AccountOptions } from '../../service/author/accounts.ts';
 import type { HttpCredential } from '../../service/http-api/http-call.ts';
-import type { Io } from '../shell/io.ts';
+import type { Io } from '../shell/command.ts';
 import type { GuardFiles } from './files.ts';
 
 export interface ConnectOptions {

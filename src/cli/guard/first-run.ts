@@ -17,13 +17,19 @@ import { readPolicy } from '../../guard/policy/read.ts';
 import type { UpstreamPolicy } from '../../guard/policy/upstream-schema.ts';
 import type { Upstream } from '../../guard/upstream.ts';
 import type { Platform } from '../../platform.ts';
+import type { Io } from '../shell/command.ts';
 import { bytesIn } from '../shell/files.ts';
-import type { Io } from '../shell/io.ts';
-import { contextLine } from './context.ts';
+import { reviewer } from './changed.ts';
 import { type GuardFiles, readGuardFiles, writeLock, writeNewPolicy } from './files.ts';
-import { askOffer, guessed, NAME_LENGTH_MAX, printableLine, toolTable } from './offer.ts';
+import {
+  askOffer,
+  contextLine,
+  guessed,
+  NAME_LENGTH_MAX,
+  printableLine,
+  toolTable,
+} from './offer.ts';
 import type { GivenUpstream, GuardOptions } from './options.ts';
-import { reviewer } from './reviewer.ts';
 
 export interface FirstRun {
   readonly files: GuardFiles;

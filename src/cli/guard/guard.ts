@@ -52,7 +52,6 @@ Settings such as PORT and WRIT_DATA are those of every service (docs/configurati
     async run(given, io) {
       const options = readOptions(given);
       await serveGuard(options, guardFiles(options.policy), io);
-      return EXIT_OK;
     },
   });
 }
@@ -65,7 +64,6 @@ function schemaCommand(): Leaf {
     cannot: 'print the schema',
     async run(_, io) {
       io.out(`${JSON.stringify(policyJsonSchema(), null, 2)}\n`);
-      return EXIT_OK;
     },
   });
 }

@@ -11,7 +11,7 @@ import { sha256Hex } from '../../domain/wire/hash.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import { inputFault } from '../../guard/declared.ts';
 import { type Gate, openGate } from '../../guard/gate.ts';
-import { pinned } from '../../guard/pins.ts';
+import { type Pins, pinned, type ToolChange } from '../../guard/pins.ts';
 import type { GuardPolicy } from '../../guard/policy/read.ts';
 import type { UpstreamPolicy } from '../../guard/policy/upstream-schema.ts';
 import { toolDigest, type Upstream } from '../../guard/upstream.ts';
@@ -21,7 +21,6 @@ import type { ServiceDefinition } from '../../service/author/definition.ts';
 import type { ReviewPort } from '../../service/author/review.ts';
 import type { OwnAct } from '../../service/caller/own-act.ts';
 import { watchFiles } from '../shell/watch.ts';
-import { changeActs, reviewActs } from './acts.ts';
 import { toolReviews } from './changed.ts';
 import { type GuardFiles, type Reviewed, readGuardFiles, writeLock } from './files.ts';
 import { createJobs, type Jobs } from './jobs.ts';
@@ -228,4 +227,52 @@ function reviewName({ tool, digest }: OwnAct['about']): string {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Entries of one comparison. One more entry has the number of the others. */
+const CHANGES_MAX = 20;
+
+/** A tool whose change is worth an entry: the policy names it, or the upstream added it while the guard ran. */
+function changeActs(now: GuardState, before: GuardState | undefined): OwnAct[] {
+  const known = new Set((before?.changes ?? []).map(changeText));
+  const fresh = now.changes.filter(
+    (change) =>
+      !known.has(changeText(change)) &&
+      (change.isNamed || (before !== undefined && 'tools' in before.listing)),
+  );
+  const more = fresh.length - CHANGES_MAX;
+  const acts = fresh.slice(0, CHANGES_MAX).map(changeAct);
+  if (more <= 0) return acts;
+  const about = { tool: `and ${more} more`, change: 'see "writ guard review"' };
+  return [...acts, { verb: 'guard_tool_off', about }];
+}
+
+/** An act for each tool that a person reviewed since. */
+function reviewActs(before: Pins, now: Pins): OwnAct[] {
+  return [...now.tools]
+    .filter(([name, { digest }]) => before.tools.get(name)?.digest !== digest)
+    .slice(0, CHANGES_MAX)
+    .map(([tool, { digest, reviewedBy }]) => ({
+      verb: 'guard_tool_reviewed',
+      about: { tool, digest, reviewed_by: reviewedBy },
+    }));
+}
+
+function changeAct({ name, kind, digest, parts }: ToolChange): OwnAct {
+  const changed = parts.map(({ part }) => part);
+  const [first] = parts;
+  return {
+    verb: 'guard_tool_off',
+    about: {
+      tool: name,
+      change: kind,
+      ...(digest !== undefined && { digest }),
+      ...(changed.length > 0 && { parts: changed }),
+      ...(first && { before: first.before, now: first.now }),
+    },
+  };
+}
+
+function changeText({ name, kind, digest = '' }: ToolChange): string {
+  return JSON.stringify([name, kind, digest]);
 }

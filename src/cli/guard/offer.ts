@@ -10,7 +10,9 @@
 import { printable } from '../../domain/wire/printable.ts';
 import { guessEffect } from '../../guard/guess.ts';
 import type { GuessedEffect, UpstreamTool } from '../../guard/upstream.ts';
-import type { Io } from '../shell/io.ts';
+import { contextCost } from '../../mcp/context.ts';
+import { CALL_TOOL, SEARCH_TOOL } from '../../mcp/search-tools.ts';
+import type { Io } from '../shell/command.ts';
 
 /** A tool with what it probably does. */
 export interface GuessedTool {
@@ -131,4 +133,16 @@ export async function askOffer(
 function settled(read: ReturnType<typeof offeredBy>, before = ''): ReadonlySet<string> {
   if ('fault' in read) throw new Error(`${before}${read.fault}`);
   return read;
+}
+
+export function contextLine(tools: Parameters<typeof contextCost>[0]): string {
+  const [all, pair] = [contextCost(tools), contextCost([SEARCH_TOOL, CALL_TOOL])].map(
+    ({ tools: count, tokens }) => ({ count, tokens: tokens.toLocaleString('en-US') }),
+  );
+  return `${toolCount(all?.count)}, about ${all?.tokens} tokens of an agent's context; with --tools search ${toolCount(pair?.count)}, about ${pair?.tokens}\n`;
+}
+
+/** A number of tools, in words. */
+export function toolCount(tools = 0): string {
+  return tools === 1 ? '1 tool' : `${tools} tools`;
 }

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { CREDENTIAL_VARIABLE } from '../login/credential.ts';
+import { CREDENTIAL_VARIABLE } from '../login/session.ts';
 import { choice, flag, type Given, list, rest, value } from '../shell/options.ts';
 
 /** Where the tools are, as the command line says it; the policy says the same afterwards. */

@@ -15,17 +15,15 @@ import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import type { ToolReview } from '../../protocol/console/reviews.ts';
 import { HexHash } from '../../protocol/primitives.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
 import { list } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
-import { toolReview } from './changed.ts';
+import { reviewer, toolReview } from './changed.ts';
 import { connectUpstream } from './connect.ts';
 import { type GuardFiles, guardFiles, type Reviewed, readGuardFiles, writeLock } from './files.ts';
 import { NAME_LENGTH_MAX, printableLine } from './offer.ts';
 import { POLICY_OPTION } from './options.ts';
-import { reviewer } from './reviewer.ts';
 
 /** Tools outside the policy that are listed. */
 const OTHERS_MAX = 40;

@@ -9,8 +9,7 @@
 
 import { printable } from '../../domain/wire/printable.ts';
 import type { ServedService } from '../../http/serve.ts';
-import { contextLine, toolCount } from './context.ts';
-import { NAME_LENGTH_MAX, printableLine } from './offer.ts';
+import { contextLine, NAME_LENGTH_MAX, printableLine, toolCount } from './offer.ts';
 import type { Owner } from './owner.ts';
 import type { GuardState } from './state.ts';
 

@@ -6,7 +6,7 @@
 
 import { spawn } from 'node:child_process';
 import { type Leaf, leaf } from '../shell/command.ts';
-import { CommandFault, EXIT_CREDENTIAL, EXIT_OK } from '../shell/exit.ts';
+import { CommandFault, EXIT_CREDENTIAL } from '../shell/exit.ts';
 import { flag, value } from '../shell/options.ts';
 import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
 import { baseOf } from '../shell/remote.ts';
@@ -50,7 +50,6 @@ The file is logins.json in the state folder of the user, or $${LOGINS_VARIABLE}.
       if (before) await endLogin(before).catch(() => undefined);
       if (given.json) printJson(io, { service, scope: scope ?? null });
       else printLine(io, `Logged in to ${service}: ${scope ?? 'no scope was named'}`);
-      return EXIT_OK;
     },
   });
 }
@@ -75,7 +74,6 @@ export function logoutCommand(): Leaf {
       await saveLogin(file, service, undefined);
       if (given.json) printJson(io, { service });
       else printLine(io, `Logged out of ${service}`);
-      return EXIT_OK;
     },
   });
 }

@@ -13,7 +13,7 @@ import { stateFolder } from '../../config/config.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import { makeFolder } from '../../folder.ts';
 import { writeTextAtomically } from '../shell/atomic-file.ts';
-import type { Io } from '../shell/io.ts';
+import type { Io } from '../shell/command.ts';
 
 export interface SavedLogin {
   readonly client_id: string;

@@ -4,8 +4,16 @@
  * @module
  */
 
-import { type Client, createClient, type Refused, type Reply } from '../../client/index.ts';
+import {
+  type Client,
+  createClient,
+  type Refused,
+  type Reply,
+  type SuccessOf,
+} from '../../client/index.ts';
 import type { Failure } from '../../protocol/failure.ts';
+import type { InputOf, OperationName } from '../../protocol/operations.ts';
+import type { Io } from '../shell/command.ts';
 import {
   CommandFault,
   EXIT_APPROVAL,
@@ -13,11 +21,15 @@ import {
   EXIT_FOUND,
   EXIT_UNAVAILABLE,
 } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { secretIn } from '../shell/files.ts';
 import { flag, type Given, list, value } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
-import { CREDENTIAL_VARIABLE, credentialFor } from './credential.ts';
-import { loginsFile, savedLogins } from './saved.ts';
+import { baseOf } from '../shell/remote.ts';
+import { renewed } from './flow.ts';
+import { loginsFile, savedLogins, saveRenewal } from './saved.ts';
+
+/** A credential is never an argument: arguments show in the list of processes. */
+export const CREDENTIAL_VARIABLE = 'WRIT_CLIENT_CREDENTIAL';
 
 /** Names the service for commands that are given no --service. */
 const SERVICE_VARIABLE = 'WRIT_CLIENT_SERVICE';
@@ -75,6 +87,17 @@ export function answerOrExit<Answer>(
   throw refusal(reply, given, io);
 }
 
+/** What the service answers to one request of a command. A refusal ends the command. */
+export async function answered<Name extends OperationName>(
+  name: Name,
+  input: InputOf<Name>,
+  given: ServiceGiven,
+  io: Io,
+): Promise<SuccessOf<Name>> {
+  const client = await clientFor(given, io);
+  return answerOrExit(await client.ask(name, input), given, io);
+}
+
 function refusal(reply: Refused, given: { json: boolean }, io: Io): CommandFault {
   const { answer, failure } = reply;
   if (given.json) printJson(io, answer ?? { success: false, failure });
@@ -113,3 +136,55 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   rate_limited: EXIT_UNAVAILABLE,
   internal_error: EXIT_UNAVAILABLE,
 };
+
+/** In milliseconds: a login that ends sooner is renewed first. */
+const RENEWAL_MS = 60_000;
+
+/** From the file, else from the environment. */
+export function credentialOf(file: string | undefined, io: Io): string {
+  const credential = givenCredential(file, io);
+  if (credential !== undefined) return credential;
+  throw new CommandFault(
+    `there is no credential; set ${CREDENTIAL_VARIABLE} or give --token-file`,
+    { exit: EXIT_CREDENTIAL },
+  );
+}
+
+/** From the file, else from the environment, else from the login of this user at the service. */
+export async function credentialFor(
+  service: string,
+  file: string | undefined,
+  io: Io,
+): Promise<string> {
+  const given = givenCredential(file, io);
+  if (given !== undefined) return given;
+  const path = loginsFile(io);
+  const base = baseOf(service);
+  const login = savedLogins(path)[base];
+  if (!login) {
+    const ways = `set ${CREDENTIAL_VARIABLE}, give --token-file or run "writ login --service ${base}"`;
+    throw new CommandFault(`there is no credential; ${ways}`, { exit: EXIT_CREDENTIAL });
+  }
+  if (Date.parse(login.expires_at) - Date.now() > RENEWAL_MS) return login.access_token;
+  const next = await renewed(login);
+  await saveRenewal(path, base, login, next);
+  if (next) return next.access_token;
+  throw new CommandFault(
+    `the login at "${base}" has ended; run "writ login --service ${base}" again`,
+    { exit: EXIT_CREDENTIAL },
+  );
+}
+
+function givenCredential(file: string | undefined, io: Io): string | undefined {
+  const given = file === undefined ? io.env[CREDENTIAL_VARIABLE] : secretIn(file);
+  const credential = (given ?? '').trim();
+  // An empty file must not become another, perhaps wider credential of this user.
+  if (credential === '' && file !== undefined) {
+    throw new CommandFault(`"${file}" is empty`, { exit: EXIT_CREDENTIAL });
+  }
+  if (credential === '') return undefined;
+  if (/^[\x21-\x7e]+$/.test(credential)) return credential;
+  throw new CommandFault('expected the credential in printable ASCII, without spaces', {
+    exit: EXIT_CREDENTIAL,
+  });
+}

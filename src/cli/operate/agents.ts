@@ -6,10 +6,9 @@
 
 import type { AgentView } from '../../protocol/agents.ts';
 import type { TokenView } from '../../protocol/token.ts';
-import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Group, type Leaf, leaf } from '../shell/command.ts';
+import { answered, answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
 import { flag, needed, number, value } from '../shell/options.ts';
 import { type Cell, type Column, printFacts, printJson, printTable } from '../shell/output.ts';
 import { shownMoney } from '../shell/values.ts';
@@ -64,10 +63,13 @@ root principal. With --json, each tree is one line.`,
     ],
     cannot: 'list agents',
     async run(given, io) {
-      const client = await clientFor(given, io);
       const { 'root-principal': root_principal, ended, limit, cursor } = given;
-      const reply = await client.ask('agents.list', { root_principal, ended, limit, cursor });
-      const { agents, next_cursor } = answerOrExit(reply, given, io);
+      const { agents, next_cursor } = await answered(
+        'agents.list',
+        { root_principal, ended, limit, cursor },
+        given,
+        io,
+      );
       if (given.json) for (const each of agents) printJson(io, each);
       else
         printTable(
@@ -77,7 +79,6 @@ root principal. With --json, each tree is one line.`,
           'There is no agent.',
         );
       if (next_cursor !== null) io.err(`There are more: --cursor ${next_cursor}\n`);
-      return EXIT_OK;
     },
   });
 }

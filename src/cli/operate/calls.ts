@@ -5,9 +5,8 @@
  */
 
 import type { IndeterminateInvocation } from '../../protocol/operator.ts';
-import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answered, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Group, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
 import { choice, needed } from '../shell/options.ts';
 import { type Column, printFacts, printJson, printTable } from '../shell/output.ts';
 import { shownMoney } from '../shell/values.ts';
@@ -37,12 +36,9 @@ charged until they are reconciled. Needs the scope operator:indeterminate.`,
         examples: [['writ calls unknown', 'what has to be looked at']],
         cannot: 'list calls of unknown outcome',
         async run(given, io) {
-          const client = await clientFor(given, io);
-          const reply = await client.ask('operator.indeterminate', {});
-          const { indeterminate } = answerOrExit(reply, given, io);
+          const { indeterminate } = await answered('operator.indeterminate', {}, given, io);
           if (given.json) for (const each of indeterminate) printJson(io, each);
           else printTable(io, indeterminate, COLUMNS, 'The outcome of every call is known.');
-          return EXIT_OK;
         },
       }),
       leaf({
@@ -66,9 +62,8 @@ it was not. Cannot be undone. Needs the scope operator:reconcile.`,
         async run(given, io) {
           const { invocation_id, outcome, reason } = given;
           if (!outcome) throw new Error(`give --outcome ${OUTCOMES.join(' or --outcome ')}`);
-          const client = await clientFor(given, io);
           const asked = { invocation_id, outcome, reason };
-          const answer = answerOrExit(await client.ask('operator.reconcile', asked), given, io);
+          const answer = await answered('operator.reconcile', asked, given, io);
           if (given.json) printJson(io, answer);
           else {
             printFacts(io, [
@@ -77,7 +72,6 @@ it was not. Cannot be undone. Needs the scope operator:reconcile.`,
               ['refunded', answer.refunded ? shownMoney(answer.refunded) : 'nothing'],
             ]);
           }
-          return EXIT_OK;
         },
       }),
     ],

@@ -5,10 +5,8 @@
  */
 
 import type { Checkpoint } from '../../protocol/audit.ts';
-import { answerOrExit, clientFor, openClientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Group, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { answered, answerOrExit, openClientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { type Group, type Io, leaf } from '../shell/command.ts';
 import { number } from '../shell/options.ts';
 import { type Column, printJson, printTable } from '../shell/output.ts';
 
@@ -45,7 +43,6 @@ export function checkpointCommand(): Group {
           const limit = given.limit ?? LIMIT_DEFAULT;
           const reply = await client.ask('checkpoints.list', { limit });
           show(answerOrExit(reply, given, io).checkpoints, given, io);
-          return EXIT_OK;
         },
       }),
       leaf({
@@ -56,11 +53,8 @@ export function checkpointCommand(): Group {
         examples: [['writ checkpoint seal', 'at the service of your login']],
         cannot: 'seal a checkpoint',
         async run(given, io) {
-          const client = await clientFor(given, io);
-          const reply = await client.ask('operator.checkpoints', {});
-          const { checkpoint } = answerOrExit(reply, given, io);
+          const { checkpoint } = await answered('operator.checkpoints', {}, given, io);
           show([checkpoint], given, io);
-          return EXIT_OK;
         },
       }),
     ],

@@ -5,9 +5,8 @@
  */
 
 import type { Delivery } from '../../protocol/operator.ts';
-import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
+import { answered, SERVICE_OPTIONS } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
 import { type Column, printJson, printTable } from '../shell/output.ts';
 
 const STYLES = { pending: 'yellow', delivered: 'green', failed: 'red' } as const;
@@ -32,11 +31,9 @@ export function deliveriesCommand(): Leaf {
     examples: [['writ deliveries', 'which notifications arrived']],
     cannot: 'list deliveries',
     async run(given, io) {
-      const client = await clientFor(given, io);
-      const { deliveries } = answerOrExit(await client.ask('operator.deliveries', {}), given, io);
+      const { deliveries } = await answered('operator.deliveries', {}, given, io);
       if (given.json) for (const each of deliveries) printJson(io, each);
       else printTable(io, deliveries, COLUMNS, 'There is no notification.');
-      return EXIT_OK;
     },
   });
 }

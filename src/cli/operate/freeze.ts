@@ -6,10 +6,9 @@
 
 import type { InputOf } from '../../protocol/operations.ts';
 import type { Freeze } from '../../protocol/operator.ts';
-import { answerOrExit, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
-import { type Group, type Leaf, leaf } from '../shell/command.ts';
+import { answered, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
+import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
 import { needed, number, value } from '../shell/options.ts';
 import { type Column, printFacts, printJson, printTable } from '../shell/output.ts';
 import { timeIn } from '../shell/values.ts';
@@ -135,20 +134,25 @@ async function frozen(
   target: Target,
   given: Reasoned & { readonly until: string | undefined },
   io: Io,
-): Promise<number> {
+): Promise<void> {
   const until = given.until && timeIn(given.until, '--until', new Date());
-  const client = await clientFor(given, io);
-  const reply = await client.ask('operator.freeze', { ...target, reason: given.reason, until });
-  const freeze = answerOrExit(reply, given, io);
+  const freeze = await answered(
+    'operator.freeze',
+    { ...target, reason: given.reason, until },
+    given,
+    io,
+  );
   if (given.json) printJson(io, freeze);
   else printFacts(io, [['frozen', nameOf(freeze)], ...factsOf(freeze)]);
-  return EXIT_OK;
 }
 
 async function lifted(target: Target, given: Reasoned, io: Io): Promise<number> {
-  const client = await clientFor(given, io);
-  const reply = await client.ask('operator.unfreeze', { ...target, reason: given.reason });
-  const answer = answerOrExit(reply, given, io);
+  const answer = await answered(
+    'operator.unfreeze',
+    { ...target, reason: given.reason },
+    given,
+    io,
+  );
   if (given.json) printJson(io, answer);
   else io.out(answer.lifted ? 'Lifted.\n' : 'Nothing was frozen under that name.\n');
   return answer.lifted ? EXIT_OK : EXIT_FOUND;
@@ -175,14 +179,16 @@ function listLeaf(): Leaf {
     examples: [['writ freeze list', 'what is refused now']],
     cannot: 'list freezes',
     async run(given, io) {
-      const client = await clientFor(given, io);
       const { cursor, limit = LIMIT_DEFAULT } = given;
-      const reply = await client.ask('operator.frozen', { limit, cursor });
-      const { frozen: found, next_cursor } = answerOrExit(reply, given, io);
+      const { frozen: found, next_cursor } = await answered(
+        'operator.frozen',
+        { limit, cursor },
+        given,
+        io,
+      );
       if (given.json) for (const each of found) printJson(io, each);
       else printTable(io, found, COLUMNS, 'Nothing is frozen.');
       if (next_cursor !== null) io.err(`There are more: --cursor ${next_cursor}\n`);
-      return EXIT_OK;
     },
   });
 }

@@ -25,11 +25,16 @@ import {
   unusableIdentity,
 } from '../../service/authority/stored-identities.ts';
 import { acted } from '../../service/caller/caller.ts';
-import { answerOrExit, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
-import { type Group, type Leaf, leaf } from '../shell/command.ts';
-import { CommandFault, EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
-import { writeSecret } from '../shell/new-file.ts';
+import {
+  answered,
+  answerOrExit,
+  clientFor,
+  SERVICE_OPTIONS,
+  type ServiceGiven,
+} from '../login/session.ts';
+import { writeSecret } from '../shell/atomic-file.ts';
+import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
+import { CommandFault, EXIT_FOUND, EXIT_UNAVAILABLE } from '../shell/exit.ts';
 import { flag, list, needed, value } from '../shell/options.ts';
 import { type Column, printFacts, printJson, printLine, printTable } from '../shell/output.ts';
 import { type AtStore, atStore, configAt, demandGrowth } from '../store/at-store.ts';
@@ -104,7 +109,6 @@ approve. It refuses every other name from a person who may approve, and refuses 
       if (!added) throw new Error('the service sent no identity');
       if (given.json) printJson(io, added);
       else printFacts(io, [...factsOf(added), ['key', given.out]]);
-      return EXIT_OK;
     },
   });
 }
@@ -199,7 +203,6 @@ function listLeaf(): Leaf {
       const columns = given.removed ? REMOVED : COLUMNS;
       if (given.json) for (const each of found) printJson(io, each);
       else printTable(io, found, columns, 'The store has no identity.');
-      return EXIT_OK;
     },
   });
 }
@@ -253,14 +256,13 @@ it issued lives on: end it with "writ agents end", or freeze the principal with 
       const identity_id = idIn(given.identity_id);
       const answer = await (given.service === undefined
         ? removeAtStore(identity_id, io)
-        : removeAtService(identity_id, given, io));
+        : answered('identities.remove', { identity_id }, given, io));
       if (given.json) printJson(io, answer);
       if (!answer.removed) {
         const why = 'there is no such identity, or it was removed before';
         throw new CommandFault(why, { exit: EXIT_FOUND });
       }
       if (!given.json) printRemoval(answer, io);
-      return EXIT_OK;
     },
   });
 }
@@ -268,15 +270,6 @@ it issued lives on: end it with "writ agents end", or freeze the principal with 
 function idIn(text: string): string {
   if (IdentityId.safeParse(text).success) return text;
   throw new Error(`expected an identity id such as "idn_0123…", not "${text}"`);
-}
-
-async function removeAtService(
-  identity_id: string,
-  given: ServiceGiven,
-  io: Io,
-): Promise<IdentityRemoveAnswer> {
-  const client = await clientFor(given, io);
-  return answerOrExit(await client.ask('identities.remove', { identity_id }), given, io);
 }
 
 function removeAtStore(identityId: string, io: Io): Promise<IdentityRemoveAnswer> {

@@ -12,9 +12,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { printable } from '../../domain/wire/printable.ts';
 import { errorCode } from '../../keyring/key-file.ts';
 import { packageManifest } from '../../package.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { value } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { STARTER } from './starter.generated.ts';
@@ -63,7 +61,6 @@ export function initCommand(): Leaf {
       const files = filesOf(name, given.package);
       await writeAll(folder, files);
       show({ folder, name, files: [...files.keys()], given }, io);
-      return EXIT_OK;
     },
   });
 }

@@ -21,8 +21,7 @@ import type { InvokeAnswer } from '../../protocol/invocation.ts';
 import type { AnswerOf, InputOf, OperationName } from '../../protocol/operations.ts';
 import { failureAnswer } from '../../service/operations/operations.ts';
 import type { EventSink } from '../../service/operations/stream.ts';
-import { credentialFor } from '../login/credential.ts';
-import { commandFault, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
+import { commandFault, credentialFor, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
 import { type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import { choice } from '../shell/options.ts';
@@ -65,7 +64,6 @@ export function mcpCommand(): Leaf {
       const server = serveMcpOverPipes(gateway, io.pipes, { platform: system, tools, onError });
       await Promise.race([server.ended, io.untilStopped?.() ?? server.ended]);
       await server.close();
-      return EXIT_OK;
     },
   });
 }

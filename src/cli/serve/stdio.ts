@@ -9,9 +9,8 @@
 
 import type { Writable } from 'node:stream';
 import { serveStdio } from '../../stdio/serve.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
 import { faultLines, loadDefinition } from './definition.ts';
 import { SERVED_FILE } from './serve.ts';
 

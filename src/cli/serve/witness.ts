@@ -70,7 +70,6 @@ export function witnessCommand(): Leaf {
       }
       await stopped;
       await server.close();
-      return EXIT_OK;
     },
   });
 }

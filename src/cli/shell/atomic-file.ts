@@ -1,5 +1,6 @@
 /**
- * A file that appears under its name when it is complete and durable, or not at all.
+ * A file that appears under its name when it is complete and durable, or not at all; and a new file for a secret, which
+ * only this user can read.
  *
  * @module
  */
@@ -92,5 +93,25 @@ async function syncFolder(path: string): Promise<void> {
     await folder.sync();
   } finally {
     await folder.close();
+  }
+}
+
+/**
+ * Makes the file, then asks for the secret, so that none is made for a file that cannot be written. The file is
+ * removed when `secret` rejects. A crash in between leaves an empty file.
+ */
+export async function writeSecret(path: string, secret: () => Promise<string>): Promise<void> {
+  const file = await open(path, 'wx', PRIVATE).catch((error: unknown) => {
+    const why = errorCode(error) === 'EEXIST' ? 'it exists already' : errorCode(error);
+    throw new Error(`"${path}" cannot be made (${why})`, { cause: error });
+  });
+  try {
+    await file.writeFile(`${await secret()}\n`);
+    await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
   }
 }

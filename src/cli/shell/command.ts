@@ -5,7 +5,8 @@
  * @module
  */
 
-import type { Io } from './io.ts';
+import type { Readable, Writable } from 'node:stream';
+import { EXIT_OK } from './exit.ts';
 import type { Given, Options } from './options.ts';
 
 interface Named {
@@ -46,8 +47,12 @@ interface LeafSpec<Operands extends Options, Settings extends Options> extends N
   readonly examples?: Leaf['examples'];
   readonly exits?: Leaf['exits'];
   readonly cannot: string;
-  /** Resolves with an exit status. An error it throws becomes one line and `EXIT_FAILED`, or that of a `CommandFault`. */
-  run(given: Given<Operands> & Given<Settings>, io: Io): Promise<number>;
+  /**
+   * Resolves with an exit status, or with nothing for `EXIT_OK`. An error it throws becomes one line and `EXIT_FAILED`,
+   * or that of a `CommandFault`.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most commands end without a word about it.
+  run(given: Given<Operands> & Given<Settings>, io: Io): Promise<number | void>;
 }
 
 // biome-ignore lint/complexity/noBannedTypes: no operands and no options are the default.
@@ -62,10 +67,57 @@ export function leaf<Operands extends Options = {}, Settings extends Options = {
     examples,
     exits,
     // The program gives exactly what the two tables describe.
-    run: (given, io) => run(given as Given<Operands> & Given<Settings>, io),
+    run: async (given, io) =>
+      (await run(given as Given<Operands> & Given<Settings>, io)) ?? EXIT_OK,
   };
 }
 
 export function isGroup(command: Leaf | Group): command is Group {
   return 'commands' in command;
+}
+
+export interface Io {
+  out(text: string): void;
+  err(text: string): void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether output goes to a terminal: then a command may format it and show progress. */
+  readonly isTerminal?: {
+    readonly out: boolean;
+    readonly err: boolean;
+    /** The width of the terminal now, where it is known. */
+    readonly columns?: number | undefined;
+  };
+  /** Resolves when the process is asked to stop; for commands that run until then. */
+  readonly untilStopped?: () => Promise<void>;
+  /** Makes the process end with the command, although code that the command loads may keep it alive. */
+  readonly endAfter?: () => void;
+  /** The raw streams, for a command that speaks a protocol over them. */
+  readonly pipes?: { readonly input: Readable; readonly output: Writable };
+  /** All of standard input; absent where there is none. */
+  readonly input?: () => Promise<string>;
+  /** Asks the person at the terminal; absent where there is none. Resolves with nothing when the input has ended. */
+  readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
+}
+
+/** Aborts when the process is asked to stop. */
+export function stopSignal({ untilStopped }: Io): AbortSignal {
+  const stop = new AbortController();
+  void untilStopped?.().then(() => stop.abort(new Error('the command was asked to stop')));
+  return stop.signal;
+}
+
+/** Reads a stream to its end. Rejects when it has more than `bytesMax` bytes. */
+export async function readAll(
+  stream: AsyncIterable<Uint8Array | string>,
+  bytesMax: number,
+): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > bytesMax) throw new Error(`standard input has more than ${bytesMax} bytes`);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString();
 }

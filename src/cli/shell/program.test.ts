@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
-import { type Entry, leaf } from './command.ts';
+import { type Entry, type Io, leaf } from './command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_FAILED, EXIT_OK } from './exit.ts';
-import type { Io } from './io.ts';
 import { choice, flag, list, needed, number, value } from './options.ts';
-import { printFacts, printTable } from './output.ts';
+import { printFacts, printTable, startProgress } from './output.ts';
 import { runProgram } from './program.ts';
-import { startProgress } from './progress.ts';
 
 /** What a command printed, and what it was given. */
 interface Ran {

@@ -7,9 +7,8 @@
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { printable } from '../../domain/wire/printable.ts';
 import { packageManifest } from '../../package.ts';
-import { type Entry, type Group, isGroup, type Leaf } from './command.ts';
+import { type Entry, type Group, type Io, isGroup, type Leaf } from './command.ts';
 import { CommandFault, EXIT_FAILED, EXIT_MEANINGS, EXIT_OK } from './exit.ts';
-import type { Io } from './io.ts';
 import type { Option as OptionRow } from './options.ts';
 
 /** Columns of help. */

@@ -25,7 +25,7 @@ import { demandSeal } from '../../service/rows/row-seal.ts';
 import { serviceStore } from '../../service/rows/service-store.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
-import type { Io } from '../shell/io.ts';
+import type { Io } from '../shell/command.ts';
 import { value } from '../shell/options.ts';
 import { withAnchor } from './mark-state.ts';
 

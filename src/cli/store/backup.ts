@@ -12,12 +12,9 @@ import { backupOf, type Snapshot } from '../../storage/backup/backup.ts';
 import { openSnapshot, openStore, SCHEMA_VERSIONS } from '../../storage/open.ts';
 import type { CheckpointRecord } from '../../storage/port/records.ts';
 import { writeNew } from '../shell/atomic-file.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { needed } from '../shell/options.ts';
-import { JSON_OPTION, printFacts, printJson } from '../shell/output.ts';
-import { startProgress } from '../shell/progress.ts';
+import { JSON_OPTION, printFacts, printJson, startProgress } from '../shell/output.ts';
 import { configAt, STORE_OPTION } from './at-store.ts';
 import { markAddressOf, readMark } from './mark-state.ts';
 
@@ -58,7 +55,6 @@ Takes the store and the mark from the environment and from the configuration fil
       const isMarked = markAddressOf(config) !== undefined;
       const { size } = statSync(out);
       report({ snapshot, out, size, marked, now, isMarked }, json, io);
-      return EXIT_OK;
     },
   });
 }

@@ -17,13 +17,11 @@ import {
   acceptMissingMark,
   type RecoverOptions,
 } from '../../service/log/recover-log.ts';
-import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { CommandFault, EXIT_CREDENTIAL, EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { CREDENTIAL_VARIABLE, credentialOf } from '../login/session.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { CommandFault, EXIT_CREDENTIAL } from '../shell/exit.ts';
 import { flag, type Given, value } from '../shell/options.ts';
-import { JSON_OPTION, printJson, printLine } from '../shell/output.ts';
-import { startProgress } from '../shell/progress.ts';
+import { JSON_OPTION, printJson, printLine, startProgress } from '../shell/output.ts';
 import { atStore, configAt, NO_STORED, storedIdentities } from './at-store.ts';
 
 const SECOND_VARIABLE = 'WRIT_CLIENT_SECOND_CREDENTIAL';
@@ -74,7 +72,6 @@ export function recoverCommand(): Leaf {
       } finally {
         progress.end();
       }
-      return EXIT_OK;
     },
   });
 }

@@ -8,12 +8,9 @@ import { createReadStream, statSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import type { RestoredFacts } from '../../storage/backup/backup.ts';
 import { checkBackup, openStore, restoreStore } from '../../storage/open.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { needed } from '../shell/options.ts';
-import { JSON_OPTION, printFacts, printJson } from '../shell/output.ts';
-import { startProgress } from '../shell/progress.ts';
+import { JSON_OPTION, printFacts, printJson, startProgress } from '../shell/output.ts';
 import { configAt, STORE_OPTION } from './at-store.ts';
 import { type LogState, logState } from './mark-state.ts';
 
@@ -35,12 +32,8 @@ Takes the store and the mark from the environment and from the configuration fil
       const config = await configAt(io, store);
       const facts = await restored(config.store, file, io);
       const state = await stateAfter(config);
-      if (json) {
-        printJson(io, { ...summary(facts), state: state.state, why: state.why });
-        return EXIT_OK;
-      }
-      report(facts, state, io);
-      return EXIT_OK;
+      if (json) printJson(io, { ...summary(facts), state: state.state, why: state.why });
+      else report(facts, state, io);
     },
   });
 }

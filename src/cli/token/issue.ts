@@ -10,11 +10,10 @@ import type { Client, Refused } from '../../client/index.ts';
 import type { InputOf } from '../../protocol/operations.ts';
 import type { IssueAnswer } from '../../protocol/token.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { CommandFault, EXIT_CREDENTIAL, EXIT_OK } from '../shell/exit.ts';
+import { writeSecret } from '../shell/atomic-file.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { CommandFault, EXIT_CREDENTIAL } from '../shell/exit.ts';
 import { secretIn } from '../shell/files.ts';
-import type { Io } from '../shell/io.ts';
-import { writeSecret } from '../shell/new-file.ts';
 import { flag, type Given, list, needed, value } from '../shell/options.ts';
 import { type Cell, printFacts, printJson } from '../shell/output.ts';
 import { amountIn, countIn, durationIn, pairsIn, shownMoney } from '../shell/values.ts';
@@ -136,7 +135,7 @@ async function issued(
   request: InputOf<'tokens.issue'>,
   given: Output,
   io: Io,
-): Promise<number> {
+): Promise<void> {
   const ask = async (): Promise<IssueAnswer> => {
     const reply = await client.ask('tokens.issue', request);
     if (reply.ok || reply.answer !== undefined || reply.failure.type !== 'outcome_unknown') {
@@ -155,7 +154,7 @@ async function issued(
       // The facts go to standard error, which is no place for colours of standard output.
       printFacts({ env: {}, out: io.err, err: io.err }, factsOf(answer));
     }
-    return EXIT_OK;
+    return;
   }
   const { out } = given;
   const made: IssueAnswer[] = [];
@@ -173,7 +172,6 @@ async function issued(
     if (given.json) printJson(io, answer);
     else printFacts(io, [...factsOf(answer), ['token', `in "${out}"`]]);
   }
-  return EXIT_OK;
 }
 
 function factsOf(answer: Omit<IssueAnswer, 'token'>): [name: string, value: Cell][] {

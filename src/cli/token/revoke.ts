@@ -5,10 +5,8 @@
  */
 
 import type { RevokeAnswer } from '../../protocol/token.ts';
-import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { answered, SERVICE_OPTIONS } from '../login/session.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { needed } from '../shell/options.ts';
 import { printFacts, printJson } from '../shell/output.ts';
 
@@ -23,10 +21,11 @@ scope operator:revoke. Does not ask first; "writ agents end" does.`,
     examples: [['writ token revoke tok_0123456789abcdef0123456789abcdef', 'end one delegation']],
     cannot: 'revoke the token',
     async run(given, io) {
-      const client = await clientFor(given, io);
-      const reply = await client.ask('tokens.revoke', { token_id: given.token_id });
-      printRevocation(answerOrExit(reply, given, io), given, io);
-      return EXIT_OK;
+      printRevocation(
+        await answered('tokens.revoke', { token_id: given.token_id }, given, io),
+        given,
+        io,
+      );
     },
   });
 }

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../test/support/ends.ts';
 import { openKeyring } from '../../keyring/keyring.ts';
 import { ARTEFACTS } from '../../keyring/wire.ts';
 import { main } from '../main.ts';
-import { readAll } from '../shell/io.ts';
+import { readAll } from '../shell/command.ts';
 
 const folder = temporaryFolder();
 

@@ -9,13 +9,14 @@
  */
 
 import { printable } from '../../domain/wire/printable.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
+import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { bytesIn } from '../shell/files.ts';
-import type { Io } from '../shell/io.ts';
 import { value } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
+import { delegateLeaf, issueLeaf } from './issue.ts';
 import { type HeldKeys, type Jwt, keysInFile, keysInFolder, readJwt, verifiedBy } from './jwt.ts';
+import { revokeLeaf } from './revoke.ts';
 
 const KEYS_DEFAULT = '.writ/keys';
 
@@ -160,4 +161,12 @@ function unchecked({ header }: Jwt): string[] {
         'whether the issuer still publishes the key',
         'whether issuer, audience and party are those that a service is configured for',
       ];
+}
+
+export function tokenCommand(): Group {
+  return {
+    name: 'token',
+    summary: 'issue, delegate, inspect and revoke tokens',
+    commands: [issueLeaf(), delegateLeaf(), inspectLeaf(), revokeLeaf()],
+  };
 }

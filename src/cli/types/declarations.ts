@@ -9,8 +9,7 @@
 
 import type { CapabilityDeclaration, Input } from '../../protocol/capability.ts';
 import type { Manifest } from '../../protocol/trust.ts';
-import { schemaType, union } from './schema-type.ts';
-import { commentOf, nameText, valueText } from './source-text.ts';
+import { commentOf, nameText, schemaType, union, valueText } from './schema-type.ts';
 
 /** One level of indentation is two spaces. */
 const FIELD = '    ';

@@ -9,11 +9,8 @@
 import { writeFile } from 'node:fs/promises';
 import { createClient } from '../../client/client.ts';
 import type { Manifest } from '../../protocol/trust.ts';
-import { credentialFor } from '../login/credential.ts';
-import { answerOrExit, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
-import { EXIT_OK } from '../shell/exit.ts';
-import type { Io } from '../shell/io.ts';
+import { answerOrExit, credentialFor, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
+import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { flag, type Given, list, value } from '../shell/options.ts';
 import { declarationsOf } from './declarations.ts';
 
@@ -49,7 +46,6 @@ export function typesCommand(): Leaf {
       const text = declarationsOf(await manifestFor(given, io));
       if (given.out === undefined) io.out(text);
       else await writeFile(given.out, text);
-      return EXIT_OK;
     },
   });
 }

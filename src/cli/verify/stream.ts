@@ -9,10 +9,9 @@ import { join } from 'node:path';
 import { errorCode } from '../../keyring/key-file.ts';
 import type { ExportAnchors } from '../../verify/export/lines.ts';
 import { type StreamChunk, type StreamReport, verifyStream } from '../../verify/export/stream.ts';
-import { chunksIn } from '../audit/stream/file-sink.ts';
-import { CHUNK_NAME } from '../audit/stream/sink.ts';
-import type { Io } from '../shell/io.ts';
-import { startProgress } from '../shell/progress.ts';
+import { CHUNK_NAME, chunksIn } from '../audit/stream/sink.ts';
+import type { Io } from '../shell/command.ts';
+import { startProgress } from '../shell/output.ts';
 
 export function folderReport(
   folder: string,

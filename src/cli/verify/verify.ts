@@ -19,14 +19,12 @@ import { verifyManifest } from '../../verify/manifest.ts';
 import { hasSignature, verifyReceipt, verifySignedReceipt } from '../../verify/receipt.ts';
 import type { Check, Report, Verdict } from '../../verify/report.ts';
 import { verifyToken } from '../../verify/token.ts';
-import { CREDENTIAL_VARIABLE, credentialOf } from '../login/credential.ts';
-import { type Group, type Leaf, leaf } from '../shell/command.ts';
+import { CREDENTIAL_VARIABLE, credentialOf } from '../login/session.ts';
+import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { bytesIn, namingFile, readJsonFile } from '../shell/files.ts';
-import type { Io } from '../shell/io.ts';
 import { flag, type Given, needed, type Options, value } from '../shell/options.ts';
-import { printJson } from '../shell/output.ts';
-import { startProgress } from '../shell/progress.ts';
+import { printJson, startProgress } from '../shell/output.ts';
 import { remoteAt } from '../shell/remote.ts';
 import { coveringEntry, coveringLeaf, fetchExtending, fetchedManifest, newest } from './fetch.ts';
 import {

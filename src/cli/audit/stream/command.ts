@@ -4,27 +4,27 @@
  * @module
  */
 
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pauseFor } from '../../../client/pace.ts';
+import { toHex, utf8 } from '../../../domain/wire/hash.ts';
 import { printable } from '../../../domain/wire/printable.ts';
 import { makeFolder } from '../../../folder.ts';
 import type { StreamState } from '../../../protocol/export.ts';
+import { verifyStream } from '../../../verify/export/stream.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../../login/session.ts';
-import { type Leaf, leaf } from '../../shell/command.ts';
+import { type Io, type Leaf, leaf, stopSignal } from '../../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
-import { type Io, stopSignal } from '../../shell/io.ts';
+import { bytesIn } from '../../shell/files.ts';
 import { flag, type Given, list, needed, number, value } from '../../shell/options.ts';
-import { printJson } from '../../shell/output.ts';
-import { startProgress } from '../../shell/progress.ts';
-import { fileSink } from './file-sink.ts';
+import { printJson, startProgress } from '../../shell/output.ts';
 import { catchUp, type Delivered, type Following, finishPending } from './follow.ts';
+import { checkpointSigner } from './heads.ts';
 import { HEADERS_VARIABLE, httpSink } from './http-sink.ts';
-import { currentClient, type Patience } from './patience.ts';
-import { beginState } from './resume.ts';
+import { currentClient, type Patience, patiently } from './patience.ts';
 import { s3Sink } from './s3-sink.ts';
-import type { Sink } from './sink.ts';
+import { CHUNK_NAME, chunkName, fileSink, type Sink } from './sink.ts';
 import { openSource, type Source } from './source.ts';
-import { openState, type StateFile } from './state.ts';
+import { newState, openState, type StateFile } from './state.ts';
 
 const INTERVAL_SECONDS = 5;
 const TIMEOUT_SECONDS = 30;
@@ -94,7 +94,7 @@ An object store takes its credential from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_K
   });
 }
 
-async function run(given: StreamGiven, io: Io): Promise<number> {
+async function run(given: StreamGiven, io: Io): Promise<void> {
   const timeoutMs = Math.min(given.timeout ?? TIMEOUT_SECONDS, TIMEOUT_SECONDS_MAX) * 1_000;
   const { sink, state: path } = targetOf(given, timeoutMs, io);
   makeFolder(dirname(path));
@@ -127,10 +127,8 @@ async function run(given: StreamGiven, io: Io): Promise<number> {
       },
     };
     await follow(following, await stateFor(given, { file, source, sink, patience }), given);
-    return EXIT_OK;
   } catch (error) {
     if (!stop.aborted) throw error;
-    return EXIT_OK;
   } finally {
     progress.end();
     file.release();
@@ -239,4 +237,64 @@ function show(delivered: Delivered, { json }: StreamGiven, io: Io): void {
   }
   const under = checkpoint === undefined ? '' : `, under checkpoint ${checkpoint}`;
   io.out(`${name}: ${entries} entries from place ${from}${under}\n`);
+}
+
+interface Begin {
+  readonly sink: Sink;
+  readonly patience: Patience;
+  readonly serviceId: string;
+  readonly pins: readonly string[];
+  /** The file of the last chunk, where the target cannot list what it has. */
+  readonly resumeFrom: string | undefined;
+}
+
+/**
+ * Throws when the target has chunks and nothing says where they end. The last chunk is enough, because its header has
+ * the tree before it and its checkpoint signs the tree after it.
+ */
+async function beginState(begin: Begin): Promise<StreamState> {
+  const { sink, patience, serviceId, resumeFrom } = begin;
+  const stored = async (name: string) => {
+    return patiently(patience, () => sink.get(name, patience.signal));
+  };
+  if (resumeFrom !== undefined) {
+    const state = await stateAfter(begin, basename(resumeFrom), bytesIn(resumeFrom));
+    const next = chunkName(state.place.chunk + 1);
+    if ((await stored(next)) === undefined) return state;
+    throw new Error(`the target has "${next}" too; give the last chunk (--resume-from)`);
+  }
+  const last = sink.last?.();
+  const text = last === undefined ? undefined : await stored(last);
+  if (last !== undefined && text !== undefined) return stateAfter(begin, last, utf8(text));
+  if ((await stored(chunkName(1))) !== undefined) {
+    const ways = 'give its state (--state), or its last chunk as a file (--resume-from)';
+    throw new Error(`the target has chunks and there is no state; ${ways}`);
+  }
+  return newState(sink.target, serviceId);
+}
+
+async function stateAfter(
+  { sink, serviceId, pins }: Begin,
+  name: string,
+  bytes: Uint8Array,
+): Promise<StreamState> {
+  const number = Number(CHUNK_NAME.exec(name)?.[1] ?? Number.NaN);
+  const keys = { pinned: pins.length > 0 ? pins : ('all' as const) };
+  const ground = { keys, now: new Date(), serviceId, allowErased: true, isLast: true };
+  const { checks, position, newest } = await verifyStream(
+    [{ name, number, content: [bytes] }],
+    ground,
+  );
+  const fault = checks.find(({ outcome }) => outcome !== 'ok');
+  if (fault || !position || !newest) {
+    const why = fault ? `${fault.what}: ${fault.detail}` : 'it has no checkpoint';
+    throw new Error(`"${name}" does not say where to continue: ${why}`);
+  }
+  const { chunk, logId: log_id, first, size, peaks } = position;
+  const after = { chunk, log_id, first, size, peaks: peaks.map(toHex), checkpoint: newest };
+  return {
+    ...newState(sink.target, serviceId),
+    key: checkpointSigner(serviceId, newest),
+    place: after,
+  };
 }

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/ends.ts';
 import { CommandFault, EXIT_FOUND } from '../../shell/exit.ts';
-import { fileSink } from './file-sink.ts';
-import { chunkName } from './sink.ts';
+import { chunkName, fileSink } from './sink.ts';
 
 test('put() changes no file: of two processes with a state each, one writes a chunk', async () => {
   const folder = temporaryFolder();

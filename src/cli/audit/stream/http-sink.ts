@@ -8,8 +8,8 @@
 
 import { sha256, toHex, utf8 } from '../../../domain/wire/hash.ts';
 import { readPrivately } from '../../../keyring/key-file.ts';
+import type { Io } from '../../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_FOUND } from '../../shell/exit.ts';
-import type { Io } from '../../shell/io.ts';
 import { sinkExchange } from './exchange.ts';
 import { addressOf, type Sink } from './sink.ts';
 

@@ -6,9 +6,9 @@
 
 import type { Client } from '../../../client/index.ts';
 import { backoffMs, type Pause } from '../../../client/pace.ts';
-import { credentialFor } from '../../login/credential.ts';
+import { credentialFor } from '../../login/session.ts';
+import type { Io } from '../../shell/command.ts';
 import { CommandFault, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
-import type { Io } from '../../shell/io.ts';
 
 /** In milliseconds: a longer pause that the other side asks for is cut. */
 const PAUSE_MAX_MS = 300_000;

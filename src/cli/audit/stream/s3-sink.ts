@@ -4,13 +4,12 @@
  * @module
  */
 
+import type { Io } from '../../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_FOUND } from '../../shell/exit.ts';
-import type { Io } from '../../shell/io.ts';
 import { type Exchanged, sinkExchange } from './exchange.ts';
-import { otherChunk } from './file-sink.ts';
 import { Busy } from './patience.ts';
 import { encodedPath, type SigningKeys, signedHeaders } from './sigv4.ts';
-import { addressOf, type Sink } from './sink.ts';
+import { addressOf, otherChunk, type Sink } from './sink.ts';
 
 export interface S3Options {
   /** `s3://bucket/prefix` */
