@@ -13,13 +13,13 @@ export type { ClientEvent } from './events.ts';
 export type { AskOptions, Client, ClientOptions } from './interface.ts';
 export type { Pause } from './pace.ts';
 export {
+  RECOVERY,
   type Recovered,
   type RecoveryOptions,
   type Renew,
   type Stop,
   withRecovery,
 } from './recovery.ts';
-export { RECOVERY } from './recovery-class.ts';
 export type { Refused, Reply, Succeeded, SuccessOf } from './reply.ts';
 export { UntrustedService } from './trust.ts';
 export type { AnyCapabilities, Call, Invoked } from './typed.ts';

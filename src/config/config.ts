@@ -34,9 +34,8 @@ import {
   wholeNumber,
 } from './parts.ts';
 import { insecureSignIn, SignInSettings, withClientSecrets } from './sign-in.ts';
-import { strayVariables } from './variables.ts';
+import { expectedBy, noSuchSetting, strayVariables } from './variables.ts';
 import { OutsideUrl, Webhooks, type WebhookTarget, withTargetSecrets } from './webhook.ts';
-import { expectedBy, noSuchSetting } from './words.ts';
 
 export const Settings = z.strictObject({
   host: Text.default('127.0.0.1').describe('The address to listen on'),

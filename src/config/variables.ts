@@ -1,5 +1,6 @@
 /**
- * Variables that begin with `WRIT_` and are no setting: which of them stop a start, and which are ignored.
+ * Variables that begin with `WRIT_` and are no setting: which of them stop a start, and which are ignored. Also the
+ * messages about settings: what is expected, and which setting may be meant.
  *
  * A name near that of a setting is a mistake of the operator, and would silently leave the default in force. Other names come from elsewhere,
  * such as those that Kubernetes adds to every container beside a Service called `writ`. No message repeats a value: it may be a secret.
@@ -7,6 +8,8 @@
  * @module
  */
 
+import type * as z from 'zod';
+import { KINDS } from '../domain/values/kinds.ts';
 import { nearestName } from '../domain/values/nearest.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -65,4 +68,45 @@ function settingMeant(name: string, variableOf: VariableOf): string | undefined 
   }
   const nearest = nearestName(setting, Object.keys(variableOf));
   return nearest && `there is no such setting; did you mean "${variableOf[nearest] ?? nearest}"?`;
+}
+
+type Issue = z.core.$ZodIssue;
+
+const LISTED = 'docs/configuration.md lists the settings';
+
+/** The message of the schema if it has one, else its rule in words. */
+export function expectedBy(issue: Issue): string {
+  if (!/^(?:Invalid|Too (?:big|small))\b/.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case 'too_big':
+      return `expected at most ${issue.maximum}${unitOf(issue.origin)}`;
+    case 'too_small':
+      return tooSmall(issue);
+    case 'invalid_type':
+      return `expected ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `expected ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`;
+    case 'invalid_format':
+      return issue.format === 'url'
+        ? 'expected an address such as https://desk.example.com'
+        : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+function tooSmall({ origin, minimum, inclusive }: z.core.$ZodIssueTooSmall): string {
+  if (origin === 'string' && minimum === 1) return 'expected a text, not an empty one';
+  return `expected ${inclusive ? 'at least' : 'more than'} ${minimum}${unitOf(origin)}`;
+}
+
+function unitOf(origin: string): string {
+  return { string: ' characters', array: ' items' }[origin] ?? '';
+}
+
+/** For an unknown setting: a similar name, or the page with all settings. */
+export function noSuchSetting(name: string, known: Iterable<string>): string {
+  const nearest = nearestName(name, known);
+  const hint = nearest ? `did you mean "${nearest}"?` : LISTED;
+  return `there is no such setting; ${hint}`;
 }

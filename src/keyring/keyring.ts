@@ -13,6 +13,7 @@
 
 import type { NoteSignature } from '../domain/log/note.ts';
 import type { NoteKey } from '../domain/log/note-key.ts';
+import { createRecent, type Recent } from '../domain/values/recent.ts';
 import {
   type ArtefactTyp,
   jwsHeader,
@@ -39,8 +40,7 @@ import {
   type Timeline,
   timelineOf,
 } from './timeline.ts';
-import { createVerifiedTexts, VerifiedText } from './verified-texts.ts';
-import { KEY_USES, type KeyUse } from './wire.ts';
+import { KEY_USES, type KeyUse, signedPayload } from './wire.ts';
 
 export interface Keyring {
   /**
@@ -333,4 +333,35 @@ function knownHeader(key: PublishedKey, typ: ArtefactTyp): string {
 /** By the platform: a tenth of the time of `domain/wire/base64.ts`, which browsers run too. */
 function base64url({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64url');
+}
+
+/** Characters of all texts together, 16 Mi: more than the tokens in use on one replica. */
+const VERIFIED_CHARACTERS_MAX = 16 * 1024 * 1024;
+
+/** Decoded on demand: a caller that verified a text before has usually read its payload before. */
+class VerifiedText {
+  readonly kid: string;
+  readonly use: KeyUse;
+  readonly typ: ArtefactTyp;
+  readonly #text: string;
+
+  constructor(text: string, { kid, use, typ }: Pick<VerifiedText, 'kid' | 'use' | 'typ'>) {
+    this.kid = kid;
+    this.use = use;
+    this.typ = typ;
+    this.#text = text;
+  }
+
+  get payload(): Uint8Array {
+    return signedPayload(this.#text);
+  }
+}
+
+/**
+ * Which exact texts have a valid signature, and by which key. A signature over the same bytes does not change, so it is
+ * computed once; what can change (a published key, a revoked token) the caller checks each time. Only valid texts are
+ * here: an attacker can make many invalid ones cheaply, all different.
+ */
+function createVerifiedTexts(): Recent<string, VerifiedText> {
+  return createRecent(VERIFIED_CHARACTERS_MAX, (text) => text.length);
 }

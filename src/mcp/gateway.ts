@@ -5,12 +5,15 @@
  */
 
 import { failure } from '../domain/failure.ts';
+import type { Platform } from '../platform.ts';
+import type { CapabilityDeclaration } from '../protocol/capability.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts';
 import type { Manifest } from '../protocol/trust.ts';
 import type { Document } from '../service/operations/documents.ts';
 import { type Ask, isDocument, perform } from '../service/operations/operations.ts';
 import type { EventSink } from '../service/operations/stream.ts';
+import { createSlicer } from '../service/pace/slices.ts';
 import type { Runtime } from '../service/runtime.ts';
 
 export interface Gateway {
@@ -79,4 +82,34 @@ function parsed(document: Document): unknown {
 function absent(name: OperationName): FailureAnswer {
   const detail = `Cannot ask ${name}: this service does not offer it`;
   return { success: false, failure: failure('not_found', detail) };
+}
+
+/** Visits each of them, in slices: a catalog may have a thousand. Resolves with the failure that prevents it. */
+export async function eachAvailable(
+  gateway: Gateway,
+  platform: Platform,
+  visit: (name: string, declared: CapabilityDeclaration) => void,
+): Promise<FailureAnswer | undefined> {
+  const [manifest, permissions] = await Promise.all([
+    gateway.manifest(),
+    gateway.ask('permissions', {}),
+  ]);
+  if (isFailure(manifest)) return manifest;
+  if (isFailure(permissions)) return permissions;
+  await createSlicer(platform)().each(permissions.available, ({ capability }) => {
+    const declared = declaredIn(manifest, capability);
+    if (declared) visit(capability, declared);
+    return true;
+  });
+  return undefined;
+}
+
+/** Own properties only: "constructor" is not a capability. A name may be any value that a caller sent. */
+export function declaredIn(
+  { capabilities }: Manifest,
+  name: unknown,
+): CapabilityDeclaration | undefined {
+  return typeof name === 'string' && Object.hasOwn(capabilities, name)
+    ? capabilities[name]
+    : undefined;
 }

@@ -15,8 +15,7 @@ import type { Platform } from '../platform.ts';
 import type { CapabilityDeclaration } from '../protocol/capability.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
-import { eachAvailable } from './available.ts';
-import type { Gateway } from './gateway.ts';
+import { eachAvailable, type Gateway } from './gateway.ts';
 import { inRank, scoreOf, searchQuery } from './ranking.ts';
 import { type ToolResult, toolResultOf } from './result.ts';
 import {

@@ -21,11 +21,10 @@ import type { InvokeAnswer } from '../protocol/invocation.ts';
 import type { InputOf } from '../protocol/operations.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { PROTOCOL_VERSION } from '../protocol/trust.ts';
+import type { EventSink } from '../service/operations/stream.ts';
 import { continuation, elicitation } from './approval.ts';
-import { declaredIn, eachAvailable } from './available.ts';
-import { type Gateway, isFailure } from './gateway.ts';
+import { declaredIn, eachAvailable, type Gateway, isFailure } from './gateway.ts';
 import { type SortedMeta, sortedMeta } from './meta.ts';
-import { progressSink } from './progress.ts';
 import { toolResultOf } from './result.ts';
 import {
   CALL_TOOL,
@@ -35,6 +34,7 @@ import {
   searchCapabilities,
   type ToolList,
 } from './search-tools.ts';
+import { sentenceOf } from './sentence.ts';
 import { type CapabilityTool, GRANT_PARAMETER, KEY_PARAMETER, toolOf } from './tool.ts';
 
 const INSTRUCTIONS =
@@ -156,4 +156,30 @@ function callOf(call: SentCall, { fields, unknown }: SortedMeta): InputOf<'invok
 
 function protocolError({ failure }: FailureAnswer): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidRequest, failure.detail, { failure });
+}
+
+/** Most notifications of one call: they stay in memory while a client does not read. */
+const NOTIFICATIONS_MAX = 1_000;
+
+/** `undefined` when the client sent no progress token. */
+function progressSink(context: ServerContext): EventSink | undefined {
+  const { mcpReq } = context;
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  let progress = 0;
+  return {
+    isOpen: () => !mcpReq.signal.aborted,
+    async send(event, json) {
+      if (mcpReq.signal.aborted) return false;
+      if (event !== 'progress' || progress >= NOTIFICATIONS_MAX) return true;
+      progress += 1;
+      const message = sentenceOf(JSON.parse(json).progress, progress);
+      const params = { progressToken, progress, message };
+      // Rejects only when the client is gone.
+      return mcpReq.notify({ method: 'notifications/progress', params }).then(
+        () => true,
+        () => false,
+      );
+    },
+  };
 }

@@ -11,20 +11,30 @@
 import { randomBytes } from 'node:crypto';
 import { createClient } from '../client/index.ts';
 import { type Config, configOf, type GivenSettings } from '../config/config.ts';
+import { entryView } from '../domain/log/entry.ts';
 import { parseDuration } from '../domain/values/duration.ts';
+import { fromMinor } from '../domain/values/money.ts';
+import { createBodies } from '../http/bounds/bodies.ts';
+import { CONNECTION_BOUNDS } from '../http/bounds/connection.ts';
+import { watchLoad } from '../http/bounds/shed.ts';
+import { createVisits } from '../http/bounds/strangers.ts';
+import { createCore } from '../http/core.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { webExchange } from '../http/mounted/web.ts';
 import { generateJwk } from '../keyring/es256.ts';
 import { type Keyring, openKeyring } from '../keyring/keyring.ts';
 import { createLog } from '../log.ts';
 import { type Platform, system } from '../platform.ts';
+import type { AuditEntry } from '../protocol/audit.ts';
 import type { CapabilityMap, TypedService } from '../protocol/typed.ts';
 import type { ServiceDefinition } from '../service/author/definition.ts';
 import { createRuntime, type Runtime } from '../service/runtime.ts';
 import { openStore } from '../storage/open.ts';
+import type { BindingRecord } from '../storage/port/records.ts';
 import type { Store } from '../storage/port/store.ts';
-import { inProcessService } from './in-process.ts';
+import { matchesEntry, onlyEntry } from './expect.ts';
 import { peopleOf } from './people.ts';
-import { readsOf } from './reads.ts';
-import type { LogLine, TestedService } from './types.ts';
+import type { LogLine, PinnedBinding, TestedService } from './types.ts';
 
 /**
  * The settings of a service in a test, and the time at which its clock starts.
@@ -209,4 +219,104 @@ function opened({ runtime, store, keyring, clock }: Parts) {
 
 function clockOf({ now, advance }: Clock): Pick<TestedService, 'now' | 'advance'> {
   return { now, advance };
+}
+
+interface InProcess {
+  readonly fetch: typeof fetch;
+  close(): Promise<void>;
+}
+
+/** A `fetch` that asks a service in this process, without a port. */
+function inProcessService(runtime: Runtime): InProcess {
+  const { platform } = runtime;
+  // A machine that is busy with other tests must not make the service refuse requests.
+  const load = watchLoad(platform, { loopDelayMaxMs: Number.POSITIVE_INFINITY });
+  const metrics = createMetrics(load, () => runtime);
+  const core = createCore(runtime, {
+    load,
+    metrics,
+    visits: createVisits(runtime),
+    surfaces: [],
+    added: [],
+    hasOpenMetrics: true,
+  });
+  const bodies = createBodies(CONNECTION_BOUNDS);
+  core.started();
+  return {
+    async fetch(input, init) {
+      const request = new Request(input, init);
+      const { pathname, search } = new URL(request.url);
+      const arrival = {
+        platform,
+        bodies,
+        target: `${pathname}${search}`,
+        remoteAddress: '127.0.0.1',
+      };
+      const { ask, respond } = webExchange(request, arrival);
+      return respond(await core.answer(ask));
+    },
+    async close() {
+      await core.close();
+      load.close();
+    },
+  };
+}
+
+type Reads = Pick<TestedService, 'entries' | 'expectEntry' | 'spent' | 'expectSpent' | 'binding'>;
+
+/** What a test reads of a service: entries of the log, spending, bindings. */
+function readsOf(store: Store): Reads {
+  const entries: Reads['entries'] = async (filter = {}) => {
+    const all = await allEntries(store);
+    return all.filter((entry) => matchesEntry(entry, filter));
+  };
+  const spent: Reads['spent'] = async ({ principal, token }) => {
+    const described = await store.describeToken(token.token_id, 0);
+    const budget = described?.lineage.at(-1)?.budget;
+    if (budget) {
+      const { currency, consumed } = budget;
+      return { currency, amount: fromMinor(consumed, currency) };
+    }
+    throw new Error(`Cannot tell what ${principal} spent: its token has no budget; give it one`);
+  };
+  return {
+    entries,
+    spent,
+    expectEntry: async (filter) => onlyEntry(await allEntries(store), filter),
+    async expectSpent(caller, amount) {
+      const found = await spent(caller);
+      if (found.amount === amount) return;
+      const { principal } = caller;
+      const { currency } = found;
+      throw new Error(
+        `Expected ${principal} to have spent ${amount} ${currency}: it spent ${found.amount}`,
+      );
+    },
+    async binding(handle) {
+      const { bindings } = await store.load({ tokenId: '', bindingIds: [handle] });
+      return bindings[0] && pinned(bindings[0]);
+    },
+  };
+}
+
+function pinned({ type, capability, price, data, issued_at }: BindingRecord): PinnedBinding {
+  const money = price && {
+    currency: price.currency,
+    amount: fromMinor(price.amount, price.currency),
+  };
+  return { type, capability, price: money, data, issued_at };
+}
+
+/** Entries in one read. */
+const PAGE = 1_000;
+
+async function allEntries(store: Store): Promise<AuditEntry[]> {
+  await store.sequence();
+  const all: AuditEntry[] = [];
+  for (let before: number | undefined; ; ) {
+    const { entries } = await store.queryEntries({ limit: PAGE, before });
+    all.push(...entries.map(entryView));
+    before = entries.at(-1)?.sequence;
+    if (entries.length < PAGE) return all.reverse();
+  }
 }

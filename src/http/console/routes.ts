@@ -41,7 +41,6 @@ import {
 } from '../sign-in/arrival.ts';
 import { csrfOf, isCsrf } from '../sign-in/csrf.ts';
 import { consoleAssets } from './assets.ts';
-import { API_HEADERS, ASSET_HEADERS, PAGE_HEADERS } from './headers.ts';
 
 /** What the proofs of the console's requests have in common; a form of another page has another one. */
 const PURPOSE = 'console';
@@ -202,3 +201,46 @@ function fieldsOf(body: Uint8Array): object {
   if (isObject(reading.value)) return reading.value;
   throw new Refusal(failure('invalid_parameters', 'Cannot read the body: expected a JSON object'));
 }
+
+/**
+ * The page loads scripts and styles of this service only, runs no text as code, stands in no frame, and is not
+ * reachable from the window of another origin.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const COMMON = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'same-origin',
+};
+
+const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  ...COMMON,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': POLICY,
+  'x-frame-options': 'DENY',
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy':
+    'camera=(), microphone=(), geolocation=(), publickey-credentials-get=(self), publickey-credentials-create=(self)',
+};
+
+const ASSET_HEADERS: Readonly<Record<string, string>> = {
+  ...COMMON,
+  'cache-control': 'public, max-age=31536000, immutable',
+};
+
+const API_HEADERS: Readonly<Record<string, string>> = {
+  ...COMMON,
+  'cache-control': 'no-store',
+};

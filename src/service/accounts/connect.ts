@@ -18,8 +18,7 @@ import type { AccountOptions } from '../author/accounts.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { authorizeUrl, type Granted, redeemCode } from './oauth.ts';
 import { type AccountParts, accountEntry, declaredAccount, sealTokens } from './parts.ts';
-import { revokeRow, revokeTokens } from './revoke.ts';
-import { expiryTime } from './tokens.ts';
+import { expiryTime, revokeRow, revokeTokens } from './tokens.ts';
 
 /** In milliseconds: how long a person may take at the other service. */
 const LOGIN_MS = 600_000;

@@ -10,11 +10,17 @@
 
 import { parsePrincipal } from '../../domain/authority/principal.ts';
 import { pause } from '../../platform.ts';
-import type { ConnectedRecord } from '../../storage/port/connected-store.ts';
+import type { ConnectedPlace, ConnectedRecord } from '../../storage/port/connected-store.ts';
 import type { AccountOptions } from '../author/accounts.ts';
 import { NoEffect } from '../author/handler.ts';
 import type { AccountTokens } from '../operations/parts.ts';
-import { ANSWER_MS, type Granted, renewTokens, type TokenAnswer } from './oauth.ts';
+import {
+  ANSWER_MS,
+  type Granted,
+  renewTokens,
+  revokeAtProvider,
+  type TokenAnswer,
+} from './oauth.ts';
 import {
   type AccountParts,
   accountEntry,
@@ -23,7 +29,6 @@ import {
   sealTokens,
   type Tokens,
 } from './parts.ts';
-import { revokeTokens } from './revoke.ts';
 
 /** In milliseconds: a token is renewed so long before its end, so that a call can still use it. */
 const EARLY_MS = 60_000;
@@ -198,4 +203,44 @@ function missing(
 function unreachable({ account, options: { title } }: Asked): NoEffect {
   const detail = `Cannot use account "${account}": ${title} does not renew its tokens now`;
   return new NoEffect(detail, 'service_unavailable', { estimated_availability: 'PT30S' });
+}
+
+/** In milliseconds: the waits before the second and the third attempt. */
+const WAITS_MS = [500, 2_000];
+
+type Revoking = Pick<AccountParts, 'definition' | 'keyring' | 'platform' | 'callOut' | 'log'>;
+
+/** Never rejects. `isStopping` ends the attempts early. */
+export async function revokeRow(
+  parts: Revoking,
+  record: ConnectedRecord,
+  isStopping: () => boolean = () => false,
+): Promise<void> {
+  const tokens = openTokens(parts, record);
+  if (tokens) await revokeTokens(parts, record, tokens, isStopping);
+}
+
+/**
+ * Ends tokens at the other service, as well as it can be done. The row is deleted first, so this service uses them no
+ * more, whatever the other one answers. After a bounded number of attempts the log says that they may still live there.
+ */
+export async function revokeTokens(
+  parts: Revoking,
+  { principal, account }: ConnectedPlace,
+  { access, refresh }: Tokens,
+  isStopping: () => boolean = () => false,
+): Promise<void> {
+  const options = declaredAccount(parts, account);
+  if (!options) return;
+  for (const waitMs of [...WAITS_MS, undefined]) {
+    // The refresh token first: it would give new access tokens.
+    const taken =
+      (refresh === undefined ||
+        (await revokeAtProvider(parts, options, refresh, 'refresh_token'))) &&
+      (await revokeAtProvider(parts, options, access, 'access_token'));
+    if (taken) return;
+    if (waitMs === undefined || isStopping()) break;
+    await pause(parts.platform, waitMs);
+  }
+  parts.log.warn({ principal, account }, 'the tokens of an account may still be valid elsewhere');
 }

@@ -12,7 +12,7 @@ import { entryView } from '../../domain/log/entry.ts';
 import type { AuditEntry } from '../../protocol/audit.ts';
 import type { Act } from '../../protocol/console/views.ts';
 import type { ConsentRecord } from '../../storage/port/sign-in-store.ts';
-import { type RememberedToken, rememberedTokens } from '../caller/remembered-tokens.ts';
+import { type RememberedToken, rememberedTokens } from '../caller/caller.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 

@@ -22,8 +22,7 @@ import { handsOf } from '../approval/lineage.ts';
 import { notOperator } from '../authority/freeze.ts';
 import { unknownToken } from '../authority/tokens.ts';
 import { inLane } from '../caller/audited.ts';
-import { type Asking, type Caller, holdsScope } from '../caller/caller.ts';
-import { rememberedTokens } from '../caller/remembered-tokens.ts';
+import { type Asking, type Caller, holdsScope, rememberedTokens } from '../caller/caller.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import type { Slices } from '../pace/slices.ts';
 

@@ -9,23 +9,33 @@
  */
 
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
-import type { ConsoleMethodName } from '../../protocol/console/methods.ts';
-import type { ConsoleAnswers } from '../../protocol/console/views.ts';
+import { grantTerms } from '../../domain/authority/grant.ts';
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { entryView } from '../../domain/log/entry.ts';
+import type { ConsoleMethodName, ConsoleRequest } from '../../protocol/console/methods.ts';
+import type { Challenge, ConsoleAnswers } from '../../protocol/console/views.ts';
 import { agentChildren, agentTrees, endingOf } from '../agents/agents.ts';
-import { visibleRequest } from '../approval/approvers.ts';
+import {
+  addressedRequest,
+  closedRequest,
+  notApprover,
+  visibleRequest,
+} from '../approval/approvers.ts';
 import { decisionOf } from '../approval/decision.ts';
+import { frozenFor } from '../authority/freeze.ts';
 import { answered, audited } from '../caller/audited.ts';
-import { type Asking, type Caller, callerOf } from '../caller/caller.ts';
-import { type Ask, consoleRequestOf, type Method } from '../operations/operations.ts';
+import { type Asking, type Caller, callerOf, rememberedTokens } from '../caller/caller.ts';
+import { entriesFor } from '../log/audit.ts';
+import { type Answer, type Ask, consoleRequestOf, type Method } from '../operations/operations.ts';
+import type { ServiceParts } from '../operations/parts.ts';
+import { decisionQuestion } from '../passkey/decision.ts';
 import { addPasskey, passkeyOptions, passkeysOf, removePasskey } from '../passkey/keys.ts';
 import { entitledSession, type Session } from '../sign-in/sessions.ts';
 import { daysOf, invocationOf } from './activity.ts';
-import { agentEntries } from './agent-entries.ts';
 import { inboxOf } from './approvals.ts';
 import { meOf, pulseOf, trustOf } from './me.ts';
 import { endAnySession, identityList, operationsOf, sessionsOf } from './operations.ts';
 import type { ConsoleParts } from './parts.ts';
-import { challengeFor } from './passkeys.ts';
 import { acceptReview, reviewsOf } from './reviews.ts';
 import { tryCapability } from './try.ts';
 
@@ -146,4 +156,43 @@ function answering<Name extends ConsoleMethodName>(
   return async (caller: Caller) => ({
     body: await answer(consoleRequestOf(name, ask), { caller, session: ask.session, ask }),
   });
+}
+
+/**
+ * The entries whose token is the agent's or below it. A person sees the own entries, so a token of another person has
+ * none here. Entries do not name the lineage of their token, so it is read; a search ends with a cursor as every query.
+ */
+function agentEntries(parts: ServiceParts, asking: Asking): Promise<Answer> {
+  const { token_id: above, ...query } = consoleRequestOf('activity.entries', asking.ask);
+  const tokens = rememberedTokens(parts);
+  return entriesFor(parts, asking, query, async (entry, slices) => {
+    const { token_id } = entryView(entry);
+    if (token_id === above) return true;
+    await slices.turn();
+    return (await tokens(token_id))?.lineage.includes(above) ?? false;
+  });
+}
+
+/** The same rules as for the decision itself, so a person is not asked to sign what would be refused. */
+async function challengeFor(
+  parts: ConsoleParts,
+  caller: Caller,
+  asked: ConsoleRequest<'decision.challenge'>,
+): Promise<Challenge> {
+  const find = asked.decision === 'deny' ? visibleRequest : addressedRequest;
+  const request = await find(parts, caller, asked.approval_request_id);
+  refuse(await notApprover(parts, caller, request));
+  refuse(closedRequest(request, parts.store.now()));
+  const approver = caller.root_principal;
+  if (asked.decision === 'deny') return decisionQuestion(parts, { request, approver, terms: null });
+  refuse(await frozenFor(parts, caller.root_principal));
+  const { grant_type } = asked;
+  if (!grant_type) {
+    const detail = 'Cannot ask for a signature: an approval needs a grant_type';
+    throw new Refusal(failure('invalid_parameters', detail));
+  }
+  const first = request.approvals[0]?.terms;
+  const given = grantTerms(request.grant_policy, { ...asked, grant_type }, first);
+  if ('failure' in given) throw new Refusal(given.failure);
+  return decisionQuestion(parts, { request, approver, terms: given.terms });
 }

@@ -15,9 +15,8 @@ import { createEnrolments, type Enrolments } from '../enrolments.ts';
 import { contentCheck, readEntry } from '../leaf.ts';
 import { type Check, failed, notChecked, passedCheck, unlessFound } from '../report.ts';
 import type { CheckpointAnchors } from '../signed.ts';
-import type { ExportReader } from './lines.ts';
+import { createTally, type ExportReader, type Tally } from './lines.ts';
 import { passkeyTally } from './passkeys.ts';
-import { createTally, type Tally } from './tally.ts';
 
 export function logReader(header: LogHeader, anchors: CheckpointAnchors): ExportReader {
   const log: Log = {

@@ -8,7 +8,7 @@
 import type { Enrolments } from '../enrolments.ts';
 import type { LeafReading } from '../leaf.ts';
 import { hasPasskey, passkeyChecks } from '../passkey.ts';
-import type { Tally } from './tally.ts';
+import type { Tally } from './lines.ts';
 
 interface Reading {
   readonly tally: Tally;

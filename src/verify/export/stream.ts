@@ -27,9 +27,8 @@ import { contentCheck, readEntry } from '../leaf.ts';
 import { failed, notChecked, passedCheck, type Report, reportOf, unlessFound } from '../report.ts';
 import { type CheckpointAnchors, type SignedHead, serviceLimit } from '../signed.ts';
 import { followKeys } from '../successors.ts';
-import { type Chunks, type ExportAnchors, valuesOf } from './lines.ts';
+import { type Chunks, createTally, type ExportAnchors, type Tally, valuesOf } from './lines.ts';
 import { passkeyTally } from './passkeys.ts';
-import { createTally, type Tally } from './tally.ts';
 
 export interface StreamChunk {
   /** How a report names it, such as its file. */
