@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ServeOptions, type Service, serve } from 'writ';
 import { DEMO_IDENTITIES, travelDesk } from '../examples/travel/service.ts';
-import * as desk from '../src/conformance/desk.ts';
+import { askedJet, deskOver, OPERATOR_KEY, wholeOf } from '../src/conformance/desk.ts';
 import { surfaceScenarios } from '../src/conformance/scenarios.ts';
 import { overHttp, type Surface } from '../src/conformance/surface.ts';
 import { createLog } from '../src/log.ts';
@@ -169,19 +169,18 @@ async function recordOperators(exchanges: Exchange[]): Promise<void> {
 }
 
 async function tellOfOperators(surface: Surface): Promise<void> {
-  const { expectAnswer, OPERATOR_KEY } = desk;
+  const desk = deskOver(surface);
   const budget = { currency: 'USD', max_amount: 300 };
-  const { token } = await desk.rootToken(surface, ['travel.extras'], { budget });
-  const { body } = await desk.invoke(surface, token, 'buy_lounge_pass');
-  await expectAnswer(surface, 'operator.indeterminate', {}, OPERATOR_KEY);
+  const { token } = await desk.rootToken(['travel.extras'], { budget });
+  const { body } = await desk.invoke(token, 'buy_lounge_pass');
+  await desk.answer('operator.indeterminate', {}, OPERATOR_KEY);
   const invocation_id = String(body.invocation_id);
   const found = { invocation_id, outcome: 'not_executed', reason: 'no pass was sold' } as const;
-  await expectAnswer(surface, 'operator.reconcile', found, OPERATOR_KEY);
-  await desk.askedJet(surface);
-  const unrecorded = desk.wholeOf(surface);
-  const listed = () => expectAnswer(unrecorded, 'operator.deliveries', {}, OPERATOR_KEY);
+  await desk.answer('operator.reconcile', found, OPERATOR_KEY);
+  await askedJet(desk);
+  const listed = () => wholeOf(desk).answer('operator.deliveries', {}, OPERATOR_KEY);
   while ((await listed()).deliveries.some(({ state }) => state !== 'delivered')) await pause(20);
-  await expectAnswer(surface, 'operator.deliveries', {}, OPERATOR_KEY);
+  await desk.answer('operator.deliveries', {}, OPERATOR_KEY);
 }
 
 /** Opens a desk for the stories. Its surface records; the whole one beside it does not. */

@@ -8,16 +8,11 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import {
   AGENT_KEY,
-  expectAnswer,
-  expectRefusal,
   HUMAN,
   HUMAN_KEY,
-  invokeRefusal,
   OPERATOR_KEY,
   ROUTE,
-  rootToken,
   type Scenarios,
-  success,
   wholeOf,
 } from './desk.ts';
 
@@ -26,26 +21,26 @@ const OPERATOR = 'service:operator';
 const budget = (max_amount: number) => ({ currency: 'USD', max_amount });
 
 export const AUTHORITY_SCENARIOS: Scenarios = {
-  'anyone may learn what the service offers and with which keys it signs': async (surface) => {
-    const { svc_discovery: desk } = await expectAnswer(surface, 'discovery', {});
-    const { capabilities } = await expectAnswer(surface, 'manifest', {});
-    const { keys } = await expectAnswer(surface, 'jwks', {});
+  'anyone may learn what the service offers and with which keys it signs': async (desk) => {
+    const { svc_discovery: offer } = await desk.answer('discovery', {});
+    const { capabilities } = await desk.answer('manifest', {});
+    const { keys } = await desk.answer('jwks', {});
 
-    assert.equal(desk.service_id, 'travel-desk');
-    assert.deepEqual(Object.keys(capabilities).sort(), Object.keys(desk.capabilities).sort());
+    assert.equal(offer.service_id, 'travel-desk');
+    assert.deepEqual(Object.keys(capabilities).sort(), Object.keys(offer.capabilities).sort());
     assert.ok(keys.length > 0);
   },
 
-  'the manifest comes with its signature': async (surface) => {
-    const { headers } = await surface.ask('manifest', {});
+  'the manifest comes with its signature': async (desk) => {
+    const { headers } = await desk.surface.ask('manifest', {});
 
     assert.match(headers['x-svc-signature'] ?? '', /^[\w-]+\.\.[\w-]{86}$/);
   },
 
-  'the capabilities tell how they hang together, and which versions fit': async (surface) => {
-    const graph = await expectAnswer(surface, 'graph', {});
-    const near = await expectAnswer(surface, 'graph.get', { capability: 'book_flight' });
-    const { compatible, capabilities } = await expectAnswer(surface, 'handshake', {
+  'the capabilities tell how they hang together, and which versions fit': async (desk) => {
+    const graph = await desk.answer('graph', {});
+    const near = await desk.answer('graph.get', { capability: 'book_flight' });
+    const { compatible, capabilities } = await desk.answer('handshake', {
       protocol_versions: ['0.24'],
       capabilities: { book_flight: '>=1.0.0', fly_to_moon: '*' },
     });
@@ -56,24 +51,16 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     assert.equal(capabilities.fly_to_moon?.contract_version, null);
   },
 
-  'a delegated token has what it asked for of its parent, and inherits the rest': async (
-    surface,
-  ) => {
+  'a delegated token has what it asked for of its parent, and inherits the rest': async (desk) => {
     const purpose_parameters = { task_id: 'offsite' };
     const scope = ['travel.search', 'travel.book'];
-    const parent = await rootToken(surface, scope, { budget: budget(500), purpose_parameters });
-    const child = await expectAnswer(
-      surface,
+    const parent = await desk.rootToken(scope, { budget: budget(500), purpose_parameters });
+    const child = await desk.answer(
       'tokens.issue',
       { subject: 'agent:helper', parent_token: parent.token_id, scope: ['travel.search'] },
       parent.token,
     );
-    const view = await expectAnswer(
-      surface,
-      'tokens.get',
-      { token_id: child.token_id },
-      child.token,
-    );
+    const view = await desk.answer('tokens.get', { token_id: child.token_id }, child.token);
 
     assert.deepEqual(child.scope, ['travel.search']);
     assert.equal(child.task_id, 'offsite');
@@ -84,11 +71,10 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     );
   },
 
-  'a delegated token never gets more than its parent has': async (surface) => {
-    const parent = await rootToken(surface, ['travel.search'], { budget: budget(100) });
+  'a delegated token never gets more than its parent has': async (desk) => {
+    const parent = await desk.rootToken(['travel.search'], { budget: budget(100) });
     const ask = (fields: object) =>
-      expectRefusal(
-        surface,
+      desk.refusal(
         'tokens.issue',
         { subject: 'agent:x', parent_token: parent.token_id, scope: ['travel.search'], ...fields },
         parent.token,
@@ -100,9 +86,9 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     assert.equal((await ask({ budget: euros })).type, 'budget_currency_mismatch');
   },
 
-  'permissions say what a token may do, what it lacks, and what then happens': async (surface) => {
-    const { token } = await rootToken(surface, ['travel.search', 'travel.charter', 'travel.admin']);
-    const { available, restricted, denied } = await expectAnswer(surface, 'permissions', {}, token);
+  'permissions say what a token may do, what it lacks, and what then happens': async (desk) => {
+    const { token } = await desk.rootToken(['travel.search', 'travel.charter', 'travel.admin']);
+    const { available, restricted, denied } = await desk.answer('permissions', {}, token);
 
     assert.deepEqual(
       available.map(({ capability }) => capability),
@@ -114,61 +100,43 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     );
     const jet = restricted.find(({ capability }) => capability === 'charter_jet');
     assert.deepEqual(jet?.unmet_token_requirements, ['cost_ceiling']);
-    const { resolution } = await invokeRefusal(surface, token, 'charter_jet', {
+    const { resolution } = await desk.refused(token, 'charter_jet', {
       parameters: { route: 'SEA-SFO', date: '2026-12-01' },
     });
     assert.equal(jet?.resolution_hint, resolution.action);
   },
 
-  'an identity may put only its own scopes into a token': async (surface) => {
-    const { token } = await expectAnswer(
-      surface,
-      'tokens.issue',
-      { scope: ['travel.read'] },
-      AGENT_KEY,
-    );
-    const report = await success(surface, token, 'export_report', { parameters: { months: 0 } });
-    const { type } = await expectRefusal(
-      surface,
-      'tokens.issue',
-      { scope: ['travel.book'] },
-      AGENT_KEY,
-    );
+  'an identity may put only its own scopes into a token': async (desk) => {
+    const { token } = await desk.answer('tokens.issue', { scope: ['travel.read'] }, AGENT_KEY);
+    const report = await desk.success(token, 'export_report', { parameters: { months: 0 } });
+    const { type } = await desk.refusal('tokens.issue', { scope: ['travel.book'] }, AGENT_KEY);
 
     assert.equal(report.result.months, 0);
     assert.equal(type, 'not_entitled');
   },
 
-  'a revocation ends everything below the token at once': async (surface) => {
-    const parent = await rootToken(surface, ['travel.search']);
+  'a revocation ends everything below the token at once': async (desk) => {
+    const parent = await desk.rootToken(['travel.search']);
     const request = { subject: 'agent:x', parent_token: parent.token_id, scope: ['travel.search'] };
-    const child = await expectAnswer(surface, 'tokens.issue', request, parent.token);
-    const { ended } = await expectAnswer(
-      surface,
-      'tokens.revoke',
-      { token_id: parent.token_id },
-      HUMAN_KEY,
-    );
+    const child = await desk.answer('tokens.issue', request, parent.token);
+    const { ended } = await desk.answer('tokens.revoke', { token_id: parent.token_id }, HUMAN_KEY);
 
     assert.equal(ended, 2);
-    assert.equal(
-      (await expectRefusal(surface, 'permissions', {}, child.token)).type,
-      'invalid_token',
-    );
+    assert.equal((await desk.refusal('permissions', {}, child.token)).type, 'invalid_token');
   },
 
   'an agent sees the agents below it, its root principal all, and no other principal': async (
-    surface,
+    desk,
   ) => {
-    const planner = await rootToken(surface, ['travel.search'], { budget: budget(50) });
+    const planner = await desk.rootToken(['travel.search'], { budget: budget(50) });
     const request = { subject: 'agent:finder', scope: ['travel.search'] };
     const asked = { ...request, parent_token: planner.token_id };
-    const finder = await expectAnswer(surface, 'tokens.issue', asked, planner.token);
-    await success(surface, finder.token, 'search_flights', { parameters: ROUTE });
+    const finder = await desk.answer('tokens.issue', asked, planner.token);
+    await desk.success(finder.token, 'search_flights', { parameters: ROUTE });
 
-    const own = await expectAnswer(surface, 'agents.list', {}, planner.token);
-    const all = await expectAnswer(wholeOf(surface), 'agents.list', { limit: 100 }, HUMAN_KEY);
-    const other = await expectRefusal(surface, 'agents.list', { root_principal: HUMAN }, AGENT_KEY);
+    const own = await desk.answer('agents.list', {}, planner.token);
+    const all = await wholeOf(desk).answer('agents.list', { limit: 100 }, HUMAN_KEY);
+    const other = await desk.refusal('agents.list', { root_principal: HUMAN }, AGENT_KEY);
 
     assert.deepEqual(
       own.agents.map(({ token_id, children }) => [token_id, children.map((each) => each.subject)]),
@@ -179,20 +147,20 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     assert.equal(other.type, 'scope_insufficient');
   },
 
-  'an operator adds a key of its own, lists it and removes it': async (surface) => {
+  'an operator adds a key of its own, lists it and removes it': async (desk) => {
     const key = `wk_${randomBytes(32).toString('base64url')}`;
     const key_sha256 = createHash('sha256').update(key).digest('hex');
     const asked = { principal: OPERATOR, key_sha256, scopes: ['operator:read'] };
 
-    const added = await expectAnswer(surface, 'identities.add', asked, OPERATOR_KEY);
-    const again = await expectRefusal(surface, 'identities.add', asked, OPERATOR_KEY);
+    const added = await desk.answer('identities.add', asked, OPERATOR_KEY);
+    const again = await desk.refusal('identities.add', asked, OPERATOR_KEY);
     const wider = { ...asked, scopes: ['travel.search'] };
-    const refused = await expectRefusal(surface, 'identities.add', wider, OPERATOR_KEY);
-    const listed = await expectAnswer(surface, 'identities.list', {}, OPERATOR_KEY);
-    const own = await expectAnswer(surface, 'tokens.issue', { scope: ['operator:read'] }, key);
+    const refused = await desk.refusal('identities.add', wider, OPERATOR_KEY);
+    const listed = await desk.answer('identities.list', {}, OPERATOR_KEY);
+    const own = await desk.answer('tokens.issue', { scope: ['operator:read'] }, key);
     const { identity_id } = added;
-    const removed = await expectAnswer(surface, 'identities.remove', { identity_id }, OPERATOR_KEY);
-    const after = await expectRefusal(surface, 'tokens.issue', { scope: ['operator:read'] }, key);
+    const removed = await desk.answer('identities.remove', { identity_id }, OPERATOR_KEY);
+    const after = await desk.refusal('tokens.issue', { scope: ['operator:read'] }, key);
 
     assert.deepEqual([again.type, refused.type], ['invalid_parameters', 'not_entitled']);
     assert.ok(listed.identities.some((each) => each.identity_id === identity_id));
@@ -201,18 +169,18 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     assert.equal(after.type, 'authentication_required');
   },
 
-  'an operator freezes a capability and lifts it again': async (surface) => {
-    const { token } = await rootToken(surface, ['travel.extras']);
+  'an operator freezes a capability and lifts it again': async (desk) => {
+    const { token } = await desk.rootToken(['travel.extras']);
     const taxi = { what: 'capability', target: 'request_taxi', reason: 'strike' } as const;
     const ride = { parameters: { pickup: 'Pier 39' } };
-    await expectAnswer(surface, 'operator.freeze', taxi, OPERATOR_KEY);
+    await desk.answer('operator.freeze', taxi, OPERATOR_KEY);
     try {
-      const { frozen } = await expectAnswer(surface, 'operator.frozen', {}, OPERATOR_KEY);
+      const { frozen } = await desk.answer('operator.frozen', {}, OPERATOR_KEY);
       assert.ok(frozen.some(({ target }) => target === 'request_taxi'));
-      assert.equal((await invokeRefusal(surface, token, 'request_taxi', ride)).type, 'frozen');
+      assert.equal((await desk.refused(token, 'request_taxi', ride)).type, 'frozen');
     } finally {
-      await expectAnswer(surface, 'operator.unfreeze', taxi, OPERATOR_KEY);
+      await desk.answer('operator.unfreeze', taxi, OPERATOR_KEY);
     }
-    assert.ok((await success(surface, token, 'request_taxi', ride)).result.ride_id);
+    assert.ok((await desk.success(token, 'request_taxi', ride)).result.ride_id);
   },
 };

@@ -21,7 +21,9 @@ import type { IssueAnswer } from '../protocol/token.ts';
 import type { Surface, SurfaceAnswer } from './surface.ts';
 
 /** One story each, by the sentence that sums it up. */
-export type Scenarios = Readonly<Record<string, (surface: Surface) => Promise<void>>>;
+export type Scenarios = Readonly<Record<string, (desk: Desk) => Promise<void>>>;
+
+export type InvokeFields = Partial<InputOf<'invoke'>>;
 
 /** The desk's demo credentials. */
 export const HUMAN_KEY = 'demo-human-key';
@@ -36,97 +38,77 @@ const AGENT = 'agent:planner';
 export const ROUTE = { origin: 'SEA', destination: 'SFO', date: '2026-12-01' };
 export const JET = { route: 'SEA-SFO', date: '2026-12-01' };
 
+/** What the scenarios ask of a desk, over one surface. */
+export type Desk = ReturnType<typeof deskOver>;
+
 /** For a step that needs a whole transport, such as one that reads a header. */
-export function wholeOf(surface: Surface): Surface {
-  return surface.whole ?? surface;
+export function wholeOf({ surface }: Desk): Desk {
+  return deskOver(surface.whole ?? surface);
 }
 
-/** Expects an answer. */
-export async function expectAnswer<Name extends OperationName>(
-  surface: Surface,
-  name: Name,
-  request: InputOf<Name>,
-  credential?: string,
-): Promise<AnswerOf<Name>> {
-  const { body } = await surface.ask(name, request as JsonObject, credential);
-  assert.notEqual(body.success, false, `${name} was refused: ${JSON.stringify(body)}`);
-  return operations[name].response.parse(body) as AnswerOf<Name>;
-}
+export function deskOver(surface: Surface) {
+  async function answer<Name extends OperationName>(
+    name: Name,
+    request: InputOf<Name>,
+    credential?: string,
+  ): Promise<AnswerOf<Name>> {
+    const { body } = await surface.ask(name, request as JsonObject, credential);
+    assert.notEqual(body.success, false, `${name} was refused: ${JSON.stringify(body)}`);
+    return operations[name].response.parse(body) as AnswerOf<Name>;
+  }
 
-/** Expects a refusal. */
-export async function expectRefusal<Name extends OperationName>(
-  surface: Surface,
-  name: Name,
-  request: InputOf<Name>,
-  credential?: string,
-): Promise<Failure> {
-  const { body } = await surface.ask(name, request as JsonObject, credential);
-  assert.equal(body.success, false, `${name} was not refused: ${JSON.stringify(body)}`);
-  return FailureAnswer.parse(body).failure;
-}
+  async function refusal<Name extends OperationName>(
+    name: Name,
+    request: InputOf<Name>,
+    credential?: string,
+  ): Promise<Failure> {
+    const { body } = await surface.ask(name, request as JsonObject, credential);
+    assert.equal(body.success, false, `${name} was not refused: ${JSON.stringify(body)}`);
+    return FailureAnswer.parse(body).failure;
+  }
 
-/** A root token of the human for an agent, unless the fields say otherwise. */
-export function rootToken(
-  surface: Surface,
-  scope: string[],
-  fields: Partial<InputOf<'tokens.issue'>> = {},
-): Promise<IssueAnswer> {
-  return expectAnswer(surface, 'tokens.issue', { subject: AGENT, scope, ...fields }, HUMAN_KEY);
-}
+  /** A root token of the human for an agent, unless the fields say otherwise. */
+  function rootToken(
+    scope: string[],
+    fields: Partial<InputOf<'tokens.issue'>> = {},
+  ): Promise<IssueAnswer> {
+    return answer('tokens.issue', { subject: AGENT, scope, ...fields }, HUMAN_KEY);
+  }
 
-export type InvokeFields = Partial<InputOf<'invoke'>>;
+  /** The whole answer of a call. */
+  function invoke(
+    token: string,
+    capability: string,
+    { parameters = {}, ...fields }: InvokeFields = {},
+  ): Promise<SurfaceAnswer> {
+    return surface.ask('invoke', { capability, parameters, ...fields }, token);
+  }
 
-/** Invokes a capability and returns the whole answer. */
-export function invoke(
-  surface: Surface,
-  token: string,
-  capability: string,
-  { parameters = {}, ...fields }: InvokeFields = {},
-): Promise<SurfaceAnswer> {
-  return surface.ask('invoke', { capability, parameters, ...fields }, token);
-}
+  async function success(...call: Parameters<typeof invoke>): Promise<InvokeSuccess> {
+    const { body } = await invoke(...call);
+    const answered = InvokeAnswer.parse(body);
+    assert.ok(answered.success, `${call[1]} was refused: ${JSON.stringify(body)}`);
+    return answered;
+  }
 
-/** Invokes a capability and expects success. */
-export async function success(
-  surface: Surface,
-  token: string,
-  capability: string,
-  fields: InvokeFields = {},
-): Promise<InvokeSuccess> {
-  const { body } = await invoke(surface, token, capability, fields);
-  const answer = InvokeAnswer.parse(body);
-  assert.ok(answer.success, `${capability} was refused: ${JSON.stringify(body)}`);
-  return answer;
-}
+  async function refused(...call: Parameters<typeof invoke>): Promise<Failure> {
+    const { body } = await invoke(...call);
+    const answered = InvokeAnswer.parse(body);
+    assert.ok(!answered.success, `${call[1]} was not refused: ${JSON.stringify(body)}`);
+    return answered.failure;
+  }
 
-/** Invokes a capability and expects a refusal. */
-export async function invokeRefusal(
-  surface: Surface,
-  token: string,
-  capability: string,
-  fields: InvokeFields = {},
-): Promise<Failure> {
-  const { body } = await invoke(surface, token, capability, fields);
-  const answer = InvokeAnswer.parse(body);
-  assert.ok(!answer.success, `${capability} was not refused: ${JSON.stringify(body)}`);
-  return answer.failure;
-}
-
-/** The quote of the cheapest flight, found with this token. */
-export async function quote(surface: Surface, token: string): Promise<string> {
-  const { result } = await success(surface, token, 'search_flights', { parameters: ROUTE });
-  return (result.cheapest_flight as { quote: string }).quote;
+  return { surface, answer, refusal, rootToken, invoke, success, refused };
 }
 
 /** Requests a jet that no other scenario requests, so that scenarios do not share an approval. */
-export async function askedJet(
-  surface: Surface,
-): Promise<{ token: string; id: string; jet: typeof JET }> {
+export async function askedJet({ rootToken, refused }: Desk) {
   jetsAsked += 1;
   const jet = { ...JET, route: `SEA-SFO, no. ${jetsAsked}` };
-  const budget = { currency: 'USD', max_amount: 60_000 };
-  const { token } = await rootToken(surface, ['travel.charter'], { budget });
-  const { type, approval_request_id: id } = await invokeRefusal(surface, token, 'charter_jet', {
+  const { token } = await rootToken(['travel.charter'], {
+    budget: { currency: 'USD', max_amount: 60_000 },
+  });
+  const { type, approval_request_id: id } = await refused(token, 'charter_jet', {
     parameters: jet,
   });
   assert.equal(type, 'approval_required');

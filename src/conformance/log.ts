@@ -11,35 +11,20 @@ import { isConsistent, verifyInclusion } from '../domain/log/merkle-proof.ts';
 import { fromHex, toHex } from '../domain/wire/hash.ts';
 import { readKeys } from '../verify/keys.ts';
 import { verifySignedReceipt } from '../verify/receipt.ts';
-import {
-  AGENT_KEY,
-  expectAnswer,
-  HUMAN_KEY,
-  invoke,
-  invokeRefusal,
-  OPERATOR_KEY,
-  rootToken,
-  type Scenarios,
-  success,
-} from './desk.ts';
+import { AGENT_KEY, HUMAN_KEY, OPERATOR_KEY, type Scenarios } from './desk.ts';
 
 const bytes = (hex: string) => fromHex(hex) as Uint8Array;
 
 export const LOG_SCENARIOS: Scenarios = {
-  'the trail has what was done and what was refused, newest first': async (surface) => {
-    const { token } = await rootToken(surface, ['travel.extras']);
+  'the trail has what was done and what was refused, newest first': async (desk) => {
+    const { token } = await desk.rootToken(['travel.extras']);
     const task_id = `trail-${Date.now()}-${Math.trunc(performance.now() * 1_000)}`;
-    await success(surface, token, 'buy_lounge_pass', { task_id });
-    await invokeRefusal(surface, token, 'find_traveler', { task_id });
-    const { entries } = await expectAnswer(surface, 'audit.query', { task_id }, HUMAN_KEY);
-    const page = await expectAnswer(surface, 'audit.query', { task_id, limit: 1 }, HUMAN_KEY);
+    await desk.success(token, 'buy_lounge_pass', { task_id });
+    await desk.refused(token, 'find_traveler', { task_id });
+    const { entries } = await desk.answer('audit.query', { task_id }, HUMAN_KEY);
+    const page = await desk.answer('audit.query', { task_id, limit: 1 }, HUMAN_KEY);
     const cursor = page.next_cursor;
-    const rest = await expectAnswer(
-      surface,
-      'audit.query',
-      { task_id, limit: 1, cursor },
-      HUMAN_KEY,
-    );
+    const rest = await desk.answer('audit.query', { task_id, limit: 1, cursor }, HUMAN_KEY);
 
     assert.deepEqual(
       entries.map(({ capability, event_class, state, failure_type }) => [
@@ -56,26 +41,26 @@ export const LOG_SCENARIOS: Scenarios = {
     assert.deepEqual([...page.entries, ...rest.entries], entries);
   },
 
-  'no caller sees the trail of another': async (surface) => {
-    const { token } = await rootToken(surface, ['travel.extras']);
-    const { invocation_id } = await success(surface, token, 'buy_lounge_pass');
-    const { entries } = await expectAnswer(surface, 'audit.query', { invocation_id }, AGENT_KEY);
+  'no caller sees the trail of another': async (desk) => {
+    const { token } = await desk.rootToken(['travel.extras']);
+    const { invocation_id } = await desk.success(token, 'buy_lounge_pass');
+    const { entries } = await desk.answer('audit.query', { invocation_id }, AGENT_KEY);
 
     assert.deepEqual(entries, []);
   },
 
-  'a sealed checkpoint proves the entry that an answer named': async (surface) => {
-    const { token } = await rootToken(surface, ['travel.extras']);
-    const { audit, invocation_id } = await success(surface, token, 'buy_lounge_pass');
-    const { checkpoint } = await expectAnswer(surface, 'operator.checkpoints', {}, OPERATOR_KEY);
+  'a sealed checkpoint proves the entry that an answer named': async (desk) => {
+    const { token } = await desk.rootToken(['travel.extras']);
+    const { audit, invocation_id } = await desk.success(token, 'buy_lounge_pass');
+    const { checkpoint } = await desk.answer('operator.checkpoints', {}, OPERATOR_KEY);
     const leaf_hash = audit?.leaf_hash ?? '';
-    const detail = await expectAnswer(surface, 'checkpoints.get', {
+    const detail = await desk.answer('checkpoints.get', {
       checkpoint_id: checkpoint.checkpoint_id,
       include_proof: true,
       leaf_hash,
     });
     const trail = { invocation_id, include: 'leaf' } as const;
-    const { entries } = await expectAnswer(surface, 'audit.query', trail, HUMAN_KEY);
+    const { entries } = await desk.answer('audit.query', trail, HUMAN_KEY);
 
     const proof = detail.inclusion_proof;
     assert.ok(proof);
@@ -91,19 +76,19 @@ export const LOG_SCENARIOS: Scenarios = {
     assert.equal(toHex(hashLeaf(Buffer.from(entries[0]?.leaf ?? '', 'base64'))), leaf_hash);
   },
 
-  'a receipt is signed where the caller asks for it, also of a refusal': async (surface) => {
-    const { token } = await rootToken(surface, ['travel.extras']);
-    const { svc_discovery } = await expectAnswer(surface, 'discovery', {});
-    const keys = readKeys({ jwks: await expectAnswer(surface, 'jwks', {}), pinned: 'all' });
+  'a receipt is signed where the caller asks for it, also of a refusal': async (desk) => {
+    const { token } = await desk.rootToken(['travel.extras']);
+    const { svc_discovery } = await desk.answer('discovery', {});
+    const keys = readKeys({ jwks: await desk.answer('jwks', {}), pinned: 'all' });
     assert.ok('keys' in keys);
     const ground = { keys, now: new Date(), serviceId: svc_discovery.service_id };
     const verdictOf = async (receipt: unknown) =>
       (await verifySignedReceipt(receipt, ground)).verdict;
     const prefer = 'receipt=signed';
 
-    const plain = await success(surface, token, 'buy_lounge_pass');
-    const signed = await success(surface, token, 'buy_lounge_pass', { prefer });
-    const { body: refusal } = await invoke(surface, token, 'find_traveler', { prefer });
+    const plain = await desk.success(token, 'buy_lounge_pass');
+    const signed = await desk.success(token, 'buy_lounge_pass', { prefer });
+    const { body: refusal } = await desk.invoke(token, 'find_traveler', { prefer });
 
     assert.deepEqual(Object.keys(plain.audit ?? {}), ['entry_id', 'leaf_hash']);
     assert.equal(await verdictOf(signed.audit), 'verified');
@@ -111,15 +96,15 @@ export const LOG_SCENARIOS: Scenarios = {
     assert.equal(await verdictOf({ ...signed.audit, leaf_hash: '00'.repeat(32) }), 'failed');
   },
 
-  'a later checkpoint extends an earlier one': async (surface) => {
-    const { token } = await rootToken(surface, ['travel.extras']);
-    const seal = () => expectAnswer(surface, 'operator.checkpoints', {}, OPERATOR_KEY);
-    await success(surface, token, 'buy_lounge_pass');
+  'a later checkpoint extends an earlier one': async (desk) => {
+    const { token } = await desk.rootToken(['travel.extras']);
+    const seal = () => desk.answer('operator.checkpoints', {}, OPERATOR_KEY);
+    await desk.success(token, 'buy_lounge_pass');
     const { checkpoint: earlier } = await seal();
-    await success(surface, token, 'buy_lounge_pass');
+    await desk.success(token, 'buy_lounge_pass');
     const { checkpoint: later } = await seal();
-    const { checkpoints } = await expectAnswer(surface, 'checkpoints.list', { limit: 2 });
-    const { consistency_proof: proof } = await expectAnswer(surface, 'checkpoints.get', {
+    const { checkpoints } = await desk.answer('checkpoints.list', { limit: 2 });
+    const { consistency_proof: proof } = await desk.answer('checkpoints.get', {
       checkpoint_id: later.checkpoint_id,
       consistency_from: earlier.checkpoint_id,
     });

@@ -14,20 +14,16 @@ import {
   AGENT_KEY,
   APPROVER_KEY,
   askedJet,
-  expectAnswer,
-  expectRefusal,
+  type Desk,
   HUMAN_KEY,
   type InvokeFields,
-  invokeRefusal,
   JET,
   OPERATOR_KEY,
-  rootToken,
   type Scenarios,
   wholeOf,
 } from './desk.ts';
-import type { Surface } from './surface.ts';
 
-type Story = (surface: Surface) => Promise<Failure>;
+type Story = (desk: Desk) => Promise<Failure>;
 
 /** Failure types that no caller of the desk can cause, with the reason. */
 const UNTOLD_REFUSALS = {
@@ -55,18 +51,18 @@ function call(
   capability: string,
   { token: wanted = {}, ...fields }: InvokeFields & { token?: object } = {},
 ): Story {
-  return async (surface) => {
-    const { token } = await rootToken(surface, [scope], wanted);
-    return invokeRefusal(surface, token, capability, fields);
+  return async (desk) => {
+    const { token } = await desk.rootToken([scope], wanted);
+    return desk.refused(token, capability, fields);
   };
 }
 
 /** Two concurrent calls, of which one is refused. */
 function atOnce(token: object, fields: InvokeFields): Story {
-  return async (surface) => {
-    const { token: bearer } = await rootToken(surface, ['travel.read'], token);
+  return async (desk) => {
+    const { token: bearer } = await desk.rootToken(['travel.read'], token);
     const report = { capability: 'export_report', parameters: { months: 10 }, ...fields };
-    const answers = await Promise.all([1, 2].map(() => surface.ask('invoke', report, bearer)));
+    const answers = await Promise.all([1, 2].map(() => desk.surface.ask('invoke', report, bearer)));
     const failed = answers.map(({ body }) => body.failure).filter((found) => found !== undefined);
     assert.equal(failed.length, 1);
     return failed[0] as Failure;
@@ -78,21 +74,20 @@ const dollars = (max_amount: number) => ({ budget: { currency: 'USD', max_amount
 const STORIES: Readonly<Record<Exclude<FailureType, keyof typeof UNTOLD_REFUSALS>, Story>> = {
   invalid_parameters: call('travel.extras', 'buy_lounge_pass', { parameters: { colour: 'red' } }),
   // A tool itself chooses whether to stream, so it cannot cause this.
-  streaming_not_supported: (surface) =>
-    call('travel.extras', 'buy_lounge_pass', { stream: true })(wholeOf(surface)),
+  streaming_not_supported: (desk) =>
+    call('travel.extras', 'buy_lounge_pass', { stream: true })(wholeOf(desk)),
   binding_missing: call('travel.book', 'book_flight', { parameters: { passenger: 'Ann Lee' } }),
-  authentication_required: (surface) =>
-    expectRefusal(surface, 'tokens.issue', { scope: ['travel.search'] }, 'no-such-key'),
-  invalid_token: (surface) => expectRefusal(surface, 'permissions', {}, 'not.a.token'),
+  authentication_required: (desk) =>
+    desk.refusal('tokens.issue', { scope: ['travel.search'] }, 'no-such-key'),
+  invalid_token: (desk) => desk.refusal('permissions', {}, 'not.a.token'),
   token_expired: expiredToken,
   scope_insufficient: call('travel.search', 'find_traveler'),
-  scope_escalation: (surface) => widened(surface, { scope: ['travel.admin'] }),
-  not_entitled: (surface) =>
-    expectRefusal(surface, 'tokens.issue', { scope: ['travel.book'] }, AGENT_KEY),
-  approver_not_authorized: async (surface) => {
-    const { token, id } = await askedJet(surface);
+  scope_escalation: (desk) => widened(desk, { scope: ['travel.admin'] }),
+  not_entitled: (desk) => desk.refusal('tokens.issue', { scope: ['travel.book'] }, AGENT_KEY),
+  approver_not_authorized: async (desk) => {
+    const { token, id } = await askedJet(desk);
     const decision = { approval_request_id: id, grant_type: 'one_time' } as const;
-    return expectRefusal(surface, 'approval_grants.issue', decision, token);
+    return desk.refusal('approval_grants.issue', decision, token);
   },
   purpose_mismatch: call('travel.extras', 'buy_lounge_pass', {
     token: { purpose_parameters: { task_id: 'one' } },
@@ -101,7 +96,7 @@ const STORIES: Readonly<Record<Exclude<FailureType, keyof typeof UNTOLD_REFUSALS
   non_delegable_action: call('travel.admin', 'erase_traveler', {
     parameters: { traveler_id: 'TR-1' },
   }),
-  delegation_depth_exceeded: (surface) => widened(surface, {}, { max_delegation_depth: 0 }),
+  delegation_depth_exceeded: (desk) => widened(desk, {}, { max_delegation_depth: 0 }),
   budget_exceeded: call('travel.extras', 'buy_lounge_pass', { token: dollars(24.99) }),
   budget_currency_mismatch: call('travel.extras', 'buy_lounge_pass', {
     token: { budget: { currency: 'EUR', max_amount: 100 } },
@@ -123,46 +118,41 @@ const STORIES: Readonly<Record<Exclude<FailureType, keyof typeof UNTOLD_REFUSALS
     parameters: JET,
     approval_grant: 'gnt_0123456789abcdef0123456789abcdef',
   }),
-  grant_policy_violation: async (surface) => {
-    const { id } = await askedJet(surface);
+  grant_policy_violation: async (desk) => {
+    const { id } = await askedJet(desk);
     const decision = { approval_request_id: id, grant_type: 'one_time', max_uses: 2 } as const;
-    return expectRefusal(surface, 'approval_grants.issue', decision, APPROVER_KEY);
+    return desk.refusal('approval_grants.issue', decision, APPROVER_KEY);
   },
   input_denied: call('travel.read', 'get_booking', { parameters: { booking_id: 'BK-0' } }),
   frozen: frozenSeat,
   unknown_capability: call('travel.search', 'fly_to_moon'),
-  not_found: (surface) =>
-    expectRefusal(
-      surface,
-      'approval_requests.get',
-      { approval_request_id: 'apr_none' },
-      APPROVER_KEY,
-    ),
+  not_found: (desk) =>
+    desk.refusal('approval_requests.get', { approval_request_id: 'apr_none' }, APPROVER_KEY),
   concurrent_branch_busy: atOnce({ concurrent_branches: 'exclusive' }, {}),
   idempotency_in_progress: atOnce({}, { idempotency_key: 'at-once' }),
-  approval_request_decided: async (surface) => {
-    const { id } = await askedJet(surface);
+  approval_request_decided: async (desk) => {
+    const { id } = await askedJet(desk);
     const denial = { approval_request_id: id, reason: 'no' };
-    await expectAnswer(surface, 'approval_requests.deny', denial, APPROVER_KEY);
-    return expectRefusal(surface, 'approval_requests.deny', denial, APPROVER_KEY);
+    await desk.answer('approval_requests.deny', denial, APPROVER_KEY);
+    return desk.refusal('approval_requests.deny', denial, APPROVER_KEY);
   },
   clarification_required: call('travel.read', 'find_traveler', {
     parameters: { traveler: 'alex' },
   }),
-  idempotency_mismatch: async (surface) => {
-    const { token } = await rootToken(surface, ['travel.extras']);
+  idempotency_mismatch: async (desk) => {
+    const { token } = await desk.rootToken(['travel.extras']);
     const idempotency_key = 'one-key';
     const pass = { capability: 'buy_lounge_pass', parameters: {}, idempotency_key };
-    await expectAnswer(surface, 'invoke', pass, token);
+    await desk.answer('invoke', pass, token);
     const other = { parameters: { airport: 'JFK' }, idempotency_key };
-    return invokeRefusal(surface, token, 'buy_lounge_pass', other);
+    return desk.refused(token, 'buy_lounge_pass', other);
   },
 };
 
 export const REFUSAL_SCENARIOS: Scenarios = Object.fromEntries(
   Object.entries(STORIES).map(([type, story]) => [
     `${type} says what to do next`,
-    async (surface: Surface) => assertGuides(await story(surface), type as FailureType),
+    async (desk: Desk) => assertGuides(await story(desk), type as FailureType),
   ]),
 );
 
@@ -177,33 +167,33 @@ function assertGuides({ type, detail, retry, resolution }: Failure, expected: Fa
 }
 
 /** A child that asks for more than the token above it may give. */
-async function widened(surface: Surface, fields: object, above: object = {}): Promise<Failure> {
-  const parent = await rootToken(surface, ['travel.search'], above);
+async function widened(desk: Desk, fields: object, above: object = {}): Promise<Failure> {
+  const parent = await desk.rootToken(['travel.search'], above);
   const child = { subject: 'agent:x', parent_token: parent.token_id, scope: ['travel.search'] };
-  return expectRefusal(surface, 'tokens.issue', { ...child, ...fields }, parent.token);
+  return desk.refusal('tokens.issue', { ...child, ...fields }, parent.token);
 }
 
 /** In hours: a second, which is the shortest that a token can say. */
 const SHORT_TTL = 1 / 3_600;
 
 /** Repeats until the token is refused; the runner's timeout ends a service that never refuses. */
-async function expiredToken(surface: Surface): Promise<Failure> {
+async function expiredToken(desk: Desk): Promise<Failure> {
   const request = { scope: ['travel.search'], ttl_hours: SHORT_TTL };
-  const { token } = await expectAnswer(surface, 'tokens.issue', request, HUMAN_KEY);
+  const { token } = await desk.answer('tokens.issue', request, HUMAN_KEY);
   for (;;) {
-    const { body } = await surface.ask('permissions', {}, token);
+    const { body } = await desk.surface.ask('permissions', {}, token);
     if (body.failure) return body.failure as Failure;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-async function frozenSeat(surface: Surface): Promise<Failure> {
-  const { token } = await rootToken(surface, ['travel.hold']);
+async function frozenSeat(desk: Desk): Promise<Failure> {
+  const { token } = await desk.rootToken(['travel.hold']);
   const seat = { what: 'capability', target: 'release_seat', reason: 'a story' } as const;
-  await expectAnswer(surface, 'operator.freeze', seat, OPERATOR_KEY);
+  await desk.answer('operator.freeze', seat, OPERATOR_KEY);
   try {
-    return await invokeRefusal(surface, token, 'release_seat', { parameters: { hold_id: 'HD-0' } });
+    return await desk.refused(token, 'release_seat', { parameters: { hold_id: 'HD-0' } });
   } finally {
-    await expectAnswer(surface, 'operator.unfreeze', seat, OPERATOR_KEY);
+    await desk.answer('operator.unfreeze', seat, OPERATOR_KEY);
   }
 }

@@ -10,7 +10,7 @@
 
 import { APPROVAL_SCENARIOS } from './approval.ts';
 import { AUTHORITY_SCENARIOS } from './authority.ts';
-import type { Scenarios } from './desk.ts';
+import { deskOver, type Scenarios } from './desk.ts';
 import { INVOCATION_SCENARIOS } from './invocation.ts';
 import { LOG_SCENARIOS } from './log.ts';
 import { REFUSAL_SCENARIOS } from './refusals.ts';
@@ -47,7 +47,7 @@ export function surfaceScenarios(name: string, surface: () => Surface, runner: R
     for (const [subject, scenarios] of Object.entries(STORIES)) {
       runner.describe(subject, () => {
         for (const [sentence, tell] of Object.entries(scenarios)) {
-          runner.test(sentence, () => tell(surface()), STORY_TIMEOUT_MS);
+          runner.test(sentence, () => tell(deskOver(surface())), STORY_TIMEOUT_MS);
         }
       });
     }
