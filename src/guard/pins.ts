@@ -77,7 +77,8 @@ export function writePins({ tools }: Pins): string {
     name,
     { digest, reviewed_at: reviewedAt, reviewed_by: reviewedBy, tool },
   ]);
-  const file = sorted({ version: 1, tools: Object.fromEntries(rows) });
+  // The canonical form has its keys in order.
+  const file = JSON.parse(canonicalJson({ version: 1, tools: Object.fromEntries(rows) }));
   return `${shownJson(JSON.stringify(file, null, 2))}\n`;
 }
 
@@ -235,11 +236,4 @@ function isLikeJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isObject(value)) return value;
-  const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
 }

@@ -18,6 +18,7 @@ import {
   judged,
   NotApplicable,
   noneAccepted,
+  noStranger,
   notApplicable,
 } from '../target/outcome.ts';
 import type { Answer } from '../target/wire.ts';
@@ -150,12 +151,7 @@ const harmless: readonly Case[] = [
     basis: 'POST /svc/approval_grants: authenticate the approver first',
     async run(world) {
       const body = { approval_request_id: UNKNOWN, grant_type: 'one_time' };
-      const bearers = [undefined, '', 'writ-attack-not-a-key', 'null'];
-      const attempts = await eachAttempt(bearers, async (bearer) => ({
-        what: `the credential ${JSON.stringify(bearer) ?? 'left out'}`,
-        answer: await grant(world, bearer, body),
-      }));
-      return noneAccepted(attempts);
+      return noStranger((bearer) => grant(world, bearer, body));
     },
   },
   {

@@ -17,6 +17,7 @@ import {
   type Outcome,
 } from '../target/outcome.ts';
 import { declaredPrice } from '../target/service.ts';
+import { NO_ANSWER } from '../target/wire.ts';
 import {
   answerSummary,
   childOf,
@@ -96,11 +97,9 @@ function atMost(limit: number, attempts: readonly Attempt[]): Outcome {
   if (ran > limit)
     return broken(`${ran} of ${attempts.length} calls ran, and the budget pays for ${limit}`);
   if (ran === 0)
-    return notApplicable(`no call ran (${answerSummary(others[0]?.answer ?? NOTHING)})`);
+    return notApplicable(`no call ran (${answerSummary(others[0]?.answer ?? NO_ANSWER)})`);
   return held(`${ran} of ${count(attempts.length, 'call')} ran`);
 }
-
-const NOTHING = { status: 0, headers: {}, text: '', json: undefined };
 
 function raced(world: World, tokens: readonly Token[], call: PaidCall): Promise<Attempt[]> {
   return Promise.all(

@@ -20,7 +20,7 @@ import {
   type Outcome,
 } from '../target/outcome.ts';
 import { JSON_TYPE, openSocket, rawExchange, rawText, statusesIn } from '../target/socket.ts';
-import type { Seen } from '../target/wire.ts';
+import { NO_ANSWER, type Seen } from '../target/wire.ts';
 import {
   acceptedToken,
   isAnswering,
@@ -131,7 +131,7 @@ export const connectionCases: readonly Case[] = [
         const [status = 0] = statusesIn(await rawExchange(world.wire, text));
         return {
           what: headers[0]?.split(':', 1)[0] ?? '',
-          answer: { status, headers: {}, text: '', json: undefined },
+          answer: { ...NO_ANSWER, status },
         };
       });
       const accepted = attempts.find(({ answer }) => isSuccess(answer));

@@ -14,7 +14,7 @@ import {
   notApplicable,
 } from '../target/outcome.ts';
 import { headIn, JSON_TYPE, rawExchange, rawText, statusesIn } from '../target/socket.ts';
-import type { Asked } from '../target/wire.ts';
+import { type Asked, NO_ANSWER } from '../target/wire.ts';
 import {
   acceptedToken,
   invokePath,
@@ -86,7 +86,7 @@ async function withHeaders(world: World, own: readonly string[]): Promise<Attemp
   const headers = [...own, JSON_TYPE, 'Content-Length: 2', 'Connection: close'];
   const text = rawText(world.wire, { method: 'POST', path, headers, body: '{}' });
   const received = await rawExchange(world.wire, text);
-  return { status: statusesIn(received)[0] ?? 0, headers: {}, text: '', json: undefined };
+  return { ...NO_ANSWER, status: statusesIn(received)[0] ?? 0 };
 }
 
 export const credentialCases: readonly Case[] = [

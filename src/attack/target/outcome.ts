@@ -98,6 +98,18 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
+/** Asks without a credential, and with made-up ones. */
+export async function noStranger(
+  ask: (bearer: string | undefined) => Promise<Answer>,
+): Promise<Outcome> {
+  const bearers = [undefined, '', 'writ-attack-not-a-key', 'null'];
+  const attempts = await eachAttempt(bearers, async (bearer) => ({
+    what: `the credential ${JSON.stringify(bearer) ?? 'left out'}`,
+    answer: await ask(bearer),
+  }));
+  return noneAccepted(attempts);
+}
+
 /** One after another: the attempts of a case must not race with each other. */
 export async function eachAttempt<Item>(
   items: readonly Item[],

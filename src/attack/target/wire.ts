@@ -212,7 +212,7 @@ function exchange({ url, agent }: Line, asked: Asked): Promise<Answer> {
   });
 }
 
-const NO_ANSWER: Answer = { status: 0, headers: {}, text: '', json: undefined };
+export const NO_ANSWER: Answer = { status: 0, headers: {}, text: '', json: undefined };
 
 function faultOf(error: Error | undefined): string {
   if (error === undefined) return 'the connection was closed';

@@ -17,7 +17,7 @@ import type { PaidCall, World } from '../../attack/target/world.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import { parametersIn } from '../call/parameters.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../login/session.ts';
-import { type Io, type Leaf, leaf, stopSignal } from '../shell/command.ts';
+import { answersYes, type Io, type Leaf, leaf, stopSignal } from '../shell/command.ts';
 import {
   CommandFault,
   EXIT_CREDENTIAL,
@@ -257,8 +257,7 @@ async function mayHaveEffects(
   if (approved) io.err('It leaves approval requests, which approvers see.\n');
   if (isSure) return true;
   if (!io.ask) throw new Error('there is no terminal to ask at; give --yes');
-  const said = await io.ask('Go on with effects? [y/N] ');
-  if (/^y(?:es)?$/i.test((said ?? '').trim())) return true;
+  if (await answersYes(io, 'Go on with effects? [y/N] ')) return true;
   io.err('Without effects, then.\n');
   return false;
 }

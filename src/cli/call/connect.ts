@@ -12,6 +12,7 @@ import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
 import { flag, value } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { baseOf } from '../shell/remote.ts';
+import { shellWord } from '../shell/values.ts';
 
 type ClientName = 'claude-code' | 'vscode' | 'cursor';
 
@@ -127,9 +128,4 @@ function print(connection: Connection, { json }: { readonly json: boolean }, io:
   }
   io.out(`${command.map(shellWord).join(' ')}\n`);
   if (file) io.err(`Or put this into ${file} of your project:\n${text}\n`);
-}
-
-/** A word as a POSIX shell reads it back. */
-function shellWord(word: string): string {
-  return /^[A-Za-z0-9_./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

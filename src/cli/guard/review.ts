@@ -15,7 +15,7 @@ import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import type { ToolReview } from '../../protocol/console/reviews.ts';
 import { HexHash } from '../../protocol/primitives.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { answersYes, type Io, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { list } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
@@ -136,8 +136,7 @@ async function isAccepted(change: ToolChange, wanted: readonly Accepted[], ask: 
     return true;
   }
   if (fault !== undefined) return false;
-  const answer = wanted.length === 0 ? await ask?.('Accept it? [y/N] ') : undefined;
-  return /^y(?:es)?$/i.test(answer?.trim() ?? '');
+  return wanted.length === 0 && answersYes({ ask }, 'Accept it? [y/N] ');
 }
 
 /** Reads the lock again: another person may have reviewed other tools meanwhile. */

@@ -7,7 +7,7 @@
 import type { AgentView } from '../../protocol/agents.ts';
 import type { TokenView } from '../../protocol/token.ts';
 import { answered, answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
+import { answersYes, type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { flag, needed, number, value } from '../shell/options.ts';
 import { type Cell, type Column, printFacts, printJson, printTable } from '../shell/output.ts';
@@ -154,6 +154,5 @@ async function isMeant(view: TokenView, io: Io): Promise<boolean> {
     ],
     ['directly below', view.children_count],
   ]);
-  const said = await io.ask?.('End it and everything below it? [y/N] ');
-  return /^y(?:es)?$/i.test((said ?? '').trim());
+  return answersYes(io, 'End it and everything below it? [y/N] ');
 }

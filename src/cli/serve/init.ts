@@ -15,6 +15,7 @@ import { packageManifest } from '../../package.ts';
 import { type Io, type Leaf, leaf } from '../shell/command.ts';
 import { value } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
+import { shellWord } from '../shell/values.ts';
 import { STARTER } from './starter.generated.ts';
 
 const KEY_FILE = 'owner.key';
@@ -187,8 +188,4 @@ function show({ folder, name, files, given }: Made, io: Io): void {
     '  npm start',
   ];
   io.out(lines.map((line) => `${printable(line)}\n`).join(''));
-}
-
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -99,6 +99,11 @@ export interface Io {
   readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
 
+/** Whether the person at the terminal answers yes. */
+export async function answersYes({ ask }: Pick<Io, 'ask'>, question: string): Promise<boolean> {
+  return /^y(?:es)?$/i.test(((await ask?.(question)) ?? '').trim());
+}
+
 /** Aborts when the process is asked to stop. */
 export function stopSignal({ untilStopped }: Io): AbortSignal {
   const stop = new AbortController();

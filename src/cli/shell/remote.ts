@@ -98,7 +98,7 @@ async function bodyOf(response: Response): Promise<Uint8Array> {
 }
 
 /** `fetch` has the reason of a failed connection in `cause`. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { cause, message } = error as Error;
   const { code } = (cause ?? {}) as { code?: string };
   return code ?? (cause instanceof Error ? cause.message : message);

@@ -74,3 +74,8 @@ export function pairsIn(texts: readonly string[], option: string): Map<string, s
   }
   return pairs;
 }
+
+/** A word as a POSIX shell reads it back. */
+export function shellWord(word: string): string {
+  return /^[A-Za-z0-9_./:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from '../../shell/remote.ts';
 import { Busy } from './patience.ts';
 
 /** Bytes of an answer whose text is not used. */
@@ -79,11 +80,4 @@ function pauseIn(text: string | null): number {
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
   const until = Date.parse(text);
   return Number.isNaN(until) ? 0 : Math.max(0, until - Date.now());
-}
-
-/** `fetch` has the reason of a failed connection in `cause`. */
-function reasonOf(error: unknown): string {
-  const { cause, message } = error as Error;
-  const { code } = (cause ?? {}) as { code?: string };
-  return code ?? (cause instanceof Error ? cause.message : message);
 }
