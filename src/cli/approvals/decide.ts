@@ -18,7 +18,7 @@ import { printable } from '../../domain/wire/printable.ts';
 import type { GrantAnswer, GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
 import { answered, answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_APPROVAL, EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { flag, type Given, needed, value } from '../shell/options.ts';
 import { printFacts, printJson } from '../shell/output.ts';
@@ -37,11 +37,10 @@ const APPROVE_OPTIONS = {
 
 type ApproveGiven = Given<typeof APPROVE_OPTIONS> & Given<typeof ID_OPERAND>;
 
-export function approveCommand(): Leaf {
-  return leaf({
-    name: 'approve',
-    summary: 'approve a request, after you saw what it does',
-    about: `Shows what "writ approvals show" shows, asks you to type "approve", and approves.
+export const approveCommand = leaf({
+  name: 'approve',
+  summary: 'approve a request, after you saw what it does',
+  about: `Shows what "writ approvals show" shows, asks you to type "approve", and approves.
 
 A script gives --yes, and --digest with the digest of the parameters that were reviewed, as
 "writ approvals show" prints it. Then nothing is asked. Parameters with another digest are
@@ -50,28 +49,27 @@ not approved, and neither are terms of another approver that the options do not 
 Where several people must approve, the first chooses the terms, and the others approve
 exactly these. Where the policy requires a passkey, the decision needs the page of the
 request: the command prints its address and ends with 3.`,
-    operands: ID_OPERAND,
-    options: APPROVE_OPTIONS,
-    examples: [
-      ['writ approvals approve apr_0123456789abcdef0123456789abcdef', 'shows it and asks'],
-      [
-        'writ approvals approve apr_0123456789abcdef0123456789abcdef --yes --digest sha256:…',
-        'for a script that reviewed exactly these parameters',
-      ],
+  operands: ID_OPERAND,
+  options: APPROVE_OPTIONS,
+  examples: [
+    ['writ approvals approve apr_0123456789abcdef0123456789abcdef', 'shows it and asks'],
+    [
+      'writ approvals approve apr_0123456789abcdef0123456789abcdef --yes --digest sha256:…',
+      'for a script that reviewed exactly these parameters',
     ],
-    exits: [
-      [EXIT_OK, 'approved; where others must approve too, your approval counts'],
-      [
-        EXIT_FOUND,
-        'not approved: the request is not what it seems, was decided, or is not yours to decide',
-      ],
-      [EXIT_FAILED, 'not approved: an option is wrong, or it was not confirmed'],
-      [EXIT_APPROVAL, 'not approved: the policy requires a passkey, so decide it on its page'],
+  ],
+  exits: [
+    [EXIT_OK, 'approved; where others must approve too, your approval counts'],
+    [
+      EXIT_FOUND,
+      'not approved: the request is not what it seems, was decided, or is not yours to decide',
     ],
-    cannot: 'approve the request',
-    run: approve,
-  });
-}
+    [EXIT_FAILED, 'not approved: an option is wrong, or it was not confirmed'],
+    [EXIT_APPROVAL, 'not approved: the policy requires a passkey, so decide it on its page'],
+  ],
+  cannot: 'approve the request',
+  run: approve,
+});
 
 async function approve(given: ApproveGiven, io: Io): Promise<void> {
   if (given.yes && given.digest === undefined) {
@@ -205,39 +203,37 @@ function printAnswer(io: Io, decision: Decision, answer: GrantAnswer): void {
   io.out(`${printable(wordsText(waitingWords({ ...decision, request }), now))}\n`);
 }
 
-export function denyCommand(): Leaf {
-  return leaf({
-    name: 'deny',
-    summary: 'deny a request, with a reason that the requester reads',
-    about: `Denies a request for all approvers. The requester and its root principal can read the
+export const denyCommand = leaf({
+  name: 'deny',
+  summary: 'deny a request, with a reason that the requester reads',
+  about: `Denies a request for all approvers. The requester and its root principal can read the
 reason, and it enters the log. A denial needs no passkey.`,
-    operands: ID_OPERAND,
-    options: { reason: needed('<text>', 'why, in a sentence'), ...SERVICE_OPTIONS },
-    examples: [
-      [
-        'writ approvals deny apr_0123456789abcdef0123456789abcdef --reason "the booking is of last year"',
-        'ends the request',
-      ],
+  operands: ID_OPERAND,
+  options: { reason: needed('<text>', 'why, in a sentence'), ...SERVICE_OPTIONS },
+  examples: [
+    [
+      'writ approvals deny apr_0123456789abcdef0123456789abcdef --reason "the booking is of last year"',
+      'ends the request',
     ],
-    cannot: 'deny the request',
-    async run(given, io) {
-      const denied = await answered(
-        'approval_requests.deny',
-        {
-          approval_request_id: given.id,
-          reason: given.reason,
-        },
-        given,
-        io,
-      );
-      if (given.json) printJson(io, denied);
-      else {
-        printFacts(io, [
-          ['Denied', denied.approval_request_id],
-          ['Capability', denied.capability],
-          ['Reason', denied.reason],
-        ]);
-      }
-    },
-  });
-}
+  ],
+  cannot: 'deny the request',
+  async run(given, io) {
+    const denied = await answered(
+      'approval_requests.deny',
+      {
+        approval_request_id: given.id,
+        reason: given.reason,
+      },
+      given,
+      io,
+    );
+    if (given.json) printJson(io, denied);
+    else {
+      printFacts(io, [
+        ['Denied', denied.approval_request_id],
+        ['Capability', denied.capability],
+        ['Reason', denied.reason],
+      ]);
+    }
+  },
+});

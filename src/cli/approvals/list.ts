@@ -11,7 +11,7 @@ import { exact } from '../../domain/values/time-words.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
 import { APPROVAL_PAGE_MAX, type ApprovalRequest } from '../../protocol/approval.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { choice, number } from '../shell/options.ts';
 import { type Column, printJson, printTable } from '../shell/output.ts';
 
@@ -41,29 +41,27 @@ function approvedOf({ approvals, approvals_required }: ApprovalRequest): string 
   return `${approvals.length} of ${approvals_required}`;
 }
 
-export function listCommand(): Leaf {
-  return leaf({
-    name: 'list',
-    summary: 'list the requests that you may decide',
-    about:
-      'Lists the requests that you may decide, the newest first. Needs the scope approver:<capability>.',
-    options: {
-      status: choice(STATUSES, 'which ones (default: pending)'),
-      limit: number('<n>', `how many at most (default: ${LIMIT_DEFAULT})`),
-      ...SERVICE_OPTIONS,
-    },
-    examples: [['writ approvals list', 'what waits for you at the service of your login']],
-    cannot: 'list approval requests',
-    async run(given, io) {
-      const client = await clientFor(given, io);
-      const status = given.status ?? 'pending';
-      const limit = given.limit ?? LIMIT_DEFAULT;
-      const requests = await requestsAt(client, { status, limit }, given, io);
-      if (given.json) for (const each of requests) printJson(io, each);
-      else printTable(io, requests, COLUMNS, 'No request waits for you.');
-    },
-  });
-}
+export const listCommand = leaf({
+  name: 'list',
+  summary: 'list the requests that you may decide',
+  about:
+    'Lists the requests that you may decide, the newest first. Needs the scope approver:<capability>.',
+  options: {
+    status: choice(STATUSES, 'which ones (default: pending)'),
+    limit: number('<n>', `how many at most (default: ${LIMIT_DEFAULT})`),
+    ...SERVICE_OPTIONS,
+  },
+  examples: [['writ approvals list', 'what waits for you at the service of your login']],
+  cannot: 'list approval requests',
+  async run(given, io) {
+    const client = await clientFor(given, io);
+    const status = given.status ?? 'pending';
+    const limit = given.limit ?? LIMIT_DEFAULT;
+    const requests = await requestsAt(client, { status, limit }, given, io);
+    if (given.json) for (const each of requests) printJson(io, each);
+    else printTable(io, requests, COLUMNS, 'No request waits for you.');
+  },
+});
 
 interface Wanted {
   readonly status: (typeof STATUSES)[number];

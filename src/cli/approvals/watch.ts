@@ -15,7 +15,7 @@ import { printable } from '../../domain/wire/printable.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
 import type { ApprovalRequest } from '../../protocol/approval.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS, type ServiceGiven } from '../login/session.ts';
-import { type Io, type Leaf, leaf, stopSignal } from '../shell/command.ts';
+import { type Io, leaf, stopSignal } from '../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL, EXIT_OK, EXIT_UNAVAILABLE } from '../shell/exit.ts';
 import { number } from '../shell/options.ts';
 import { printJson } from '../shell/output.ts';
@@ -35,26 +35,24 @@ const ASKED_MAX = 20;
 
 type Event = 'requested' | 'approved' | 'denied' | 'expired' | 'gone';
 
-export function watchCommand(): Leaf {
-  return leaf({
-    name: 'watch',
-    summary: 'print requests as they appear and as they are decided',
-    about: `Prints each request that waits for you, each that appears, and what was decided, until you
+export const watchCommand = leaf({
+  name: 'watch',
+  summary: 'print requests as they appear and as they are decided',
+  about: `Prints each request that waits for you, each that appears, and what was decided, until you
 stop it (Ctrl-C). With --json each line is {"event", "approval_request"}; the events are
 requested, approved, denied, expired, and gone for a request that you may no longer see.
 Watches the newest ${WATCHED_MAX} requests.`,
-    options: {
-      interval: number('<seconds>', `between two looks (default: ${INTERVAL_DEFAULT})`),
-      ...SERVICE_OPTIONS,
-    },
-    examples: [['writ approvals watch --json', 'for a program that notifies people']],
-    exits: [[EXIT_OK, 'stopped']],
-    cannot: 'watch approval requests',
-    async run(given, io) {
-      await watching(given, (given.interval ?? INTERVAL_DEFAULT) * 1_000, stopSignal(io), io);
-    },
-  });
-}
+  options: {
+    interval: number('<seconds>', `between two looks (default: ${INTERVAL_DEFAULT})`),
+    ...SERVICE_OPTIONS,
+  },
+  examples: [['writ approvals watch --json', 'for a program that notifies people']],
+  exits: [[EXIT_OK, 'stopped']],
+  cannot: 'watch approval requests',
+  async run(given, io) {
+    await watching(given, (given.interval ?? INTERVAL_DEFAULT) * 1_000, stopSignal(io), io);
+  },
+});
 
 async function watching(
   given: ServiceGiven,

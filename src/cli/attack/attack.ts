@@ -17,7 +17,7 @@ import type { PaidCall, World } from '../../attack/target/world.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import { parametersIn } from '../call/parameters.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../login/session.ts';
-import { answersYes, type Io, type Leaf, leaf, stopSignal } from '../shell/command.ts';
+import { answersYes, type Io, leaf, stopSignal } from '../shell/command.ts';
 import {
   CommandFault,
   EXIT_CREDENTIAL,
@@ -73,11 +73,10 @@ const OPTIONS = {
 
 type AttackGiven = Given<typeof OPTIONS>;
 
-export function attackCommand(): Leaf {
-  return leaf({
-    name: 'attack',
-    summary: 'attack a service, and say which rules held',
-    about: `Attacks a running service of the protocol svc/0.24 with the credentials of two principals, as a stranger would who has
+export const attackCommand = leaf({
+  name: 'attack',
+  summary: 'attack a service, and say which rules held',
+  about: `Attacks a running service of the protocol svc/0.24 with the credentials of two principals, as a stranger would who has
 them: forged and stolen tokens, wider delegations, strange budgets, forged approvals, foreign entries of the log, malformed
 requests. Prints one line for each case: held, broken, or not applicable and why.
 
@@ -86,42 +85,41 @@ even a broken service does nothing else. It ends its tokens. With --with-effects
 approvals; it prints what that costs at most, and asks you first.
 
 Attack only services that you may attack. The requests of a run are bounded, and name themselves in their User-Agent.`,
-    options: OPTIONS,
-    examples: [
-      [
-        'writ attack --url http://127.0.0.1:8420 --token-file alice.key --other-token-file bob.key',
-        'every harmless case',
-      ],
-      [
-        'writ attack --url http://127.0.0.1:8420 --only tokens,log.foreign-entries --json',
-        'some cases, with credentials of the environment, for a program',
-      ],
-      ['writ attack --list', 'what there is, without sending anything'],
+  options: OPTIONS,
+  examples: [
+    [
+      'writ attack --url http://127.0.0.1:8420 --token-file alice.key --other-token-file bob.key',
+      'every harmless case',
     ],
-    exits: [
-      [EXIT_OK, 'nothing is broken'],
-      [EXIT_FOUND, 'a rule is broken'],
-      [EXIT_FAILED, 'the attack could not run or was stopped, or no case applied'],
+    [
+      'writ attack --url http://127.0.0.1:8420 --only tokens,log.foreign-entries --json',
+      'some cases, with credentials of the environment, for a program',
     ],
-    cannot: 'attack',
-    async run(given, io) {
-      const cases = chosen(given.only);
-      if (given.list) {
-        printCases(io, cases, given.json);
-        return EXIT_OK;
-      }
-      if (given.url === undefined) throw new Error('give --url');
-      const signal = stopSignal(io);
-      const world = await preparedFor({ ...given, url: given.url }, io, signal);
-      try {
-        return await attacked(world, cases, given, { io, signal });
-      } catch (error) {
-        await endAll(world);
-        throw error;
-      }
-    },
-  });
-}
+    ['writ attack --list', 'what there is, without sending anything'],
+  ],
+  exits: [
+    [EXIT_OK, 'nothing is broken'],
+    [EXIT_FOUND, 'a rule is broken'],
+    [EXIT_FAILED, 'the attack could not run or was stopped, or no case applied'],
+  ],
+  cannot: 'attack',
+  async run(given, io) {
+    const cases = chosen(given.only);
+    if (given.list) {
+      printCases(io, cases, given.json);
+      return EXIT_OK;
+    }
+    if (given.url === undefined) throw new Error('give --url');
+    const signal = stopSignal(io);
+    const world = await preparedFor({ ...given, url: given.url }, io, signal);
+    try {
+      return await attacked(world, cases, given, { io, signal });
+    } catch (error) {
+      await endAll(world);
+      throw error;
+    }
+  },
+});
 
 /** The cases that the user asks for, in their order. */
 function chosen(only: string | undefined): readonly Case[] {

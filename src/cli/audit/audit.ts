@@ -10,10 +10,8 @@ import { queryCommand } from './query.ts';
 import { streamCommand } from './stream/command.ts';
 import { tailCommand } from './tail.ts';
 
-export function auditCommand(): Group {
-  return {
-    name: 'audit',
-    summary: 'read, follow or save the log of a service',
-    commands: [queryCommand(), tailCommand(), exportCommand(), streamCommand()],
-  };
-}
+export const auditCommand: Group = {
+  name: 'audit',
+  summary: 'read, follow or save the log of a service',
+  commands: [queryCommand, tailCommand, exportCommand, streamCommand],
+};

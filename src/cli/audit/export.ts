@@ -27,7 +27,7 @@ import { operations } from '../../protocol/operations.ts';
 import { Jwks } from '../../protocol/trust.ts';
 import { credentialFor, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
 import { writeAtomically } from '../shell/atomic-file.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { flag, needed } from '../shell/options.ts';
 import { JSON_OPTION, type Progress, printJson, startProgress } from '../shell/output.ts';
 import { type Remote, remoteAt } from '../shell/remote.ts';
@@ -35,39 +35,37 @@ import { newest, newestBelow, proofAt, serviceIdAt } from '../verify/fetch.ts';
 import { checkpointPagesOf, pagesOf } from './pages.ts';
 import { openSpool, type Spool } from './spool.ts';
 
-export function exportCommand(): Leaf {
-  return leaf({
-    name: 'export',
-    summary: 'save the log, for "writ verify log"',
-    about:
-      'Saves the entries that the newest checkpoint covers, in a file for "writ verify log": the whole log with the credential of an operator (operator:audit), with any other credential its own trail with a proof of each entry.',
-    options: {
-      out: needed('<file>', 'a new file; it appears when it is complete'),
-      whole: flag('export the whole log, or fail'),
-      trail: flag('export a trail, even with the credential of an operator'),
-      service: SERVICE_OPTIONS.service,
-      'token-file': SERVICE_OPTIONS['token-file'],
-      ...JSON_OPTION,
-    },
-    examples: [
-      ['writ audit export --out desk.log', 'at the service of your login'],
-      ['writ audit export --whole --out desk.log --token-file operator.key', 'the whole log'],
-    ],
-    cannot: 'read the log',
-    async run(given, io) {
-      const { out, whole, trail } = given;
-      if (whole && trail) throw new Error('expected one of --whole and --trail');
-      if (existsSync(out)) throw new Error(`"${out}" already exists`);
-      const service = serviceOf(given.service, io);
-      const remote = remoteAt(service, await credentialFor(service, given['token-file'], io));
-      const extent = whole ? 'whole' : trail ? 'trail' : undefined;
-      const progress = startProgress(io);
-      const saved = await exported(remote, { out, extent, progress }).finally(progress.end);
-      if (given.json) printJson(io, { out, ...saved });
-      else printSaved(saved, io);
-    },
-  });
-}
+export const exportCommand = leaf({
+  name: 'export',
+  summary: 'save the log, for "writ verify log"',
+  about:
+    'Saves the entries that the newest checkpoint covers, in a file for "writ verify log": the whole log with the credential of an operator (operator:audit), with any other credential its own trail with a proof of each entry.',
+  options: {
+    out: needed('<file>', 'a new file; it appears when it is complete'),
+    whole: flag('export the whole log, or fail'),
+    trail: flag('export a trail, even with the credential of an operator'),
+    service: SERVICE_OPTIONS.service,
+    'token-file': SERVICE_OPTIONS['token-file'],
+    ...JSON_OPTION,
+  },
+  examples: [
+    ['writ audit export --out desk.log', 'at the service of your login'],
+    ['writ audit export --whole --out desk.log --token-file operator.key', 'the whole log'],
+  ],
+  cannot: 'read the log',
+  async run(given, io) {
+    const { out, whole, trail } = given;
+    if (whole && trail) throw new Error('expected one of --whole and --trail');
+    if (existsSync(out)) throw new Error(`"${out}" already exists`);
+    const service = serviceOf(given.service, io);
+    const remote = remoteAt(service, await credentialFor(service, given['token-file'], io));
+    const extent = whole ? 'whole' : trail ? 'trail' : undefined;
+    const progress = startProgress(io);
+    const saved = await exported(remote, { out, extent, progress }).finally(progress.end);
+    if (given.json) printJson(io, { out, ...saved });
+    else printSaved(saved, io);
+  },
+});
 
 interface Asked {
   readonly out: string;

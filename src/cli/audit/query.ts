@@ -7,49 +7,55 @@
 import type { Client, Reply } from '../../client/index.ts';
 import { type AuditAnswer, type AuditEntry, EntryType } from '../../protocol/audit.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { choice, flag, type Given, number, value } from '../shell/options.ts';
 import { type Column, printJson, printLine, startTable } from '../shell/output.ts';
 import { PAGE_SIZE } from './pages.ts';
 
 const LIMIT_DEFAULT = 50;
 
-export function queryCommand(): Leaf {
-  return leaf({
-    name: 'query',
-    summary: 'show entries of the log, the newest first',
-    about:
-      'Shows entries of the log of a service, the newest first: your own trail, or every entry with the scope operator:audit. --json prints one entry a line.',
-    options: {
-      ...FILTER_OPTIONS,
-      limit: number('<n>', `how many at most (default: ${LIMIT_DEFAULT})`),
-      leaf: flag('with the leaf of each, to verify it; for --json'),
-      ...SERVICE_OPTIONS,
-    },
-    examples: [
-      ['writ audit query --type all --limit 5', 'the newest entries at the service of your login'],
-      [
-        'writ audit query --capability book_flight --json',
-        'calls of one capability, as JSON lines',
-      ],
-    ],
-    cannot: 'read the log',
-    async run(given, io) {
-      const client = await clientFor(given, io);
-      const filters = { ...givenFilters(given), ...(given.leaf && { include: 'leaf' as const }) };
-      const print = entryPrinter(given, io);
-      const { limit = LIMIT_DEFAULT, json } = given;
-      let left = limit;
-      for await (const entries of pagesAt(client, { filters, limit, json }, io)) {
-        const wanted = entries.slice(0, left);
-        for (const entry of wanted) print(entry);
-        left -= wanted.length;
-        if (left <= 0) return;
-      }
-      if (left === limit && !json) printLine(io, 'No entries.');
-    },
-  });
-}
+/** The filters of `writ audit query` and `writ audit tail`: those of POST /svc/audit, by the names of options. */
+export const FILTER_OPTIONS = {
+  capability: value('<name>', 'entries of this capability'),
+  since: value('<time>', 'entries from this time on, such as 2026-01-31T12:00:00Z'),
+  'invocation-id': value('<id>', 'entries of this invocation'),
+  'client-reference-id': value('<id>', 'entries with this reference of the caller'),
+  'task-id': value('<id>', 'entries of this task'),
+  'parent-invocation-id': value('<id>', 'entries of calls that this invocation made'),
+  type: choice([...EntryType.options, 'all'], 'entries of this type (default: invocation)'),
+} as const;
+
+export const queryCommand = leaf({
+  name: 'query',
+  summary: 'show entries of the log, the newest first',
+  about:
+    'Shows entries of the log of a service, the newest first: your own trail, or every entry with the scope operator:audit. --json prints one entry a line.',
+  options: {
+    ...FILTER_OPTIONS,
+    limit: number('<n>', `how many at most (default: ${LIMIT_DEFAULT})`),
+    leaf: flag('with the leaf of each, to verify it; for --json'),
+    ...SERVICE_OPTIONS,
+  },
+  examples: [
+    ['writ audit query --type all --limit 5', 'the newest entries at the service of your login'],
+    ['writ audit query --capability book_flight --json', 'calls of one capability, as JSON lines'],
+  ],
+  cannot: 'read the log',
+  async run(given, io) {
+    const client = await clientFor(given, io);
+    const filters = { ...givenFilters(given), ...(given.leaf && { include: 'leaf' as const }) };
+    const print = entryPrinter(given, io);
+    const { limit = LIMIT_DEFAULT, json } = given;
+    let left = limit;
+    for await (const entries of pagesAt(client, { filters, limit, json }, io)) {
+      const wanted = entries.slice(0, left);
+      for (const entry of wanted) print(entry);
+      left -= wanted.length;
+      if (left <= 0) return;
+    }
+    if (left === limit && !json) printLine(io, 'No entries.');
+  },
+});
 
 interface Asked {
   readonly filters: Filters & { readonly include?: 'leaf' };
@@ -92,16 +98,6 @@ function styleOf({ success, state }: AuditEntry) {
   if (success) return undefined;
   return state === 'refused' ? 'yellow' : 'red';
 }
-
-export const FILTER_OPTIONS = {
-  capability: value('<name>', 'entries of this capability'),
-  since: value('<time>', 'entries from this time on, such as 2026-01-31T12:00:00Z'),
-  'invocation-id': value('<id>', 'entries of this invocation'),
-  'client-reference-id': value('<id>', 'entries with this reference of the caller'),
-  'task-id': value('<id>', 'entries of this task'),
-  'parent-invocation-id': value('<id>', 'entries of calls that this invocation made'),
-  type: choice([...EntryType.options, 'all'], 'entries of this type (default: invocation)'),
-} as const;
 
 type FiltersGiven = Given<typeof FILTER_OPTIONS>;
 

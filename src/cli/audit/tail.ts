@@ -16,7 +16,7 @@ import { printable } from '../../domain/wire/printable.ts';
 import type { AuditAnswer, AuditEntry } from '../../protocol/audit.ts';
 import type { InputOf } from '../../protocol/operations.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Io, type Leaf, leaf, stopSignal } from '../shell/command.ts';
+import { type Io, leaf, stopSignal } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { flag, type Given, number } from '../shell/options.ts';
 import { PAGE_SIZE } from './pages.ts';
@@ -48,28 +48,26 @@ const OPTIONS = {
   ...SERVICE_OPTIONS,
 } as const;
 
-export function tailCommand(): Leaf {
-  return leaf({
-    name: 'tail',
-    summary: 'follow the log: print each entry when it comes',
-    about:
-      'Prints the newest entries, the oldest of them first, and then each entry when it comes, until it is stopped: your own trail, or every entry with the scope operator:audit. Waits while the service is busy or away, and then prints what came meanwhile. --json prints one entry a line.',
-    options: OPTIONS,
-    examples: [
-      ['writ audit tail', 'your calls at the service of your login'],
-      [
-        'writ audit tail --type all --limit 100 --json',
-        'every entry that you may see, for a program',
-      ],
+export const tailCommand = leaf({
+  name: 'tail',
+  summary: 'follow the log: print each entry when it comes',
+  about:
+    'Prints the newest entries, the oldest of them first, and then each entry when it comes, until it is stopped: your own trail, or every entry with the scope operator:audit. Waits while the service is busy or away, and then prints what came meanwhile. --json prints one entry a line.',
+  options: OPTIONS,
+  examples: [
+    ['writ audit tail', 'your calls at the service of your login'],
+    [
+      'writ audit tail --type all --limit 100 --json',
+      'every entry that you may see, for a program',
     ],
-    exits: [
-      [EXIT_OK, 'it was stopped'],
-      [EXIT_FOUND, 'the service refused, or an entry that was printed is no longer in the log'],
-    ],
-    cannot: 'read the log',
-    run: tail,
-  });
-}
+  ],
+  exits: [
+    [EXIT_OK, 'it was stopped'],
+    [EXIT_FOUND, 'the service refused, or an entry that was printed is no longer in the log'],
+  ],
+  cannot: 'read the log',
+  run: tail,
+});
 
 async function tail(given: Given<typeof OPTIONS>, io: Io): Promise<void> {
   const { limit = LIMIT_DEFAULT, interval = INTERVAL_SECONDS } = given;

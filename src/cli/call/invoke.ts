@@ -24,7 +24,7 @@ import {
   SERVICE_OPTIONS,
   type ServiceGiven,
 } from '../login/session.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_APPROVAL, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { bytesIn, parseJsonBytes } from '../shell/files.ts';
 import { flag, type Given, list, needed, value } from '../shell/options.ts';
@@ -50,43 +50,41 @@ const CALL_OPTIONS = {
 
 type CallGiven = Given<typeof CALL_OPTIONS>;
 
-export function invokeCommand(): Leaf {
-  return leaf({
-    name: 'invoke',
-    summary: 'use a capability',
-    about: `Calls a capability with a delegation token and prints its result.
+export const invokeCommand = leaf({
+  name: 'invoke',
+  summary: 'use a capability',
+  about: `Calls a capability with a delegation token and prints its result.
 
 If the call needs approval, the command ends with status 3 and names the request. After the approval, the same
 command continues with the grant; --wait waits for the decision. If the answer is lost, the command says with which
 --idempotency-key the same call has no second effect.
 
 With --json, standard output has the answer of the service, with --stream each event of it on a line.`,
-    operands: { capability: needed('<capability>', 'its name') },
-    options: CALL_OPTIONS,
-    examples: [
-      [
-        'writ invoke search_flights --param origin=SEA --param destination=SFO --param date=2030-12-01',
-        'parameters by name',
-      ],
-      ['writ invoke book_flight --parameters @booking.json --wait', 'wait until it is approved'],
-      ['writ invoke book_flight --parameters @booking.json --dry-run', 'what would happen'],
+  operands: { capability: needed('<capability>', 'its name') },
+  options: CALL_OPTIONS,
+  examples: [
+    [
+      'writ invoke search_flights --param origin=SEA --param destination=SFO --param date=2030-12-01',
+      'parameters by name',
     ],
-    exits: [
-      [0, 'the call succeeded, or the dry run would be admitted'],
-      [1, 'the service refused, or the capability failed'],
-      [3, 'a person has to approve the call first'],
-      [5, 'no answer: the call may have run; repeat it with the printed idempotency key'],
-    ],
-    cannot: 'invoke',
-    async run(given, io) {
-      checkModes(given);
-      const client = await clientFor(given, io);
-      const call = await callOf(given.capability, client, given, io);
-      if (given['dry-run']) return dryRun(client, call, given, io);
-      return invoked(client, call, given, io);
-    },
-  });
-}
+    ['writ invoke book_flight --parameters @booking.json --wait', 'wait until it is approved'],
+    ['writ invoke book_flight --parameters @booking.json --dry-run', 'what would happen'],
+  ],
+  exits: [
+    [0, 'the call succeeded, or the dry run would be admitted'],
+    [1, 'the service refused, or the capability failed'],
+    [3, 'a person has to approve the call first'],
+    [5, 'no answer: the call may have run; repeat it with the printed idempotency key'],
+  ],
+  cannot: 'invoke',
+  async run(given, io) {
+    checkModes(given);
+    const client = await clientFor(given, io);
+    const call = await callOf(given.capability, client, given, io);
+    if (given['dry-run']) return dryRun(client, call, given, io);
+    return invoked(client, call, given, io);
+  },
+});
 
 function checkModes(given: CallGiven): void {
   if (given['dry-run'] && (given.stream || given.wait)) {

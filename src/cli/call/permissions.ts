@@ -7,7 +7,7 @@
 import { isObject } from '../../domain/wire/json.ts';
 import type { AvailableCapability, PermissionsAnswer } from '../../protocol/permissions.ts';
 import { answered, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
+import { leaf } from '../shell/command.ts';
 import { type Column, printJson, printTable } from '../shell/output.ts';
 import { shownMoney } from '../shell/values.ts';
 
@@ -27,25 +27,23 @@ const COLUMNS: readonly Column<Row>[] = [
   { heading: 'lacks', cell: ({ why }) => why },
 ];
 
-export function permissionsCommand(): Leaf {
-  return leaf({
-    name: 'permissions',
-    summary: 'show what a token may do, and what it lacks',
-    about: `Asks the service what the presented token may do. A bootstrap credential has no permissions of its own: issue a
+export const permissionsCommand = leaf({
+  name: 'permissions',
+  summary: 'show what a token may do, and what it lacks',
+  about: `Asks the service what the presented token may do. A bootstrap credential has no permissions of its own: issue a
 token with it first. With --json, standard output has the answer of the service.`,
-    options: SERVICE_OPTIONS,
-    examples: [
-      ['writ permissions --token-file planner.token', 'what an agent may do'],
-      ['writ permissions', 'what your login may do'],
-    ],
-    cannot: 'show permissions',
-    async run(given, io) {
-      const answer = await answered('permissions', {}, given, io);
-      if (given.json) printJson(io, answer);
-      else printTable(io, rowsOf(answer), COLUMNS, 'The service has no capability.');
-    },
-  });
-}
+  options: SERVICE_OPTIONS,
+  examples: [
+    ['writ permissions --token-file planner.token', 'what an agent may do'],
+    ['writ permissions', 'what your login may do'],
+  ],
+  cannot: 'show permissions',
+  async run(given, io) {
+    const answer = await answered('permissions', {}, given, io);
+    if (given.json) printJson(io, answer);
+    else printTable(io, rowsOf(answer), COLUMNS, 'The service has no capability.');
+  },
+});
 
 function rowsOf({ available, restricted, denied }: PermissionsAnswer): Row[] {
   return [

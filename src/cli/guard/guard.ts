@@ -12,7 +12,7 @@ import { policyJsonSchema } from '../../guard/policy/schema.ts';
 import type { Upstream } from '../../guard/upstream.ts';
 import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
-import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Group, type Io, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { flag } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
@@ -30,87 +30,81 @@ export function guardCommand(): Group {
   return {
     name: 'guard',
     summary: SUMMARY,
-    own: serveCommand(),
-    commands: [reviewCommand(), checkCommand(), schemaCommand()],
+    own: serveCommand,
+    commands: [reviewCommand, checkCommand, schemaCommand],
   };
 }
 
-function serveCommand(): Leaf {
-  return leaf({
-    name: 'guard',
-    summary: SUMMARY,
-    about: `Puts governance in front of an MCP server or an HTTP API: one that it starts (after --), one at an address (--url), or an API (--openapi). The first run shows its tools, asks which ones you offer, and writes writ-guard.yaml (the policy, which you edit) and writ-guard.lock.json (the tools as you reviewed them). Later the policy names the upstream. Every run serves the tools over MCP and HTTP, with sign-in, approvals, budgets and a verifiable log. A tool that changes is off until "writ guard review". An edited policy takes effect without a restart.
+const serveCommand = leaf({
+  name: 'guard',
+  summary: SUMMARY,
+  about: `Puts governance in front of an MCP server or an HTTP API: one that it starts (after --), one at an address (--url), or an API (--openapi). The first run shows its tools, asks which ones you offer, and writes writ-guard.yaml (the policy, which you edit) and writ-guard.lock.json (the tools as you reviewed them). Later the policy names the upstream. Every run serves the tools over MCP and HTTP, with sign-in, approvals, budgets and a verifiable log. A tool that changes is off until "writ guard review". An edited policy takes effect without a restart.
 
 Settings such as PORT and WRIT_DATA are those of every service (docs/configuration.md).`,
-    operands: GUARD_OPERANDS,
-    options: GUARD_OPTIONS,
-    examples: [
-      ['writ guard -- npx mcp-server-filesystem ./shared', 'start a server that is installed'],
-      [
-        "writ guard --url https://mcp.example.com/mcp --header 'Authorization: Bearer $API_TOKEN'",
-        'a server at an address',
-      ],
-      [
-        'writ guard --openapi ./api.yaml --origin https://api.example.com/v1 --offer reads',
-        'an HTTP API',
-      ],
-      ['writ guard', 'again, with the policy of this folder'],
+  operands: GUARD_OPERANDS,
+  options: GUARD_OPTIONS,
+  examples: [
+    ['writ guard -- npx mcp-server-filesystem ./shared', 'start a server that is installed'],
+    [
+      "writ guard --url https://mcp.example.com/mcp --header 'Authorization: Bearer $API_TOKEN'",
+      'a server at an address',
     ],
-    exits: [[EXIT_OK, 'it was stopped']],
-    cannot: 'guard',
-    async run(given, io) {
-      const options = readOptions(given);
-      await serveGuard(options, guardFiles(options.policy), io);
-    },
-  });
-}
+    [
+      'writ guard --openapi ./api.yaml --origin https://api.example.com/v1 --offer reads',
+      'an HTTP API',
+    ],
+    ['writ guard', 'again, with the policy of this folder'],
+  ],
+  exits: [[EXIT_OK, 'it was stopped']],
+  cannot: 'guard',
+  async run(given, io) {
+    const options = readOptions(given);
+    await serveGuard(options, guardFiles(options.policy), io);
+  },
+});
 
-function schemaCommand(): Leaf {
-  return leaf({
-    name: 'schema',
-    summary: 'print the JSON Schema of writ-guard.yaml, for editors',
-    examples: [['writ guard schema > writ-guard.schema.json', 'a file for your editor']],
-    cannot: 'print the schema',
-    async run(_, io) {
-      io.out(`${JSON.stringify(policyJsonSchema(), null, 2)}\n`);
-    },
-  });
-}
+const schemaCommand = leaf({
+  name: 'schema',
+  summary: 'print the JSON Schema of writ-guard.yaml, for editors',
+  examples: [['writ guard schema > writ-guard.schema.json', 'a file for your editor']],
+  cannot: 'print the schema',
+  async run(_, io) {
+    io.out(`${JSON.stringify(policyJsonSchema(), null, 2)}\n`);
+  },
+});
 
 /**
  * `writ guard check`: whether the files of a guard can be used, and what they would offer.
  *
  * Asks the upstream only with `--connect`. Without it the reviewed tools count as what the upstream offers.
  */
-function checkCommand(): Leaf {
-  return leaf({
-    name: 'check',
-    summary: 'check the policy and the lock of a guard',
-    about:
-      'Reads the policy and the lock of a guard, and prints each fault with its line, or what the guard would offer.',
-    options: {
-      ...POLICY_OPTION,
-      connect: flag('compare with the tools that the upstream offers now'),
-      ...JSON_OPTION,
-    },
-    examples: [
-      ['writ guard check', 'the files of this folder'],
-      ['writ guard check --connect --json', 'and the tools of the upstream, for a program'],
-    ],
-    exits: [
-      [EXIT_OK, 'it can be used'],
-      [EXIT_FOUND, 'it has a fault'],
-      [EXIT_FAILED, 'it could not be read'],
-    ],
-    cannot: 'check the guard',
-    async run({ policy, connect: isConnected, json }, io) {
-      const checked = await checkedAt(policy, isConnected, io);
-      if (json) printJson(io, 'faults' in checked ? checked : jsonOf(checked));
-      else print(checked, io);
-      return 'faults' in checked ? EXIT_FOUND : EXIT_OK;
-    },
-  });
-}
+const checkCommand = leaf({
+  name: 'check',
+  summary: 'check the policy and the lock of a guard',
+  about:
+    'Reads the policy and the lock of a guard, and prints each fault with its line, or what the guard would offer.',
+  options: {
+    ...POLICY_OPTION,
+    connect: flag('compare with the tools that the upstream offers now'),
+    ...JSON_OPTION,
+  },
+  examples: [
+    ['writ guard check', 'the files of this folder'],
+    ['writ guard check --connect --json', 'and the tools of the upstream, for a program'],
+  ],
+  exits: [
+    [EXIT_OK, 'it can be used'],
+    [EXIT_FOUND, 'it has a fault'],
+    [EXIT_FAILED, 'it could not be read'],
+  ],
+  cannot: 'check the guard',
+  async run({ policy, connect: isConnected, json }, io) {
+    const checked = await checkedAt(policy, isConnected, io);
+    if (json) printJson(io, 'faults' in checked ? checked : jsonOf(checked));
+    else print(checked, io);
+    return 'faults' in checked ? EXIT_FOUND : EXIT_OK;
+  },
+});
 
 interface Faulty {
   readonly faults: readonly string[];

@@ -15,7 +15,7 @@ import { createLog } from '../../log.ts';
 import { system } from '../../platform.ts';
 import type { ToolReview } from '../../protocol/console/reviews.ts';
 import { HexHash } from '../../protocol/primitives.ts';
-import { answersYes, type Io, type Leaf, leaf } from '../shell/command.ts';
+import { answersYes, type Io, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { list } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
@@ -28,36 +28,34 @@ import { POLICY_OPTION } from './options.ts';
 /** Tools outside the policy that are listed. */
 const OTHERS_MAX = 40;
 
-export function reviewCommand(): Leaf {
-  return leaf({
-    name: 'review',
-    summary: 'show what an upstream changed, and accept it',
-    about:
-      'Asks the upstream for its tools, and shows each tool of the policy that changed since its review, that was never reviewed, or that is gone. On a terminal it asks whether you accept each one. A guard that runs takes over what you accept.',
-    options: {
-      ...POLICY_OPTION,
-      accept: list(
-        '<tool=digest>',
-        'accept the tool that has this digest, as it was shown with all its 64 digits (may be repeated)',
-      ),
-      ...JSON_OPTION,
-    },
-    examples: [
-      ['writ guard review', 'ask about each change'],
-      ['writ guard review --accept read_file=…', 'accept one that you have seen'],
-    ],
-    exits: [
-      [EXIT_OK, 'nothing is left to review'],
-      [EXIT_FOUND, 'something is left'],
-      [EXIT_FAILED, 'it could not run'],
-    ],
-    cannot: 'review the tools',
-    async run({ policy, accept, json }, io) {
-      const left = await review(guardFiles(policy), { accept, json }, io);
-      return left === 0 ? EXIT_OK : EXIT_FOUND;
-    },
-  });
-}
+export const reviewCommand = leaf({
+  name: 'review',
+  summary: 'show what an upstream changed, and accept it',
+  about:
+    'Asks the upstream for its tools, and shows each tool of the policy that changed since its review, that was never reviewed, or that is gone. On a terminal it asks whether you accept each one. A guard that runs takes over what you accept.',
+  options: {
+    ...POLICY_OPTION,
+    accept: list(
+      '<tool=digest>',
+      'accept the tool that has this digest, as it was shown with all its 64 digits (may be repeated)',
+    ),
+    ...JSON_OPTION,
+  },
+  examples: [
+    ['writ guard review', 'ask about each change'],
+    ['writ guard review --accept read_file=…', 'accept one that you have seen'],
+  ],
+  exits: [
+    [EXIT_OK, 'nothing is left to review'],
+    [EXIT_FOUND, 'something is left'],
+    [EXIT_FAILED, 'it could not run'],
+  ],
+  cannot: 'review the tools',
+  async run({ policy, accept, json }, io) {
+    const left = await review(guardFiles(policy), { accept, json }, io);
+    return left === 0 ? EXIT_OK : EXIT_FOUND;
+  },
+});
 
 /** Returns how many are left to review. With `json` no person is asked. */
 async function review(

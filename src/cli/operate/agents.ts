@@ -7,7 +7,7 @@
 import type { AgentView } from '../../protocol/agents.ts';
 import type { TokenView } from '../../protocol/token.ts';
 import { answered, answerOrExit, clientFor, SERVICE_OPTIONS } from '../login/session.ts';
-import { answersYes, type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
+import { answersYes, type Group, type Io, leaf } from '../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { flag, needed, number, value } from '../shell/options.ts';
 import { type Cell, type Column, printFacts, printJson, printTable } from '../shell/output.ts';
@@ -18,7 +18,7 @@ export function agentsCommand(): Group {
   return {
     name: 'agents',
     summary: 'list the agents of a principal, and end one',
-    commands: [listLeaf(), endLeaf()],
+    commands: [listLeaf, endLeaf],
   };
 }
 
@@ -43,45 +43,43 @@ const COLUMNS: readonly Column<Row>[] = [
   { heading: 'token', cell: ({ agent }) => agent.token_id },
 ];
 
-function listLeaf(): Leaf {
-  return leaf({
-    name: 'list',
-    summary: 'list agents as trees',
-    about: `Lists the delegations of a root principal, the newest first, each with the agents below it. With a bootstrap
+const listLeaf = leaf({
+  name: 'list',
+  summary: 'list agents as trees',
+  about: `Lists the delegations of a root principal, the newest first, each with the agents below it. With a bootstrap
 credential these are your own; with the token of an agent, the agents below it. Operators with operator:read name any
 root principal. With --json, each tree is one line.`,
-    options: {
-      'root-principal': value('<principal>', 'whose agents (default: yours; others for operators)'),
-      ended: flag('delegations that have ended, instead of those that live'),
-      limit: number('<n>', 'how many trees at most (default: 25)'),
-      cursor: value('<cursor>', 'continue after an earlier list'),
-      ...SERVICE_OPTIONS,
-    },
-    examples: [
-      ['writ agents list', 'your agents'],
-      ['writ agents list --root-principal human:ann@example.com', 'those of another person'],
-    ],
-    cannot: 'list agents',
-    async run(given, io) {
-      const { 'root-principal': root_principal, ended, limit, cursor } = given;
-      const { agents, next_cursor } = await answered(
-        'agents.list',
-        { root_principal, ended, limit, cursor },
-        given,
+  options: {
+    'root-principal': value('<principal>', 'whose agents (default: yours; others for operators)'),
+    ended: flag('delegations that have ended, instead of those that live'),
+    limit: number('<n>', 'how many trees at most (default: 25)'),
+    cursor: value('<cursor>', 'continue after an earlier list'),
+    ...SERVICE_OPTIONS,
+  },
+  examples: [
+    ['writ agents list', 'your agents'],
+    ['writ agents list --root-principal human:ann@example.com', 'those of another person'],
+  ],
+  cannot: 'list agents',
+  async run(given, io) {
+    const { 'root-principal': root_principal, ended, limit, cursor } = given;
+    const { agents, next_cursor } = await answered(
+      'agents.list',
+      { root_principal, ended, limit, cursor },
+      given,
+      io,
+    );
+    if (given.json) for (const each of agents) printJson(io, each);
+    else
+      printTable(
         io,
+        agents.flatMap((agent) => rowsOf(agent, 0)),
+        COLUMNS,
+        'There is no agent.',
       );
-      if (given.json) for (const each of agents) printJson(io, each);
-      else
-        printTable(
-          io,
-          agents.flatMap((agent) => rowsOf(agent, 0)),
-          COLUMNS,
-          'There is no agent.',
-        );
-      if (next_cursor !== null) io.err(`There are more: --cursor ${next_cursor}\n`);
-    },
-  });
-}
+    if (next_cursor !== null) io.err(`There are more: --cursor ${next_cursor}\n`);
+  },
+});
 
 function rowsOf(agent: AgentView, level: number): Row[] {
   return [{ agent, level }, ...agent.children.flatMap((child) => rowsOf(child, level + 1))];
@@ -109,35 +107,31 @@ function lastCall({ last_act, acts_are_whole }: AgentView): string {
   return `${capability} ${success ? 'succeeded' : failure_type} ${timestamp}`;
 }
 
-function endLeaf(): Leaf {
-  return leaf({
-    name: 'end',
-    summary: 'end an agent and everything below it',
-    about: `Revokes the token of an agent and all tokens below it, at once. Calls that run finish. Shows the agent and asks
+const endLeaf = leaf({
+  name: 'end',
+  summary: 'end an agent and everything below it',
+  about: `Revokes the token of an agent and all tokens below it, at once. Calls that run finish. Shows the agent and asks
 first; --yes does not ask.`,
-    operands: {
-      token_id: needed('<token_id>', 'the token of the agent, as "writ agents list" shows it'),
-    },
-    options: { yes: flag('do not ask'), ...SERVICE_OPTIONS },
-    examples: [
-      ['writ agents end tok_0123456789abcdef0123456789abcdef', 'show it, ask, and end it'],
-    ],
-    exits: [[1, 'you said no, or the service refused']],
-    cannot: 'end the agent',
-    async run(given, io) {
-      const client = await clientFor(given, io);
-      const { token_id } = given;
-      if (!given.yes) {
-        if (!io.ask) throw new Error('there is no terminal to ask at; give --yes');
-        const view = answerOrExit(await client.ask('tokens.get', { token_id }), given, io);
-        if (!(await isMeant(view, io))) return EXIT_FOUND;
-      }
-      const reply = await client.ask('tokens.revoke', { token_id });
-      printRevocation(answerOrExit(reply, given, io), given, io);
-      return EXIT_OK;
-    },
-  });
-}
+  operands: {
+    token_id: needed('<token_id>', 'the token of the agent, as "writ agents list" shows it'),
+  },
+  options: { yes: flag('do not ask'), ...SERVICE_OPTIONS },
+  examples: [['writ agents end tok_0123456789abcdef0123456789abcdef', 'show it, ask, and end it']],
+  exits: [[1, 'you said no, or the service refused']],
+  cannot: 'end the agent',
+  async run(given, io) {
+    const client = await clientFor(given, io);
+    const { token_id } = given;
+    if (!given.yes) {
+      if (!io.ask) throw new Error('there is no terminal to ask at; give --yes');
+      const view = answerOrExit(await client.ask('tokens.get', { token_id }), given, io);
+      if (!(await isMeant(view, io))) return EXIT_FOUND;
+    }
+    const reply = await client.ask('tokens.revoke', { token_id });
+    printRevocation(answerOrExit(reply, given, io), given, io);
+    return EXIT_OK;
+  },
+});
 
 /** Asks on standard error: standard output has the result alone. */
 async function isMeant(view: TokenView, io: Io): Promise<boolean> {

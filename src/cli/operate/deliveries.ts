@@ -6,7 +6,7 @@
 
 import type { Delivery } from '../../protocol/operator.ts';
 import { answered, SERVICE_OPTIONS } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
+import { leaf } from '../shell/command.ts';
 import { type Column, printJson, printTable } from '../shell/output.ts';
 
 const STYLES = { pending: 'yellow', delivered: 'green', failed: 'red' } as const;
@@ -21,19 +21,17 @@ const COLUMNS: readonly Column<Delivery>[] = [
   { heading: 'last error', cell: ({ last_error }) => last_error },
 ];
 
-export function deliveriesCommand(): Leaf {
-  return leaf({
-    name: 'deliveries',
-    summary: 'list notifications about approvals, and whether they arrived',
-    about:
-      'Lists the notifications that the service sends by webhook. Needs the scope operator:deliveries.',
-    options: SERVICE_OPTIONS,
-    examples: [['writ deliveries', 'which notifications arrived']],
-    cannot: 'list deliveries',
-    async run(given, io) {
-      const { deliveries } = await answered('operator.deliveries', {}, given, io);
-      if (given.json) for (const each of deliveries) printJson(io, each);
-      else printTable(io, deliveries, COLUMNS, 'There is no notification.');
-    },
-  });
-}
+export const deliveriesCommand = leaf({
+  name: 'deliveries',
+  summary: 'list notifications about approvals, and whether they arrived',
+  about:
+    'Lists the notifications that the service sends by webhook. Needs the scope operator:deliveries.',
+  options: SERVICE_OPTIONS,
+  examples: [['writ deliveries', 'which notifications arrived']],
+  cannot: 'list deliveries',
+  async run(given, io) {
+    const { deliveries } = await answered('operator.deliveries', {}, given, io);
+    if (given.json) for (const each of deliveries) printJson(io, each);
+    else printTable(io, deliveries, COLUMNS, 'There is no notification.');
+  },
+});

@@ -82,7 +82,7 @@ run finish. Needs the scope operator:freeze. "writ unfreeze" lifts it.`,
         cannot,
         run: (given, io) => frozen(capabilityTarget(given.capability, given.for), given, io),
       }),
-      listLeaf(),
+      listLeaf,
     ],
   };
 }
@@ -166,32 +166,30 @@ const COLUMNS: readonly Column<Freeze>[] = [
   { heading: 'until', cell: ({ until }) => until ?? 'lifted' },
 ];
 
-function listLeaf(): Leaf {
-  return leaf({
-    name: 'list',
-    summary: 'list what is frozen now',
-    about: 'Lists what is frozen now, the newest first. Needs the scope operator:frozen.',
-    options: {
-      limit: number('<n>', `how many at most (default: ${LIMIT_DEFAULT})`),
-      cursor: value('<cursor>', 'continue after an earlier list'),
-      ...SERVICE_OPTIONS,
-    },
-    examples: [['writ freeze list', 'what is refused now']],
-    cannot: 'list freezes',
-    async run(given, io) {
-      const { cursor, limit = LIMIT_DEFAULT } = given;
-      const { frozen: found, next_cursor } = await answered(
-        'operator.frozen',
-        { limit, cursor },
-        given,
-        io,
-      );
-      if (given.json) for (const each of found) printJson(io, each);
-      else printTable(io, found, COLUMNS, 'Nothing is frozen.');
-      if (next_cursor !== null) io.err(`There are more: --cursor ${next_cursor}\n`);
-    },
-  });
-}
+const listLeaf = leaf({
+  name: 'list',
+  summary: 'list what is frozen now',
+  about: 'Lists what is frozen now, the newest first. Needs the scope operator:frozen.',
+  options: {
+    limit: number('<n>', `how many at most (default: ${LIMIT_DEFAULT})`),
+    cursor: value('<cursor>', 'continue after an earlier list'),
+    ...SERVICE_OPTIONS,
+  },
+  examples: [['writ freeze list', 'what is refused now']],
+  cannot: 'list freezes',
+  async run(given, io) {
+    const { cursor, limit = LIMIT_DEFAULT } = given;
+    const { frozen: found, next_cursor } = await answered(
+      'operator.frozen',
+      { limit, cursor },
+      given,
+      io,
+    );
+    if (given.json) for (const each of found) printJson(io, each);
+    else printTable(io, found, COLUMNS, 'Nothing is frozen.');
+    if (next_cursor !== null) io.err(`There are more: --cursor ${next_cursor}\n`);
+  },
+});
 
 function nameOf({ what, target, root_principal }: Freeze): string {
   if (what === 'service') return 'the service';

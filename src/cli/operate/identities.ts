@@ -33,7 +33,7 @@ import {
   type ServiceGiven,
 } from '../login/session.ts';
 import { writeSecret } from '../shell/atomic-file.ts';
-import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Group, type Io, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_UNAVAILABLE } from '../shell/exit.ts';
 import { flag, list, needed, value } from '../shell/options.ts';
 import { type Column, printFacts, printJson, printLine, printTable } from '../shell/output.ts';
@@ -57,61 +57,59 @@ export function identitiesCommand(): Group {
     about: `Credentials beside those of the configuration: a change counts at once on every replica. With --service the
 service is asked, which needs the scope operator:identities. Without it the store of the configuration in the working
 folder is changed, with its row keys: so the first operator is made. The log has an entry of every change.`,
-    commands: [addLeaf(), listLeaf(), removeLeaf()],
+    commands: [addLeaf, listLeaf, removeLeaf],
   };
 }
 
-function addLeaf(): Leaf {
-  return leaf({
-    name: 'add',
-    summary: 'make a key and add its identity',
-    about: `Makes a key, writes it to a new file that only you can read, and adds an identity for it. Only the SHA-256 of the
+const addLeaf = leaf({
+  name: 'add',
+  summary: 'make a key and add its identity',
+  about: `Makes a key, writes it to a new file that only you can read, and adds an identity for it. Only the SHA-256 of the
 key leaves this command. A service gives no more than the credential of the command has, and never the right to
 approve. It refuses every other name from a person who may approve, and refuses the name of an approver from anyone else. Without
 --service the command gives exactly the scopes, subjects and classes that the options name.`,
-    operands: { principal: needed('<principal>', 'such as human:ann@example.com') },
-    options: {
-      scope: list('<scope>', 'a scope, "prefix.*" or "word:*" (may be repeated)'),
-      subject: list('<principal>', 'whom it may issue tokens to, with one "*" (may be repeated)'),
-      'caller-class': value('<class>', 'the class of its tokens (default: "default"; yours)'),
-      'other-class': list('<class>', 'another class that it may assign (may be repeated)'),
-      out: needed('<file>', 'a new file for the key'),
-      ...OPTIONS,
-    },
-    examples: [
-      [
-        'writ identities add human:ann@example.com --scope "operator:*" --out ann.key',
-        'the first operator, at the store',
-      ],
-      [
-        'writ identities add agent:planner --scope "travel.*" --out planner.key --service https://desk.example',
-        'at a running service',
-      ],
+  operands: { principal: needed('<principal>', 'such as human:ann@example.com') },
+  options: {
+    scope: list('<scope>', 'a scope, "prefix.*" or "word:*" (may be repeated)'),
+    subject: list('<principal>', 'whom it may issue tokens to, with one "*" (may be repeated)'),
+    'caller-class': value('<class>', 'the class of its tokens (default: "default"; yours)'),
+    'other-class': list('<class>', 'another class that it may assign (may be repeated)'),
+    out: needed('<file>', 'a new file for the key'),
+    ...OPTIONS,
+  },
+  examples: [
+    [
+      'writ identities add human:ann@example.com --scope "operator:*" --out ann.key',
+      'the first operator, at the store',
     ],
-    cannot: 'add the identity',
-    async run(given, io) {
-      let added: StoredIdentity | undefined;
-      await writeSecret(given.out, async () => {
-        const key = newKey();
-        const request = requestIn({
-          principal: given.principal,
-          key_sha256: createHash('sha256').update(key).digest('hex'),
-          scopes: given.scope,
-          subjects: given.subject,
-          caller_class: given['caller-class'],
-          caller_classes: given['other-class'],
-        });
-        added = await (given.service === undefined
-          ? addAtStore(request, io)
-          : addAtService(request, given, io));
-        return key;
+    [
+      'writ identities add agent:planner --scope "travel.*" --out planner.key --service https://desk.example',
+      'at a running service',
+    ],
+  ],
+  cannot: 'add the identity',
+  async run(given, io) {
+    let added: StoredIdentity | undefined;
+    await writeSecret(given.out, async () => {
+      const key = newKey();
+      const request = requestIn({
+        principal: given.principal,
+        key_sha256: createHash('sha256').update(key).digest('hex'),
+        scopes: given.scope,
+        subjects: given.subject,
+        caller_class: given['caller-class'],
+        caller_classes: given['other-class'],
       });
-      if (!added) throw new Error('the service sent no identity');
-      if (given.json) printJson(io, added);
-      else printFacts(io, [...factsOf(added), ['key', given.out]]);
-    },
-  });
-}
+      added = await (given.service === undefined
+        ? addAtStore(request, io)
+        : addAtService(request, given, io));
+      return key;
+    });
+    if (!added) throw new Error('the service sent no identity');
+    if (given.json) printJson(io, added);
+    else printFacts(io, [...factsOf(added), ['key', given.out]]);
+  },
+});
 
 function newKey(): string {
   return `${IDENTITY_KEY_PREFIX}${randomBytes(IDENTITY_KEY_BYTES).toString('base64url')}`;
@@ -180,32 +178,27 @@ const REMOVED: readonly Column<StoredIdentity>[] = [
   { heading: 'by', cell: ({ removed_by }) => removed_by },
 ];
 
-function listLeaf(): Leaf {
-  return leaf({
-    name: 'list',
-    summary: 'list the identities in the store',
-    about:
-      'Lists the identities in the store, the oldest first. Those of the configuration are in its file.',
-    options: { removed: flag('removed ones, too'), ...OPTIONS },
-    examples: [
-      ['writ identities list', 'in the store of the working folder'],
-      [
-        'writ identities list --removed --json --service https://desk.example',
-        'every one, as JSON',
-      ],
-    ],
-    cannot: 'list identities',
-    async run(given, io) {
-      const found = await (given.service === undefined
-        ? listAtStore(given.removed, io)
-        : listAtService(given, io));
-      found.sort((one, other) => one.created_at.localeCompare(other.created_at));
-      const columns = given.removed ? REMOVED : COLUMNS;
-      if (given.json) for (const each of found) printJson(io, each);
-      else printTable(io, found, columns, 'The store has no identity.');
-    },
-  });
-}
+const listLeaf = leaf({
+  name: 'list',
+  summary: 'list the identities in the store',
+  about:
+    'Lists the identities in the store, the oldest first. Those of the configuration are in its file.',
+  options: { removed: flag('removed ones, too'), ...OPTIONS },
+  examples: [
+    ['writ identities list', 'in the store of the working folder'],
+    ['writ identities list --removed --json --service https://desk.example', 'every one, as JSON'],
+  ],
+  cannot: 'list identities',
+  async run(given, io) {
+    const found = await (given.service === undefined
+      ? listAtStore(given.removed, io)
+      : listAtService(given, io));
+    found.sort((one, other) => one.created_at.localeCompare(other.created_at));
+    const columns = given.removed ? REMOVED : COLUMNS;
+    if (given.json) for (const each of found) printJson(io, each);
+    else printTable(io, found, columns, 'The store has no identity.');
+  },
+});
 
 async function listAtService(
   given: ServiceGiven & { readonly removed: boolean },
@@ -241,31 +234,29 @@ async function listAtStore(removed: boolean, io: Io): Promise<StoredIdentity[]> 
   });
 }
 
-function removeLeaf(): Leaf {
-  return leaf({
-    name: 'remove',
-    summary: 'remove an identity',
-    about: `Removes an identity at once, on every replica: its key, its sessions and its approvals that are not used yet. What
+const removeLeaf = leaf({
+  name: 'remove',
+  summary: 'remove an identity',
+  about: `Removes an identity at once, on every replica: its key, its sessions and its approvals that are not used yet. What
 it issued lives on: end it with "writ agents end", or freeze the principal with "writ freeze principal".`,
-    operands: { identity_id: needed('<id>', 'as "writ identities list" shows it') },
-    options: OPTIONS,
-    examples: [['writ identities remove idn_0123456789abcdef0123456789abcdef', 'at the store']],
-    exits: [[1, 'there is no such identity, it was removed before, or the service refused']],
-    cannot: 'remove the identity',
-    async run(given, io) {
-      const identity_id = idIn(given.identity_id);
-      const answer = await (given.service === undefined
-        ? removeAtStore(identity_id, io)
-        : answered('identities.remove', { identity_id }, given, io));
-      if (given.json) printJson(io, answer);
-      if (!answer.removed) {
-        const why = 'there is no such identity, or it was removed before';
-        throw new CommandFault(why, { exit: EXIT_FOUND });
-      }
-      if (!given.json) printRemoval(answer, io);
-    },
-  });
-}
+  operands: { identity_id: needed('<id>', 'as "writ identities list" shows it') },
+  options: OPTIONS,
+  examples: [['writ identities remove idn_0123456789abcdef0123456789abcdef', 'at the store']],
+  exits: [[1, 'there is no such identity, it was removed before, or the service refused']],
+  cannot: 'remove the identity',
+  async run(given, io) {
+    const identity_id = idIn(given.identity_id);
+    const answer = await (given.service === undefined
+      ? removeAtStore(identity_id, io)
+      : answered('identities.remove', { identity_id }, given, io));
+    if (given.json) printJson(io, answer);
+    if (!answer.removed) {
+      const why = 'there is no such identity, or it was removed before';
+      throw new CommandFault(why, { exit: EXIT_FOUND });
+    }
+    if (!given.json) printRemoval(answer, io);
+  },
+});
 
 function idIn(text: string): string {
   if (IdentityId.safeParse(text).success) return text;

@@ -12,7 +12,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { printable } from '../../domain/wire/printable.ts';
 import { errorCode } from '../../keyring/key-file.ts';
 import { packageManifest } from '../../package.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { value } from '../shell/options.ts';
 import { JSON_OPTION, printJson } from '../shell/output.ts';
 import { shellWord } from '../shell/values.ts';
@@ -33,38 +33,33 @@ const NAME = /^[a-z][a-z0-9-]{0,62}[a-z0-9]$/;
 /** Names of files in the message about a folder that is not empty. */
 const SHOWN_MAX = 5;
 
-export function initCommand(): Leaf {
-  return leaf({
-    name: 'init',
-    summary: 'make a folder with a service that runs at once',
-    about: `Writes a small service in TypeScript with a test, settings and scripts into a new or empty folder, and a key for you into ${KEY_FILE} (mode 0600, ignored by git). Replaces no file.`,
-    operands: { folder: value('<folder>', 'a new or empty folder (default: this one)') },
-    options: {
-      name: value(
-        '<name>',
-        'the name of the package and the service (default: that of the folder)',
-      ),
-      package: value(
-        '<spec>',
-        'what npm installs as writ, such as a tarball (default: this version)',
-      ),
-      ...JSON_OPTION,
-    },
-    examples: [
-      ['npx writ init office', 'a service in the new folder office'],
-      ['npx writ init --name office-supplies', 'a service with another name, in this folder'],
-    ],
-    cannot: 'make a service',
-    async run(given, io) {
-      const folder = resolve(given.folder ?? '.');
-      const name = nameOf(given.name, folder);
-      await refuseFull(folder);
-      const files = filesOf(name, given.package);
-      await writeAll(folder, files);
-      show({ folder, name, files: [...files.keys()], given }, io);
-    },
-  });
-}
+export const initCommand = leaf({
+  name: 'init',
+  summary: 'make a folder with a service that runs at once',
+  about: `Writes a small service in TypeScript with a test, settings and scripts into a new or empty folder, and a key for you into ${KEY_FILE} (mode 0600, ignored by git). Replaces no file.`,
+  operands: { folder: value('<folder>', 'a new or empty folder (default: this one)') },
+  options: {
+    name: value('<name>', 'the name of the package and the service (default: that of the folder)'),
+    package: value(
+      '<spec>',
+      'what npm installs as writ, such as a tarball (default: this version)',
+    ),
+    ...JSON_OPTION,
+  },
+  examples: [
+    ['npx writ init office', 'a service in the new folder office'],
+    ['npx writ init --name office-supplies', 'a service with another name, in this folder'],
+  ],
+  cannot: 'make a service',
+  async run(given, io) {
+    const folder = resolve(given.folder ?? '.');
+    const name = nameOf(given.name, folder);
+    await refuseFull(folder);
+    const files = filesOf(name, given.package);
+    await writeAll(folder, files);
+    show({ folder, name, files: [...files.keys()], given }, io);
+  },
+});
 
 function nameOf(given: string | undefined, folder: string): string {
   const name =

@@ -22,51 +22,49 @@ import type { AnswerOf, InputOf, OperationName } from '../../protocol/operations
 import { failureAnswer } from '../../service/operations/operations.ts';
 import type { EventSink } from '../../service/operations/stream.ts';
 import { commandFault, credentialFor, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
-import { type Leaf, leaf } from '../shell/command.ts';
+import { leaf } from '../shell/command.ts';
 import { EXIT_OK } from '../shell/exit.ts';
 import { choice } from '../shell/options.ts';
 
 const { json: _, ...OPTIONS } = SERVICE_OPTIONS;
 
-export function mcpCommand(): Leaf {
-  return leaf({
-    name: 'mcp',
-    summary: 'serve the capabilities of a token to an agent, as MCP tools',
-    about:
-      'Serves MCP on standard input and output for one delegation token: lists the capabilities of the token as tools, and calls them at the service. For agents that start their tools as a command; other agents connect to <url>/mcp. Without --pin, the bridge trusts the keys it gets at its start.',
-    options: {
-      ...OPTIONS,
-      tools: choice(
-        ['all', 'search'],
-        'search: list two tools, one that searches and one that calls, for a service with very many (default: all)',
-      ),
-    },
-    examples: [
-      ['writ mcp --service http://127.0.0.1:8420', 'with your login'],
-      ['writ mcp --service http://127.0.0.1:8420 --token-file token.txt', 'with a token'],
-    ],
-    exits: [[EXIT_OK, 'the input ended']],
-    cannot: 'serve MCP',
-    async run({ 'token-file': file, tools = 'all', ...given }, io) {
-      const url = serviceOf(given.service, io);
-      if (io.pipes === undefined) throw new Error('standard input or output is not open');
-      const credential = oneAtATime(() => credentialFor(url, file, io));
-      const client = createClient({
-        url,
-        credential: await credential(),
-        pins: given.pin.length > 0 ? given.pin : undefined,
-        gatedManifest: given['gated-manifest'],
-      });
-      // A login is renewed while the bridge runs.
-      const gateway = remoteGateway(async () => client.withCredential(await credential()));
-      await checkAccess(gateway);
-      const onError = ({ message }: Error) => io.err(`${printable(message)}\n`);
-      const server = serveMcpOverPipes(gateway, io.pipes, { platform: system, tools, onError });
-      await Promise.race([server.ended, io.untilStopped?.() ?? server.ended]);
-      await server.close();
-    },
-  });
-}
+export const mcpCommand = leaf({
+  name: 'mcp',
+  summary: 'serve the capabilities of a token to an agent, as MCP tools',
+  about:
+    'Serves MCP on standard input and output for one delegation token: lists the capabilities of the token as tools, and calls them at the service. For agents that start their tools as a command; other agents connect to <url>/mcp. Without --pin, the bridge trusts the keys it gets at its start.',
+  options: {
+    ...OPTIONS,
+    tools: choice(
+      ['all', 'search'],
+      'search: list two tools, one that searches and one that calls, for a service with very many (default: all)',
+    ),
+  },
+  examples: [
+    ['writ mcp --service http://127.0.0.1:8420', 'with your login'],
+    ['writ mcp --service http://127.0.0.1:8420 --token-file token.txt', 'with a token'],
+  ],
+  exits: [[EXIT_OK, 'the input ended']],
+  cannot: 'serve MCP',
+  async run({ 'token-file': file, tools = 'all', ...given }, io) {
+    const url = serviceOf(given.service, io);
+    if (io.pipes === undefined) throw new Error('standard input or output is not open');
+    const credential = oneAtATime(() => credentialFor(url, file, io));
+    const client = createClient({
+      url,
+      credential: await credential(),
+      pins: given.pin.length > 0 ? given.pin : undefined,
+      gatedManifest: given['gated-manifest'],
+    });
+    // A login is renewed while the bridge runs.
+    const gateway = remoteGateway(async () => client.withCredential(await credential()));
+    await checkAccess(gateway);
+    const onError = ({ message }: Error) => io.err(`${printable(message)}\n`);
+    const server = serveMcpOverPipes(gateway, io.pipes, { platform: system, tools, onError });
+    await Promise.race([server.ended, io.untilStopped?.() ?? server.ended]);
+    await server.close();
+  },
+});
 
 /** Calls at the same time share one renewal. */
 function oneAtATime<Made>(make: () => Promise<Made>): () => Promise<Made> {

@@ -10,7 +10,7 @@ import { resolve } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
 import { type RunningService, serve } from '../../index.ts';
 import { system } from '../../platform.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { flag, needed } from '../shell/options.ts';
 import { type FileWatch, watchFiles } from '../shell/watch.ts';
@@ -19,43 +19,41 @@ import { openFreshImports } from './module.ts';
 
 export const SERVED_FILE = needed('<file>', 'a module that exports a service');
 
-export function serveCommand(): Leaf {
-  return leaf({
-    name: 'serve',
-    summary: 'serve the service that a file defines',
-    about: `Imports a module with "export const service = createService(…)" and serves it over HTTP, with its console and MCP, until SIGTERM or SIGINT. A file with one service may export it by any name. TypeScript needs the package tsx, or Node 22.18 or later.
+export const serveCommand = leaf({
+  name: 'serve',
+  summary: 'serve the service that a file defines',
+  about: `Imports a module with "export const service = createService(…)" and serves it over HTTP, with its console and MCP, until SIGTERM or SIGINT. A file with one service may export it by any name. TypeScript needs the package tsx, or Node 22.18 or later.
 
 Settings come from the environment and from writ.config.* in the working folder. Prints the addresses on standard output. The log of the service goes to standard error, as lines of JSON. With WRIT_WORKERS several processes share the port.`,
-    operands: { file: SERVED_FILE },
-    options: {
-      watch: flag('serve the changed service when the file, or one that it imports, changes'),
-    },
-    examples: [
-      ['writ serve src/service.ts', 'on port 8420 of this machine'],
-      ['PORT=8080 WRIT_LOG_LEVEL=warn writ serve service.mjs', 'with other settings'],
-      ['writ serve src/service.ts --watch', 'while you write it'],
-    ],
-    exits: [
-      [EXIT_OK, 'a signal stopped it'],
-      [EXIT_FOUND, 'code of the service failed outside any call, or it could not stop in time'],
-      [EXIT_FAILED, 'the file, its service or the configuration is wrong, or the port is taken'],
-    ],
-    cannot: 'serve',
-    async run({ file, watch }, io) {
-      // Code of the file may keep the process alive.
-      io.endAfter?.();
-      try {
-        const running = await (watch ? startWatched(file, io) : start(file, io));
-        if (!running.isWorker) io.out(addresses(running));
-      } catch (error) {
-        io.err(faultLines(`Cannot serve "${file}"`, error));
-        return EXIT_FAILED;
-      }
-      // A signal ends the process.
-      return new Promise<never>(() => {});
-    },
-  });
-}
+  operands: { file: SERVED_FILE },
+  options: {
+    watch: flag('serve the changed service when the file, or one that it imports, changes'),
+  },
+  examples: [
+    ['writ serve src/service.ts', 'on port 8420 of this machine'],
+    ['PORT=8080 WRIT_LOG_LEVEL=warn writ serve service.mjs', 'with other settings'],
+    ['writ serve src/service.ts --watch', 'while you write it'],
+  ],
+  exits: [
+    [EXIT_OK, 'a signal stopped it'],
+    [EXIT_FOUND, 'code of the service failed outside any call, or it could not stop in time'],
+    [EXIT_FAILED, 'the file, its service or the configuration is wrong, or the port is taken'],
+  ],
+  cannot: 'serve',
+  async run({ file, watch }, io) {
+    // Code of the file may keep the process alive.
+    io.endAfter?.();
+    try {
+      const running = await (watch ? startWatched(file, io) : start(file, io));
+      if (!running.isWorker) io.out(addresses(running));
+    } catch (error) {
+      io.err(faultLines(`Cannot serve "${file}"`, error));
+      return EXIT_FAILED;
+    }
+    // A signal ends the process.
+    return new Promise<never>(() => {});
+  },
+});
 
 async function start(file: string, io: Io): Promise<RunningService> {
   return serve(await loadDefinition(file), { environment: io.env });

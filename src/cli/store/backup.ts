@@ -12,52 +12,50 @@ import { backupOf, type Snapshot } from '../../storage/backup/backup.ts';
 import { openSnapshot, openStore, SCHEMA_VERSIONS } from '../../storage/open.ts';
 import type { CheckpointRecord } from '../../storage/port/records.ts';
 import { writeNew } from '../shell/atomic-file.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { needed } from '../shell/options.ts';
 import { JSON_OPTION, printFacts, printJson, startProgress } from '../shell/output.ts';
 import { configAt, STORE_OPTION } from './at-store.ts';
 import { markAddressOf, readMark } from './mark-state.ts';
 
-export function backupCommand(): Leaf {
-  return leaf({
-    name: 'backup',
-    summary: 'copy the store into one file while services run',
-    about: `Copies every row of one state of the store into a new file, for "writ restore" in either kind of database. Services may run meanwhile.
+export const backupCommand = leaf({
+  name: 'backup',
+  summary: 'copy the store into one file while services run',
+  about: `Copies every row of one state of the store into a new file, for "writ restore" in either kind of database. Services may run meanwhile.
 
 Takes the store and the mark from the environment and from the configuration file in the working folder. The file has neither keys nor the mark: back up the keys apart. It says what people did, so its mode is 0600.`,
-    options: {
-      out: needed('<file>', 'the new file; it must not exist'),
-      ...STORE_OPTION,
-      ...JSON_OPTION,
-    },
-    examples: [
-      ['writ backup --out writ-backup.gz', 'the store of the configuration'],
-      [
-        'writ backup --store sqlite:.writ/writ.db --out writ-backup.gz --json',
-        'another store, for a program',
-      ],
+  options: {
+    out: needed('<file>', 'the new file; it must not exist'),
+    ...STORE_OPTION,
+    ...JSON_OPTION,
+  },
+  examples: [
+    ['writ backup --out writ-backup.gz', 'the store of the configuration'],
+    [
+      'writ backup --store sqlite:.writ/writ.db --out writ-backup.gz --json',
+      'another store, for a program',
     ],
-    cannot: 'back up the store',
-    async run({ out, store, json }, io) {
-      if (existsSync(out)) throw new Error(`"${out}" exists`);
-      const config = await configAt(io, store);
-      const url = config.store;
-      // The mark first: what was signed by then must be in the snapshot.
-      const marked = await readMark(config, await currentLog(url));
-      const snapshot = await openSnapshot(url);
-      try {
-        refuseOlder(snapshot, marked);
-        await write(snapshot, out, io);
-      } finally {
-        await snapshot.close();
-      }
-      const now = await readMark(config, await currentLog(url));
-      const isMarked = markAddressOf(config) !== undefined;
-      const { size } = statSync(out);
-      report({ snapshot, out, size, marked, now, isMarked }, json, io);
-    },
-  });
-}
+  ],
+  cannot: 'back up the store',
+  async run({ out, store, json }, io) {
+    if (existsSync(out)) throw new Error(`"${out}" exists`);
+    const config = await configAt(io, store);
+    const url = config.store;
+    // The mark first: what was signed by then must be in the snapshot.
+    const marked = await readMark(config, await currentLog(url));
+    const snapshot = await openSnapshot(url);
+    try {
+      refuseOlder(snapshot, marked);
+      await write(snapshot, out, io);
+    } finally {
+      await snapshot.close();
+    }
+    const now = await readMark(config, await currentLog(url));
+    const isMarked = markAddressOf(config) !== undefined;
+    const { size } = statSync(out);
+    report({ snapshot, out, size, marked, now, isMarked }, json, io);
+  },
+});
 
 async function currentLog(url: string): Promise<string> {
   const store = await openStore(url, { create: false });

@@ -27,7 +27,7 @@ import { checkStore, type Marked } from '../../storage/fsck/fsck.ts';
 import { checkMacs } from '../../storage/fsck/macs.ts';
 import { openMark, openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { value } from '../shell/options.ts';
 import { JSON_OPTION, type Progress, printJson, startProgress } from '../shell/output.ts';
@@ -35,56 +35,54 @@ import { configAt, STORE_OPTION } from './at-store.ts';
 import { type Checked, findingsOf, jsonReport, textReport } from './fsck-report.ts';
 import { markAddressOf } from './mark-state.ts';
 
-export function fsckCommand(): Leaf {
-  return leaf({
-    name: 'fsck',
-    summary: 'check that the log is complete and unchanged',
-    about: ABOUT,
-    options: {
-      ...STORE_OPTION,
-      keys: value('<folder>', 'the keys of the service (default: those of the configuration)'),
-      mark: value('<file or url>', 'the mark of the log (default: that of the configuration)'),
-      retention: value(
-        '<policies>',
-        'which policies of retention are configured, separated by commas, or none; fsck reports erasures by any other (default: those of the configuration file, where there is one; else fsck only counts them)',
-      ),
-      ...JSON_OPTION,
-    },
-    examples: [
-      ['writ fsck', 'the store of the service in this folder'],
-      ['writ fsck --store sqlite:copy.db --keys .writ/keys --json', 'a copy, for a program'],
-    ],
-    exits: [
-      [EXIT_OK, 'nothing found'],
-      [EXIT_FOUND, 'something found'],
-      [EXIT_FAILED, 'the check could not run'],
-    ],
-    cannot: 'check the store',
-    async run({ store, keys, mark, retention, json }, io) {
-      const config = await configAt(io, store);
-      const { store: url } = config;
-      const folder = keys ?? keyFolder(config);
-      const address =
-        mark === undefined
-          ? config.mark
-          : markAddress({ ...config, mark }, process.cwd(), stateFolder());
-      const isNamed = address !== `sqlite:${join(stateFolder(), MARK_FILE)}`;
-      const place = readableMark(address, isNamed);
-      const erasing = retention === undefined ? await configuredPolicies(io) : listed(retention);
-      const progress = startProgress(io);
-      const asked = { keys: folder, place, isNamed, erasing, progress };
-      const checked = await check(url, asked).finally(progress.end);
-      const sources = { url, keys: folder, erasing };
-      if (json) printJson(io, jsonReport(checked, sources));
-      else io.out(textReport(checked, sources));
-      return findingsOf(checked) === 0 ? EXIT_OK : EXIT_FOUND;
-    },
-  });
-}
-
 const ABOUT = `Reads the whole log, hashes every leaf again, rebuilds the tree and compares it with every stored node, with the head and with every checkpoint and its note; verifies their signatures where it has the keys, and that the log extends the mark where there is one. Compares tokens, revocations, budgets, debts, approval requests, decisions, grants with their uses, freezes and closed calls with what the log says they must be, and kept declarations with their digests; with the keys, also with their MACs. Finds child tokens that allow more than their parents. Checks the database itself: on SQLite pages, tables, indexes and triggers; on PostgreSQL only named indexes and the guards of the log. Creates and migrates nothing. Uses less than one kilobyte of memory for each token, request and grant.
 
 Retention leaves only the hash of an erased entry, so fsck cannot check its time, type and state.`;
+
+export const fsckCommand = leaf({
+  name: 'fsck',
+  summary: 'check that the log is complete and unchanged',
+  about: ABOUT,
+  options: {
+    ...STORE_OPTION,
+    keys: value('<folder>', 'the keys of the service (default: those of the configuration)'),
+    mark: value('<file or url>', 'the mark of the log (default: that of the configuration)'),
+    retention: value(
+      '<policies>',
+      'which policies of retention are configured, separated by commas, or none; fsck reports erasures by any other (default: those of the configuration file, where there is one; else fsck only counts them)',
+    ),
+    ...JSON_OPTION,
+  },
+  examples: [
+    ['writ fsck', 'the store of the service in this folder'],
+    ['writ fsck --store sqlite:copy.db --keys .writ/keys --json', 'a copy, for a program'],
+  ],
+  exits: [
+    [EXIT_OK, 'nothing found'],
+    [EXIT_FOUND, 'something found'],
+    [EXIT_FAILED, 'the check could not run'],
+  ],
+  cannot: 'check the store',
+  async run({ store, keys, mark, retention, json }, io) {
+    const config = await configAt(io, store);
+    const { store: url } = config;
+    const folder = keys ?? keyFolder(config);
+    const address =
+      mark === undefined
+        ? config.mark
+        : markAddress({ ...config, mark }, process.cwd(), stateFolder());
+    const isNamed = address !== `sqlite:${join(stateFolder(), MARK_FILE)}`;
+    const place = readableMark(address, isNamed);
+    const erasing = retention === undefined ? await configuredPolicies(io) : listed(retention);
+    const progress = startProgress(io);
+    const asked = { keys: folder, place, isNamed, erasing, progress };
+    const checked = await check(url, asked).finally(progress.end);
+    const sources = { url, keys: folder, erasing };
+    if (json) printJson(io, jsonReport(checked, sources));
+    else io.out(textReport(checked, sources));
+    return findingsOf(checked) === 0 ? EXIT_OK : EXIT_FOUND;
+  },
+});
 
 function listed(policies: string): string[] {
   const names = policies.split(',').filter((name) => name !== 'none');

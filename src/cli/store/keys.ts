@@ -24,7 +24,7 @@ import {
   SERVICE_OPTIONS,
   type ServiceGiven,
 } from '../login/session.ts';
-import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Group, type Io, leaf } from '../shell/command.ts';
 import { secretIn } from '../shell/files.ts';
 import { flag, needed, neededChoice, value } from '../shell/options.ts';
 import { type Column, JSON_OPTION, printJson, printLine, printTable } from '../shell/output.ts';
@@ -36,41 +36,39 @@ export function keysCommand(): Group {
   return {
     name: 'keys',
     summary: 'list, rotate and withdraw the keys of a service',
-    commands: [listKeysLeaf(), rotateCommand(), successorCommand(), compromiseKeyLeaf()],
+    commands: [listKeysLeaf, rotateCommand, successorCommand, compromiseKeyLeaf],
   };
 }
 
-function rotateCommand() {
-  return leaf({
-    name: 'rotate',
-    summary: 'write the next key of a key folder',
-    about: `Writes the next key of this use into a key folder; the old key signs it as its successor (a row key is secret and signs nothing). The service publishes a new key at once and signs with it after ${ROTATION_LEAD_MS / 60_000} minutes. Clients that pinned the old key accept the new one by the statement.`,
-    operands: { use: neededChoice([...SUCCESSOR_USES, 'row'], 'what the key is for') },
-    options: {
-      ...FOLDER_OPTION,
-      'at-once': flag(
-        'sign with the new key now, for a key that is compromised: mark the old one with "writ keys compromise" next',
-      ),
-      ...JSON_OPTION,
-    },
-    examples: [
-      ['writ keys rotate token', 'the next key that signs tokens'],
-      ['writ keys rotate row --folder .writ/keys', 'the next key that authenticates rows'],
-    ],
-    cannot: CANNOT,
-    async run({ use, folder: named, json, ...given }, io) {
-      const folder = await keyFolderAt(io, named);
-      const when = { now: new Date(), leadMs: given['at-once'] ? 0 : ROTATION_LEAD_MS };
-      const isRow = use === 'row';
-      const made = isRow ? rotateRowKey(folder, when) : rotateKey(folder, use, when);
-      const { file, kid } = made;
-      const from = made.signFrom.toISOString();
-      if (json) printJson(io, { use, file, kid, from });
-      else printLine(io, `${file} "${kid}" ${isRow ? 'authenticates rows' : 'signs'} from ${from}`);
-      if (given['at-once']) warnOfNext(folder, use, io);
-    },
-  });
-}
+const rotateCommand = leaf({
+  name: 'rotate',
+  summary: 'write the next key of a key folder',
+  about: `Writes the next key of this use into a key folder; the old key signs it as its successor (a row key is secret and signs nothing). The service publishes a new key at once and signs with it after ${ROTATION_LEAD_MS / 60_000} minutes. Clients that pinned the old key accept the new one by the statement.`,
+  operands: { use: neededChoice([...SUCCESSOR_USES, 'row'], 'what the key is for') },
+  options: {
+    ...FOLDER_OPTION,
+    'at-once': flag(
+      'sign with the new key now, for a key that is compromised: mark the old one with "writ keys compromise" next',
+    ),
+    ...JSON_OPTION,
+  },
+  examples: [
+    ['writ keys rotate token', 'the next key that signs tokens'],
+    ['writ keys rotate row --folder .writ/keys', 'the next key that authenticates rows'],
+  ],
+  cannot: CANNOT,
+  async run({ use, folder: named, json, ...given }, io) {
+    const folder = await keyFolderAt(io, named);
+    const when = { now: new Date(), leadMs: given['at-once'] ? 0 : ROTATION_LEAD_MS };
+    const isRow = use === 'row';
+    const made = isRow ? rotateRowKey(folder, when) : rotateKey(folder, use, when);
+    const { file, kid } = made;
+    const from = made.signFrom.toISOString();
+    if (json) printJson(io, { use, file, kid, from });
+    else printLine(io, `${file} "${kid}" ${isRow ? 'authenticates rows' : 'signs'} from ${from}`);
+    if (given['at-once']) warnOfNext(folder, use, io);
+  },
+});
 
 /** A key that was made before takes over from the one that signs at once. */
 function warnOfNext(folder: string, use: FolderKey['use'], io: Io): void {
@@ -81,30 +79,28 @@ function warnOfNext(folder: string, use: FolderKey['use'], io: Io): void {
   }
 }
 
-function successorCommand() {
-  return leaf({
-    name: 'successor',
-    summary: 'sign the successor of a key that is kept in the environment',
-    about:
-      'Prints the statement with which an old key names its successor, for keys in the environment. Add it to WRIT_SUCCESSORS.',
-    operands: { use: neededChoice(SUCCESSOR_USES, 'what the key is for') },
-    options: {
-      from: needed('<file>', 'the old private key, in a form that WRIT_TOKEN_KEYS takes'),
-      to: needed('<file>', 'the new private key, in the same form'),
-      ...JSON_OPTION,
-    },
-    examples: [
-      ['writ keys successor token --from old.pem --to new.pem', 'a line for WRIT_SUCCESSORS'],
-    ],
-    cannot: CANNOT,
-    async run({ use, from, to, json }, io) {
-      const text = successorText(use, keyIn(from), keyIn(to).jwk);
-      if (!verifiedSuccessor(text)) throw new Error('both files have the same key');
-      if (json) printJson(io, { use, successor: text });
-      else printLine(io, text);
-    },
-  });
-}
+const successorCommand = leaf({
+  name: 'successor',
+  summary: 'sign the successor of a key that is kept in the environment',
+  about:
+    'Prints the statement with which an old key names its successor, for keys in the environment. Add it to WRIT_SUCCESSORS.',
+  operands: { use: neededChoice(SUCCESSOR_USES, 'what the key is for') },
+  options: {
+    from: needed('<file>', 'the old private key, in a form that WRIT_TOKEN_KEYS takes'),
+    to: needed('<file>', 'the new private key, in the same form'),
+    ...JSON_OPTION,
+  },
+  examples: [
+    ['writ keys successor token --from old.pem --to new.pem', 'a line for WRIT_SUCCESSORS'],
+  ],
+  cannot: CANNOT,
+  async run({ use, from, to, json }, io) {
+    const text = successorText(use, keyIn(from), keyIn(to).jwk);
+    if (!verifiedSuccessor(text)) throw new Error('both files have the same key');
+    if (json) printJson(io, { use, successor: text });
+    else printLine(io, text);
+  },
+});
 
 function keyIn(file: string) {
   const reading = readFirstKey(secretIn(file));
@@ -145,37 +141,35 @@ const PUBLISHED: Column<ListedKey> = {
   cell: ({ published, use }) => (use === 'row' ? 'never' : published ? 'yes' : 'no'),
 };
 
-function listKeysLeaf(): Leaf {
-  return leaf({
-    name: 'list',
-    summary: 'list the keys of a folder, and what a service publishes',
-    about: `Lists every key of a key folder: "current" signs now, "next" will, "old" still verifies, "retired" no longer does, and
+const listKeysLeaf = leaf({
+  name: 'list',
+  summary: 'list the keys of a folder, and what a service publishes',
+  about: `Lists every key of a key folder: "current" signs now, "next" will, "old" still verifies, "retired" no longer does, and
 "compromised" counts for nothing. With --service it compares them with the keys that the service publishes.`,
-    options: {
-      ...FOLDER_OPTION,
-      ...SERVICE_OPTIONS,
-      service: value('<url>', 'a running service to compare with'),
-    },
-    examples: [
-      ['writ keys list --folder .writ/keys', 'the keys of a folder'],
-      [
-        'writ keys list --service http://127.0.0.1:8420',
-        'those of the configuration, and whether the service has read them',
-      ],
+  options: {
+    ...FOLDER_OPTION,
+    ...SERVICE_OPTIONS,
+    service: value('<url>', 'a running service to compare with'),
+  },
+  examples: [
+    ['writ keys list --folder .writ/keys', 'the keys of a folder'],
+    [
+      'writ keys list --service http://127.0.0.1:8420',
+      'those of the configuration, and whether the service has read them',
     ],
-    cannot: 'list keys',
-    async run(given, io) {
-      const keys = folderKeys(await keyFolderAt(io, given.folder), new Date());
-      const published = given.service === undefined ? undefined : await publishedBy(given, io);
-      const own = keys.map((key) => listed(key, published));
-      const known = new Set(keys.map(({ kid }) => kid));
-      const foreign = [...(published ?? [])].filter((kid) => !known.has(kid)).map(unknownKey);
-      const all = [...own, ...foreign];
-      if (given.json) for (const each of all) printJson(io, each);
-      else printTable(io, all, published ? [...COLUMNS, PUBLISHED] : COLUMNS, 'There is no key.');
-    },
-  });
-}
+  ],
+  cannot: 'list keys',
+  async run(given, io) {
+    const keys = folderKeys(await keyFolderAt(io, given.folder), new Date());
+    const published = given.service === undefined ? undefined : await publishedBy(given, io);
+    const own = keys.map((key) => listed(key, published));
+    const known = new Set(keys.map(({ kid }) => kid));
+    const foreign = [...(published ?? [])].filter((kid) => !known.has(kid)).map(unknownKey);
+    const all = [...own, ...foreign];
+    if (given.json) for (const each of all) printJson(io, each);
+    else printTable(io, all, published ? [...COLUMNS, PUBLISHED] : COLUMNS, 'There is no key.');
+  },
+});
 
 async function publishedBy(given: ServiceGiven, io: Io): Promise<ReadonlySet<string>> {
   const reply = await openClientFor(given, io).ask('jwks', {});
@@ -200,42 +194,40 @@ function unknownKey(kid: string): ListedKey {
   return { ...unknown, kid, published: true };
 }
 
-function compromiseKeyLeaf(): Leaf {
-  return leaf({
-    name: 'compromise',
-    summary: 'mark a key as compromised, so that it counts for nothing',
-    about: `Marks a key in its file. Services read the folder again within seconds: the key neither signs nor verifies from
+const compromiseKeyLeaf = leaf({
+  name: 'compromise',
+  summary: 'mark a key as compromised, so that it counts for nothing',
+  about: `Marks a key in its file. Services read the folder again within seconds: the key neither signs nor verifies from
 then on, and is not published. What it alone signed or authenticated is void. Refuses the key that signs now: rotate it
 with --at-once first. Keys of the same use that wait for their turn may be stolen too, and would sign later: the command
 asks about them, or takes --drop-next or --keep-next. docs/keys.md says what to do in which order.`,
-    operands: {
-      key: needed(
-        '<kid|file>',
-        'the id of the key or the name of its file, as "writ keys list" shows it',
-      ),
-    },
-    options: {
-      ...FOLDER_OPTION,
-      'drop-next': flag('mark the keys of the same use that wait for their turn too'),
-      'keep-next': flag('let them sign at their time: the thief cannot have read them'),
-      ...JSON_OPTION,
-    },
-    examples: [['writ keys compromise token-0001.json', 'a key that was stolen']],
-    cannot: 'mark the key',
-    async run({ key, folder: named, json, ...given }, io) {
-      const folder = await keyFolderAt(io, named);
-      const { 'drop-next': drop, 'keep-next': keep } = given;
-      if (drop && keep) throw new Error('expected one of --drop-next and --keep-next');
-      const decide: DecideOnNext = async (next) =>
-        drop || keep ? (drop ? 'drop' : 'keep') : askAboutNext(next, io);
-      for (const marked of await markCompromised(folder, key, new Date(), decide)) {
-        const { file, kid } = marked;
-        if (json) printJson(io, listed(marked, undefined));
-        else printLine(io, `${file} "${kid}" is compromised: services ignore it in seconds`);
-      }
-    },
-  });
-}
+  operands: {
+    key: needed(
+      '<kid|file>',
+      'the id of the key or the name of its file, as "writ keys list" shows it',
+    ),
+  },
+  options: {
+    ...FOLDER_OPTION,
+    'drop-next': flag('mark the keys of the same use that wait for their turn too'),
+    'keep-next': flag('let them sign at their time: the thief cannot have read them'),
+    ...JSON_OPTION,
+  },
+  examples: [['writ keys compromise token-0001.json', 'a key that was stolen']],
+  cannot: 'mark the key',
+  async run({ key, folder: named, json, ...given }, io) {
+    const folder = await keyFolderAt(io, named);
+    const { 'drop-next': drop, 'keep-next': keep } = given;
+    if (drop && keep) throw new Error('expected one of --drop-next and --keep-next');
+    const decide: DecideOnNext = async (next) =>
+      drop || keep ? (drop ? 'drop' : 'keep') : askAboutNext(next, io);
+    for (const marked of await markCompromised(folder, key, new Date(), decide)) {
+      const { file, kid } = marked;
+      if (json) printJson(io, listed(marked, undefined));
+      else printLine(io, `${file} "${kid}" is compromised: services ignore it in seconds`);
+    }
+  },
+});
 
 async function askAboutNext(next: readonly FolderKey[], io: Io): Promise<'drop' | 'keep'> {
   const files = next.map(({ file, since }) => `${file} (signs from ${since?.toISOString()})`);

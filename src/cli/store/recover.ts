@@ -18,7 +18,7 @@ import {
   type RecoverOptions,
 } from '../../service/log/recover-log.ts';
 import { CREDENTIAL_VARIABLE, credentialOf } from '../login/session.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_CREDENTIAL } from '../shell/exit.ts';
 import { flag, type Given, value } from '../shell/options.ts';
 import { JSON_OPTION, printJson, printLine, startProgress } from '../shell/output.ts';
@@ -44,37 +44,35 @@ const OPTIONS = {
   ...JSON_OPTION,
 } as const;
 
-export function recoverCommand(): Leaf {
-  return leaf({
-    name: 'recover',
-    summary: 'let a service append again after its log was rolled back or its mark lost',
-    about:
-      'Lets a service append again that stopped because its log does not extend the last signed checkpoint. Read docs/operating.md first: this command cannot be undone. It takes the store, the mark, the identities and the keys from the environment and from the configuration file in the working folder; it needs the keys to authenticate the revocations.',
-    options: OPTIONS,
-    examples: [
-      ['writ recover --accept-loss --credential-file operator.key', 'signed entries are lost'],
-      ['writ recover --accept-missing-mark', 'only the mark is lost'],
-    ],
-    cannot: 'recover',
-    async run(given, io) {
-      if (given['accept-loss'] === given['accept-missing-mark']) {
-        throw new Error('expected one of --accept-loss and --accept-missing-mark');
-      }
-      const config = await configAt(io);
-      const operators = await presentedOperators(config, io, given);
-      const progress = startProgress(io);
-      try {
-        progress.say('comparing the log with what was signed');
-        const done = await recovered(config, operators, given['accept-loss']);
-        progress.end();
-        if (given.json) printJson(io, done);
-        else for (const line of linesOf(done)) printLine(io, line);
-      } finally {
-        progress.end();
-      }
-    },
-  });
-}
+export const recoverCommand = leaf({
+  name: 'recover',
+  summary: 'let a service append again after its log was rolled back or its mark lost',
+  about:
+    'Lets a service append again that stopped because its log does not extend the last signed checkpoint. Read docs/operating.md first: this command cannot be undone. It takes the store, the mark, the identities and the keys from the environment and from the configuration file in the working folder; it needs the keys to authenticate the revocations.',
+  options: OPTIONS,
+  examples: [
+    ['writ recover --accept-loss --credential-file operator.key', 'signed entries are lost'],
+    ['writ recover --accept-missing-mark', 'only the mark is lost'],
+  ],
+  cannot: 'recover',
+  async run(given, io) {
+    if (given['accept-loss'] === given['accept-missing-mark']) {
+      throw new Error('expected one of --accept-loss and --accept-missing-mark');
+    }
+    const config = await configAt(io);
+    const operators = await presentedOperators(config, io, given);
+    const progress = startProgress(io);
+    try {
+      progress.say('comparing the log with what was signed');
+      const done = await recovered(config, operators, given['accept-loss']);
+      progress.end();
+      if (given.json) printJson(io, done);
+      else for (const line of linesOf(done)) printLine(io, line);
+    } finally {
+      progress.end();
+    }
+  },
+});
 
 interface Operators {
   readonly operator: string;

@@ -8,35 +8,33 @@ import { createReadStream, statSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import type { RestoredFacts } from '../../storage/backup/backup.ts';
 import { checkBackup, openStore, restoreStore } from '../../storage/open.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { needed } from '../shell/options.ts';
 import { JSON_OPTION, printFacts, printJson, startProgress } from '../shell/output.ts';
 import { configAt, STORE_OPTION } from './at-store.ts';
 import { type LogState, logState } from './mark-state.ts';
 
-export function restoreCommand(): Leaf {
-  return leaf({
-    name: 'restore',
-    summary: 'make a new store from a backup',
-    about: `Reads the whole file first, then makes a new store from it: all of it, or nothing. Refuses a place that has a store. A backup of SQLite restores into PostgreSQL, and the reverse.
+export const restoreCommand = leaf({
+  name: 'restore',
+  summary: 'make a new store from a backup',
+  about: `Reads the whole file first, then makes a new store from it: all of it, or nothing. Refuses a place that has a store. A backup of SQLite restores into PostgreSQL, and the reverse.
 
 Takes the store and the mark from the environment and from the configuration file in the working folder, and says how the restored log relates to the mark. The service needs the keys that it had when the backup was made.`,
-    operands: { file: needed('<file>', 'a file that "writ backup" made') },
-    options: { ...STORE_OPTION, ...JSON_OPTION },
-    examples: [
-      ['writ restore writ-backup.gz', 'into the store of the configuration'],
-      ['writ restore writ-backup.gz --store postgres://writ@db/writ', 'into another database'],
-    ],
-    cannot: 'restore the store',
-    async run({ file, store, json }, io) {
-      const config = await configAt(io, store);
-      const facts = await restored(config.store, file, io);
-      const state = await stateAfter(config);
-      if (json) printJson(io, { ...summary(facts), state: state.state, why: state.why });
-      else report(facts, state, io);
-    },
-  });
-}
+  operands: { file: needed('<file>', 'a file that "writ backup" made') },
+  options: { ...STORE_OPTION, ...JSON_OPTION },
+  examples: [
+    ['writ restore writ-backup.gz', 'into the store of the configuration'],
+    ['writ restore writ-backup.gz --store postgres://writ@db/writ', 'into another database'],
+  ],
+  cannot: 'restore the store',
+  async run({ file, store, json }, io) {
+    const config = await configAt(io, store);
+    const facts = await restored(config.store, file, io);
+    const state = await stateAfter(config);
+    if (json) printJson(io, { ...summary(facts), state: state.state, why: state.why });
+    else report(facts, state, io);
+  },
+});
 
 async function restored(url: string, file: string, io: Io): Promise<RestoredFacts> {
   const { size } = statSync(file);

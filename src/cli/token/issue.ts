@@ -43,30 +43,28 @@ const ABOUT_OUTPUT = `Without --out, standard output has the token alone and sta
 TOKEN=$(writ token issue …) works. With --json, standard output has the answer of the service; together
 with --out it has the answer without the token.`;
 
-export function issueLeaf(): Leaf {
-  return leaf({
-    name: 'issue',
-    summary: 'issue a root token',
-    about: `Issues a token with the authority of your credential. Scopes are never inferred: name each one.\n\n${ABOUT_OUTPUT}`,
-    options: {
-      ...TOKEN_OPTIONS,
-      subject: value('<principal>', 'who may use it, such as agent:planner (default: you)'),
-      ...SERVICE_OPTIONS,
-    },
-    examples: [
-      [
-        'writ token issue --scope travel.search --subject agent:planner --budget "500 USD" --out planner.token',
-        'a token for an agent, in a new file',
-      ],
-      ['TOKEN=$(writ token issue --scope travel.search)', 'a token for this shell'],
+export const issueLeaf = leaf({
+  name: 'issue',
+  summary: 'issue a root token',
+  about: `Issues a token with the authority of your credential. Scopes are never inferred: name each one.\n\n${ABOUT_OUTPUT}`,
+  options: {
+    ...TOKEN_OPTIONS,
+    subject: value('<principal>', 'who may use it, such as agent:planner (default: you)'),
+    ...SERVICE_OPTIONS,
+  },
+  examples: [
+    [
+      'writ token issue --scope travel.search --subject agent:planner --budget "500 USD" --out planner.token',
+      'a token for an agent, in a new file',
     ],
-    cannot: 'issue a token',
-    async run(given, io) {
-      const request = { ...requestOf(given), subject: given.subject };
-      return issued(await clientFor(given, io), request, given, io);
-    },
-  });
-}
+    ['TOKEN=$(writ token issue --scope travel.search)', 'a token for this shell'],
+  ],
+  cannot: 'issue a token',
+  async run(given, io) {
+    const request = { ...requestOf(given), subject: given.subject };
+    return issued(await clientFor(given, io), request, given, io);
+  },
+});
 
 export function delegateLeaf(): Leaf {
   const { 'token-file': _, ...service } = SERVICE_OPTIONS;

@@ -9,7 +9,7 @@
  */
 
 import { printable } from '../../domain/wire/printable.ts';
-import { type Group, type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Group, type Io, leaf } from '../shell/command.ts';
 import { EXIT_FAILED, EXIT_FOUND, EXIT_OK } from '../shell/exit.ts';
 import { bytesIn } from '../shell/files.ts';
 import { value } from '../shell/options.ts';
@@ -20,44 +20,42 @@ import { revokeLeaf } from './revoke.ts';
 
 const KEYS_DEFAULT = '.writ/keys';
 
-export function inspectLeaf(): Leaf {
-  return leaf({
-    name: 'inspect',
-    summary: 'show the claims of a JWT, and whether it verifies',
-    about:
-      'Shows the header and claims of a JWT, whether it verifies, and by which key. Reads the token from a file or from standard input. Sends nothing over the network.',
-    operands: { file: value('<file>', 'the token, or - for standard input (default)') },
-    options: {
-      keys: value(
-        '<folder>',
-        `the keys of the service (default: $WRIT_KEYS, else ${KEYS_DEFAULT}, unless --jwks is given)`,
-      ),
-      jwks: value('<file>', 'a saved key set, such as that of an identity provider'),
-      ...JSON_OPTION,
-    },
-    examples: [
-      ['writ token inspect --keys .writ/keys < token.txt', 'a token of your own service'],
-      ['writ token inspect --jwks issuer.json < id-token.txt', 'a token of an identity provider'],
-    ],
-    exits: [
-      [EXIT_OK, 'it verifies'],
-      [EXIT_FOUND, 'it does not, or it has expired or is not valid yet'],
-      [EXIT_FAILED, 'it could not be checked'],
-    ],
-    cannot: 'inspect the token',
-    async run(given, io) {
-      if (/^[a-z]+:\/\//i.test(given.jwks ?? '')) {
-        throw new Error('expected a file after --jwks: nothing is fetched');
-      }
-      const jwt = readJwt(await presented(given.file, io));
-      if ('fault' in jwt) throw new Error(jwt.fault);
-      const found = verdictOf(jwt, keysAt(given.keys, given.jwks, io), new Date());
-      if (given.json) printJson(io, found);
-      else printVerdict(jwt, found, io);
-      return EXITS[found.verdict];
-    },
-  });
-}
+export const inspectLeaf = leaf({
+  name: 'inspect',
+  summary: 'show the claims of a JWT, and whether it verifies',
+  about:
+    'Shows the header and claims of a JWT, whether it verifies, and by which key. Reads the token from a file or from standard input. Sends nothing over the network.',
+  operands: { file: value('<file>', 'the token, or - for standard input (default)') },
+  options: {
+    keys: value(
+      '<folder>',
+      `the keys of the service (default: $WRIT_KEYS, else ${KEYS_DEFAULT}, unless --jwks is given)`,
+    ),
+    jwks: value('<file>', 'a saved key set, such as that of an identity provider'),
+    ...JSON_OPTION,
+  },
+  examples: [
+    ['writ token inspect --keys .writ/keys < token.txt', 'a token of your own service'],
+    ['writ token inspect --jwks issuer.json < id-token.txt', 'a token of an identity provider'],
+  ],
+  exits: [
+    [EXIT_OK, 'it verifies'],
+    [EXIT_FOUND, 'it does not, or it has expired or is not valid yet'],
+    [EXIT_FAILED, 'it could not be checked'],
+  ],
+  cannot: 'inspect the token',
+  async run(given, io) {
+    if (/^[a-z]+:\/\//i.test(given.jwks ?? '')) {
+      throw new Error('expected a file after --jwks: nothing is fetched');
+    }
+    const jwt = readJwt(await presented(given.file, io));
+    if ('fault' in jwt) throw new Error(jwt.fault);
+    const found = verdictOf(jwt, keysAt(given.keys, given.jwks, io), new Date());
+    if (given.json) printJson(io, found);
+    else printVerdict(jwt, found, io);
+    return EXITS[found.verdict];
+  },
+});
 
 /** The token, without a leading "Bearer" and white space. */
 async function presented(file: string | undefined, io: Io): Promise<string> {
@@ -167,6 +165,6 @@ export function tokenCommand(): Group {
   return {
     name: 'token',
     summary: 'issue, delegate, inspect and revoke tokens',
-    commands: [issueLeaf(), delegateLeaf(), inspectLeaf(), revokeLeaf()],
+    commands: [issueLeaf, delegateLeaf(), inspectLeaf, revokeLeaf],
   };
 }

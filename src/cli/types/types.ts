@@ -10,7 +10,7 @@ import { writeFile } from 'node:fs/promises';
 import { createClient } from '../../client/client.ts';
 import type { Manifest } from '../../protocol/trust.ts';
 import { answerOrExit, credentialFor, SERVICE_OPTIONS, serviceOf } from '../login/session.ts';
-import { type Io, type Leaf, leaf } from '../shell/command.ts';
+import { type Io, leaf } from '../shell/command.ts';
 import { flag, type Given, list, value } from '../shell/options.ts';
 import { declarationsOf } from './declarations.ts';
 
@@ -31,24 +31,22 @@ const OPTIONS = {
   'token-file': SERVICE_OPTIONS['token-file'],
 } as const;
 
-export function typesCommand(): Leaf {
-  return leaf({
-    name: 'types',
-    summary: 'write the types of a service, for a typed client',
-    about:
-      'Writes the capabilities of a service as a TypeScript interface: the parameters and the result of each, from its verified manifest. For createClient<Name>() of "writ/client". The same manifest always gives the same text.',
-    options: OPTIONS,
-    examples: [
-      ['writ types --service http://127.0.0.1:8420 --out src/travel-desk.ts', 'write a module'],
-    ],
-    cannot: 'write the types',
-    async run(given, io) {
-      const text = declarationsOf(await manifestFor(given, io));
-      if (given.out === undefined) io.out(text);
-      else await writeFile(given.out, text);
-    },
-  });
-}
+export const typesCommand = leaf({
+  name: 'types',
+  summary: 'write the types of a service, for a typed client',
+  about:
+    'Writes the capabilities of a service as a TypeScript interface: the parameters and the result of each, from its verified manifest. For createClient<Name>() of "writ/client". The same manifest always gives the same text.',
+  options: OPTIONS,
+  examples: [
+    ['writ types --service http://127.0.0.1:8420 --out src/travel-desk.ts', 'write a module'],
+  ],
+  cannot: 'write the types',
+  async run(given, io) {
+    const text = declarationsOf(await manifestFor(given, io));
+    if (given.out === undefined) io.out(text);
+    else await writeFile(given.out, text);
+  },
+});
 
 async function manifestFor(given: Given<typeof OPTIONS>, io: Io): Promise<Manifest> {
   const { 'gated-manifest': gatedManifest, 'token-file': file } = given;

@@ -45,15 +45,15 @@ export function verifyCommand(): Group {
     about:
       'Verifies what a service signed, from files or from the service itself. Keys fetched from the service prove only what the service claims: pin them.',
     commands: [
-      tokenKind(),
-      manifestKind(),
-      grantKind(),
-      checkpointKind(),
-      entryKind(),
-      consistencyKind(),
-      receiptKind(),
-      logKind(),
-      streamKind(),
+      tokenKind,
+      manifestKind,
+      grantKind,
+      checkpointKind,
+      entryKind,
+      consistencyKind,
+      receiptKind,
+      logKind,
+      streamKind,
     ],
   };
 }
@@ -95,87 +95,74 @@ function kind<Operands extends Options, Own extends Options = {}>(
   });
 }
 
-function tokenKind(): Leaf {
-  return kind({
-    name: 'token',
-    summary: 'verify a delegation token',
-    operands: { file: value('<file>', 'the token, or - for standard input (default)') },
-    examples: [['writ verify token --jwks jwks.json < token.txt', 'by keys that you saved']],
-    async report({ file }, sources, io) {
-      const isPiped = file === undefined || file === '-';
-      const text = isPiped ? await io.input?.() : new TextDecoder().decode(bytesIn(file));
-      return verifyToken((text ?? '').trim(), await readAnchors(sources));
-    },
-  });
-}
+const tokenKind = kind({
+  name: 'token',
+  summary: 'verify a delegation token',
+  operands: { file: value('<file>', 'the token, or - for standard input (default)') },
+  examples: [['writ verify token --jwks jwks.json < token.txt', 'by keys that you saved']],
+  async report({ file }, sources, io) {
+    const isPiped = file === undefined || file === '-';
+    const text = isPiped ? await io.input?.() : new TextDecoder().decode(bytesIn(file));
+    return verifyToken((text ?? '').trim(), await readAnchors(sources));
+  },
+});
 
-function manifestKind(): Leaf {
-  return kind({
-    name: 'manifest',
-    summary: 'verify a manifest and its X-SVC-Signature',
-    about:
-      'Verifies a manifest as it came, and its X-SVC-Signature: from a file, or fetched from --service.',
-    operands: { file: value('<file>', 'the body as it came (default: fetched from --service)') },
-    options: {
-      signature: value('<jws>', 'the header X-SVC-Signature of the file'),
-      'gated-manifest': flag(
-        'send a credential to fetch the manifest, for a service that requires one; it is sent before anything is verified',
-      ),
-      'token-file': value(
-        '<file>',
-        `a file with that credential (default: $${CREDENTIAL_VARIABLE})`,
-      ),
-    },
-    examples: [
-      [
-        'writ verify manifest --service http://127.0.0.1:8420 --pin rGBHRS2LcQHYpuw…',
-        'of a running service, by a key that you know',
-      ],
+const manifestKind = kind({
+  name: 'manifest',
+  summary: 'verify a manifest and its X-SVC-Signature',
+  about:
+    'Verifies a manifest as it came, and its X-SVC-Signature: from a file, or fetched from --service.',
+  operands: { file: value('<file>', 'the body as it came (default: fetched from --service)') },
+  options: {
+    signature: value('<jws>', 'the header X-SVC-Signature of the file'),
+    'gated-manifest': flag(
+      'send a credential to fetch the manifest, for a service that requires one; it is sent before anything is verified',
+    ),
+    'token-file': value('<file>', `a file with that credential (default: $${CREDENTIAL_VARIABLE})`),
+  },
+  examples: [
+    [
+      'writ verify manifest --service http://127.0.0.1:8420 --pin rGBHRS2LcQHYpuw…',
+      'of a running service, by a key that you know',
     ],
-    async report({ file, signature, ...given }, sources, io) {
-      if (given['token-file'] !== undefined && !given['gated-manifest']) {
-        throw new Error('--token-file is for a gated manifest; give --gated-manifest too');
-      }
-      const isGated = given['gated-manifest'];
-      const credential = isGated ? credentialOf(given['token-file'], io) : undefined;
-      if (file === undefined && sources.remote) {
-        const remote = remoteAt(sources.remote.url, credential);
-        return verifyManifest(await fetchedManifest(remote), await readAnchors(sources));
-      }
-      if (file === undefined || signature === undefined) {
-        throw new Error('expected a file and --signature, or --service');
-      }
-      return verifyManifest({ body: bytesIn(file), signature }, await readAnchors(sources));
-    },
-  });
-}
+  ],
+  async report({ file, signature, ...given }, sources, io) {
+    if (given['token-file'] !== undefined && !given['gated-manifest']) {
+      throw new Error('--token-file is for a gated manifest; give --gated-manifest too');
+    }
+    const isGated = given['gated-manifest'];
+    const credential = isGated ? credentialOf(given['token-file'], io) : undefined;
+    if (file === undefined && sources.remote) {
+      const remote = remoteAt(sources.remote.url, credential);
+      return verifyManifest(await fetchedManifest(remote), await readAnchors(sources));
+    }
+    if (file === undefined || signature === undefined) {
+      throw new Error('expected a file and --signature, or --service');
+    }
+    return verifyManifest({ body: bytesIn(file), signature }, await readAnchors(sources));
+  },
+});
 
-function grantKind(): Leaf {
-  return kind({
-    name: 'grant',
-    summary: 'verify an approval grant',
-    operands: { file: needed('<file>', 'the grant') },
-    examples: [['writ verify grant grant.json --jwks jwks.json', 'by keys that you saved']],
-    async report({ file }, sources) {
-      return verifyGrant(readJsonFile(file), await readAnchors(sources));
-    },
-  });
-}
+const grantKind = kind({
+  name: 'grant',
+  summary: 'verify an approval grant',
+  operands: { file: needed('<file>', 'the grant') },
+  examples: [['writ verify grant grant.json --jwks jwks.json', 'by keys that you saved']],
+  async report({ file }, sources) {
+    return verifyGrant(readJsonFile(file), await readAnchors(sources));
+  },
+});
 
-function checkpointKind(): Leaf {
-  return kind({
-    name: 'checkpoint',
-    summary: 'verify a checkpoint, with its note where it has one',
-    operands: { file: value('<file>', 'the checkpoint (default: the newest of --service)') },
-    examples: [
-      ['writ verify checkpoint --service http://127.0.0.1:8420', 'the newest of a service'],
-    ],
-    async report({ file }, sources) {
-      const found = file === undefined ? await newest(sources.remote) : readJsonFile(file);
-      return verifyCheckpoint(found, await checkpointAnchors(sources));
-    },
-  });
-}
+const checkpointKind = kind({
+  name: 'checkpoint',
+  summary: 'verify a checkpoint, with its note where it has one',
+  operands: { file: value('<file>', 'the checkpoint (default: the newest of --service)') },
+  examples: [['writ verify checkpoint --service http://127.0.0.1:8420', 'the newest of a service']],
+  async report({ file }, sources) {
+    const found = file === undefined ? await newest(sources.remote) : readJsonFile(file);
+    return verifyCheckpoint(found, await checkpointAnchors(sources));
+  },
+});
 
 const SECOND = {
   checkpoint: value(
@@ -184,110 +171,100 @@ const SECOND = {
   ),
 } as const;
 
-function entryKind(): Leaf {
-  return kind({
-    name: 'entry',
-    summary: 'verify an entry of the log by its inclusion proof',
-    operands: { file: needed('<file>', 'the entry with its leaf'), ...SECOND },
-    examples: [
-      ['writ verify entry entry.json --service http://127.0.0.1:8420', 'with a fetched proof'],
-    ],
-    async report({ file, checkpoint: second }, sources) {
-      const entry = onlyEntry(readJsonFile(file));
-      const checkpoint = second ? readJsonFile(second) : await coveringEntry(sources.remote, entry);
-      return verifyEntry({ entry, checkpoint }, await checkpointAnchors(sources));
-    },
-  });
-}
+const entryKind = kind({
+  name: 'entry',
+  summary: 'verify an entry of the log by its inclusion proof',
+  operands: { file: needed('<file>', 'the entry with its leaf'), ...SECOND },
+  examples: [
+    ['writ verify entry entry.json --service http://127.0.0.1:8420', 'with a fetched proof'],
+  ],
+  async report({ file, checkpoint: second }, sources) {
+    const entry = onlyEntry(readJsonFile(file));
+    const checkpoint = second ? readJsonFile(second) : await coveringEntry(sources.remote, entry);
+    return verifyEntry({ entry, checkpoint }, await checkpointAnchors(sources));
+  },
+});
 
-function consistencyKind(): Leaf {
-  return kind({
-    name: 'consistency',
-    summary: 'verify that a later checkpoint extends an earlier one',
-    operands: {
-      earlier: needed('<file>', 'the earlier checkpoint'),
-      later: value('<file>', 'the later one, with its proof (default: from --service)'),
-    },
-    examples: [
-      ['writ verify consistency kept.json --service http://127.0.0.1:8420', 'the log only grew'],
-    ],
-    async report({ earlier: file, later: second }, sources) {
-      const earlier = readJsonFile(file);
-      const later = second ? readJsonFile(second) : await fetchExtending(sources.remote, earlier);
-      return verifyConsistency({ earlier, later }, await checkpointAnchors(sources));
-    },
-  });
-}
+const consistencyKind = kind({
+  name: 'consistency',
+  summary: 'verify that a later checkpoint extends an earlier one',
+  operands: {
+    earlier: needed('<file>', 'the earlier checkpoint'),
+    later: value('<file>', 'the later one, with its proof (default: from --service)'),
+  },
+  examples: [
+    ['writ verify consistency kept.json --service http://127.0.0.1:8420', 'the log only grew'],
+  ],
+  async report({ earlier: file, later: second }, sources) {
+    const earlier = readJsonFile(file);
+    const later = second ? readJsonFile(second) : await fetchExtending(sources.remote, earlier);
+    return verifyConsistency({ earlier, later }, await checkpointAnchors(sources));
+  },
+});
 
 const TRAIL = { trail: flag('accept a trail instead of a whole log') } as const;
 
-function receiptKind(): Leaf {
-  return kind({
-    name: 'receipt',
-    summary: 'verify that the log has the entry of a receipt',
-    about:
-      'Verifies the receipt of an invocation by an inclusion proof, or with --log against a whole log. A signed receipt can prove a drop by itself, another one with --after.',
-    operands: { file: needed('<file>', 'the receipt, or the answer that carries it'), ...SECOND },
-    options: {
-      signed: flag(
-        'verify only that the service signed the receipt; needs no service and no checkpoint',
-      ),
-      log: value('<export>', 'what "writ audit export" wrote'),
-      after: value(
-        '<file>',
-        'the newest checkpoint, fetched after the receipt came; for --log, whose log must have two more',
-      ),
-      ...TRAIL,
-    },
-    examples: [
-      ['writ verify receipt answer.json --service http://127.0.0.1:8420', 'with a fetched proof'],
-      ['writ verify receipt answer.json --log desk.log --after after.json', 'against a whole log'],
-      [
-        'writ verify receipt answer.json --signed --jwks jwks.json --service-id travel-desk',
-        'the signature alone',
-      ],
+const receiptKind = kind({
+  name: 'receipt',
+  summary: 'verify that the log has the entry of a receipt',
+  about:
+    'Verifies the receipt of an invocation by an inclusion proof, or with --log against a whole log. A signed receipt can prove a drop by itself, another one with --after.',
+  operands: { file: needed('<file>', 'the receipt, or the answer that carries it'), ...SECOND },
+  options: {
+    signed: flag(
+      'verify only that the service signed the receipt; needs no service and no checkpoint',
+    ),
+    log: value('<export>', 'what "writ audit export" wrote'),
+    after: value(
+      '<file>',
+      'the newest checkpoint, fetched after the receipt came; for --log, whose log must have two more',
+    ),
+    ...TRAIL,
+  },
+  examples: [
+    ['writ verify receipt answer.json --service http://127.0.0.1:8420', 'with a fetched proof'],
+    ['writ verify receipt answer.json --log desk.log --after after.json', 'against a whole log'],
+    [
+      'writ verify receipt answer.json --signed --jwks jwks.json --service-id travel-desk',
+      'the signature alone',
     ],
-    async report({ file, checkpoint: second, ...given }, sources, io) {
-      if (given.signed && (second !== undefined || given.log !== undefined)) {
-        throw new Error('--signed verifies the receipt alone; give no checkpoint and no --log');
-      }
-      const receipt = receiptIn(readJsonFile(file));
-      if (given.signed) return verifySignedReceipt(receipt, await checkpointAnchors(sources));
-      if (given.log !== undefined) {
-        return exportReport(given.log, { ...given, sources, receipt }, io);
-      }
-      const isAlone = !second && !sources.remote && hasSignature(receipt);
-      const fetched = () => (isAlone ? undefined : coveringLeaf(sources.remote, receipt));
-      const checkpoint = second ? readJsonFile(second) : await fetched();
-      return verifyReceipt({ receipt, checkpoint }, await checkpointAnchors(sources));
-    },
-  });
-}
+  ],
+  async report({ file, checkpoint: second, ...given }, sources, io) {
+    if (given.signed && (second !== undefined || given.log !== undefined)) {
+      throw new Error('--signed verifies the receipt alone; give no checkpoint and no --log');
+    }
+    const receipt = receiptIn(readJsonFile(file));
+    if (given.signed) return verifySignedReceipt(receipt, await checkpointAnchors(sources));
+    if (given.log !== undefined) {
+      return exportReport(given.log, { ...given, sources, receipt }, io);
+    }
+    const isAlone = !second && !sources.remote && hasSignature(receipt);
+    const fetched = () => (isAlone ? undefined : coveringLeaf(sources.remote, receipt));
+    const checkpoint = second ? readJsonFile(second) : await fetched();
+    return verifyReceipt({ receipt, checkpoint }, await checkpointAnchors(sources));
+  },
+});
 
-function logKind(): Leaf {
-  return kind({
-    name: 'log',
-    summary: 'verify what "writ audit export" wrote',
-    operands: { export: needed('<file>', 'what "writ audit export" wrote') },
-    options: TRAIL,
-    examples: [['writ verify log desk.log --pin rGBHRS2LcQHYpuw…', 'by a key that you know']],
-    report: ({ export: file, trail }, sources, io) => exportReport(file, { sources, trail }, io),
-  });
-}
+const logKind = kind({
+  name: 'log',
+  summary: 'verify what "writ audit export" wrote',
+  operands: { export: needed('<file>', 'what "writ audit export" wrote') },
+  options: TRAIL,
+  examples: [['writ verify log desk.log --pin rGBHRS2LcQHYpuw…', 'by a key that you know']],
+  report: ({ export: file, trail }, sources, io) => exportReport(file, { sources, trail }, io),
+});
 
-function streamKind(): Leaf {
-  return kind({
-    name: 'stream',
-    summary: 'verify the chunks that "writ audit stream" wrote',
-    operands: { folder: needed('<folder>', 'the folder of the chunks') },
-    examples: [['writ verify stream chunks --pin rGBHRS2LcQHYpuw…', 'by a key that you know']],
-    async report({ folder }, sources, io) {
-      const { allowErased } = sources;
-      const [keys, serviceId] = [await keySource(sources), await namedService(sources)];
-      return folderReport(folder, { keys, now: new Date(), serviceId, allowErased }, io);
-    },
-  });
-}
+const streamKind = kind({
+  name: 'stream',
+  summary: 'verify the chunks that "writ audit stream" wrote',
+  operands: { folder: needed('<folder>', 'the folder of the chunks') },
+  examples: [['writ verify stream chunks --pin rGBHRS2LcQHYpuw…', 'by a key that you know']],
+  async report({ folder }, sources, io) {
+    const { allowErased } = sources;
+    const [keys, serviceId] = [await keySource(sources), await namedService(sources)];
+    return folderReport(folder, { keys, now: new Date(), serviceId, allowErased }, io);
+  },
+});
 
 interface ExportAsked {
   readonly sources: Sources;

@@ -12,7 +12,7 @@ import { makeFolder } from '../../../folder.ts';
 import type { StreamState } from '../../../protocol/export.ts';
 import { verifyStream } from '../../../verify/export/stream.ts';
 import { answerOrExit, clientFor, SERVICE_OPTIONS } from '../../login/session.ts';
-import { type Io, type Leaf, leaf, stopSignal } from '../../shell/command.ts';
+import { type Io, leaf, stopSignal } from '../../shell/command.ts';
 import { EXIT_FOUND, EXIT_OK, EXIT_UNAVAILABLE } from '../../shell/exit.ts';
 import { bytesIn } from '../../shell/files.ts';
 import { flag, type Given, list, needed, number, value } from '../../shell/options.ts';
@@ -62,37 +62,35 @@ const OPTIONS = {
 
 type StreamGiven = Given<typeof OPTIONS>;
 
-export function streamCommand(): Leaf {
-  return leaf({
-    name: 'stream',
-    summary: 'export the log continuously to files, an object store or a SIEM',
-    about: `Reads the whole log in order, verifies it under the checkpoints of the service, and writes it as numbered
+export const streamCommand = leaf({
+  name: 'stream',
+  summary: 'export the log continuously to files, an object store or a SIEM',
+  about: `Reads the whole log in order, verifies it under the checkpoints of the service, and writes it as numbered
 chunks that verify without the service ("writ verify stream"). Follows the log until it is stopped, and continues where
 it ended. Needs the scope operator:audit.
 
 An object store takes its credential from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION.`,
-    options: OPTIONS,
-    examples: [
-      ['writ audit stream --to file:./archive', 'follow the log into a folder'],
-      ['writ audit stream --once --to file:./archive', 'for cron: write what is new, and end'],
-      [
-        'writ audit stream --to s3://audit/desk --endpoint https://objects.example.com --state desk.state',
-        'to an object store',
-      ],
-      [
-        'writ audit stream --to https://siem.example.com/ingest --header-file siem.headers --state siem.state',
-        'to a SIEM, as JSON lines',
-      ],
+  options: OPTIONS,
+  examples: [
+    ['writ audit stream --to file:./archive', 'follow the log into a folder'],
+    ['writ audit stream --once --to file:./archive', 'for cron: write what is new, and end'],
+    [
+      'writ audit stream --to s3://audit/desk --endpoint https://objects.example.com --state desk.state',
+      'to an object store',
     ],
-    exits: [
-      [EXIT_OK, 'stopped by a signal, or with --once: the target has everything'],
-      [EXIT_FOUND, 'the log does not continue what was exported, or the target refuses it'],
-      [EXIT_UNAVAILABLE, 'the first contact failed, or with --once: service or target stays away'],
+    [
+      'writ audit stream --to https://siem.example.com/ingest --header-file siem.headers --state siem.state',
+      'to a SIEM, as JSON lines',
     ],
-    cannot: 'export the log',
-    run,
-  });
-}
+  ],
+  exits: [
+    [EXIT_OK, 'stopped by a signal, or with --once: the target has everything'],
+    [EXIT_FOUND, 'the log does not continue what was exported, or the target refuses it'],
+    [EXIT_UNAVAILABLE, 'the first contact failed, or with --once: service or target stays away'],
+  ],
+  cannot: 'export the log',
+  run,
+});
 
 async function run(given: StreamGiven, io: Io): Promise<void> {
   const timeoutMs = Math.min(given.timeout ?? TIMEOUT_SECONDS, TIMEOUT_SECONDS_MAX) * 1_000;
