@@ -20,6 +20,7 @@ import { cliPage } from './cli-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
 import { fieldsPage } from './fields-page.ts';
+import { operationsPage } from './operations-page.ts';
 import { examplesFile, recordedExamples } from './recorded-examples.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -45,6 +46,7 @@ const documents: Readonly<Record<string, string>> = {
   'docs/configuration.md': configurationPage(),
   'docs/failures.md': failuresPage(),
   'docs/guard.schema.json': `${JSON.stringify(policyJsonSchema(), null, 2)}\n`,
+  'docs/operations.md': operationsPage(),
   'docs/openapi.json': `${JSON.stringify(api, null, 2)}\n`,
   'src/cli/serve/starter.generated.ts': starterModule(),
   'src/openapi/examples.generated.ts': examplesFile(examples),

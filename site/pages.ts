@@ -56,7 +56,7 @@ export const GROUPS: readonly (readonly [title: string, names: readonly string[]
   ['People', ['approvals', 'console', 'sign-in']],
   ['Operate', ['operating', 'keys', 'export']],
   ['Verify', ['verify', 'threat-model', 'attack']],
-  ['Reference', ['tour', 'cli', 'configuration', 'failures', 'versions']],
+  ['Reference', ['tour', 'operations', 'cli', 'configuration', 'failures', 'versions']],
 ];
 
 /** Pages whose text is now in another one: each is a link for readers that come from outside, and in no group. */

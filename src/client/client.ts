@@ -7,6 +7,7 @@
  * @module
  */
 
+import { nearestName } from '../domain/values/nearest.ts';
 import { type InputOf, type OperationName, operations } from '../protocol/operations.ts';
 import type { Manifest } from '../protocol/trust.ts';
 import { type ClientEvent, eventsOf } from './events.ts';
@@ -267,9 +268,17 @@ function keyedCall(
 }
 
 function effectOf(name: OperationName): { hasEffect: boolean; isSafe: boolean } {
+  if (!Object.hasOwn(operations, name)) throw new TypeError(unknownOperation(name));
   const hasEffect = operations[name].method === 'POST' && !READING_POSTS.includes(name);
   // Revoking a token twice has the effect of once.
   return { hasEffect, isSafe: !hasEffect || name === 'tokens.revoke' };
+}
+
+/** A program without types gets it, or one whose types are of another version. */
+function unknownOperation(name: string): string {
+  const nearest = nearestName(`${name}`, Object.keys(operations));
+  const advice = nearest === undefined ? 'docs/operations.md lists them' : `write "${nearest}"`;
+  return `Cannot ask "${name}": there is no such operation; ${advice}`;
 }
 
 /** Operations that are POST and change nothing. */

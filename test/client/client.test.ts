@@ -180,6 +180,17 @@ test('ask() refuses an answer that lacks a field of its operation', async () => 
   assert.equal(reply.failure.type, 'outcome_unknown');
 });
 
+test('ask() names the nearest operation for a name that is none', async () => {
+  const client = createClient({ url: 'http://127.0.0.1:1' });
+  const asked = (name: string) => client.ask(name as 'permissions', {});
+
+  await assert.rejects(asked('token.issue'), {
+    name: 'TypeError',
+    message: 'Cannot ask "token.issue": there is no such operation; write "tokens.issue"',
+  });
+  await assert.rejects(asked('constructor'), /there is no such operation; docs\/operations\.md/);
+});
+
 test('ask() is certain that nothing happened where no service listens', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
