@@ -46,6 +46,11 @@ const beside: [what: string, wrong: object, found: readonly string[]][] = [
     },
     ['verify_via[0]'],
   ],
+  [
+    'a composition without policies and mappings',
+    { kind: 'composed', composition: { steps: [{ id: 'a', capability: 'nowhere' }] } },
+    ['composition.steps[0].capability'],
+  ],
 ];
 for (const [what, wrong, found] of beside) {
   test(`createCatalog() finds every broken rule beside ${what}`, () => {

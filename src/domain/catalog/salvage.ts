@@ -61,6 +61,11 @@ const FILLINGS: Readonly<Record<string, (path: Path) => unknown>> = {
   minimum_scope: () => [],
   'minimum_scope.*': (path) => nameAt(path),
   kind: () => undefined,
+  'composition.authority_boundary': () => 'same_service',
+  'composition.input_mapping': () => ({}),
+  'composition.output_mapping': () => ({}),
+  'composition.failure_policy': () => 'propagate',
+  'composition.audit_policy': () => ({ record_child_invocations: true, parent_task_lineage: true }),
 };
 
 /** Parts that define names. When one is lost, references to its name look like faults. */
