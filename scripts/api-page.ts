@@ -11,7 +11,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { escapeHtml, styleHash } from '../src/openapi/html.ts';
+import { escapeHtml, textHash } from '../src/openapi/html.ts';
 import {
   type ApiDocument,
   type ApiOperation,
@@ -276,7 +276,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const schemas = makeSchemas();
   const gated = openApiDocument(every, schemas, { gated: every });
   const parts = pageParts(openApiDocument(every, schemas), gated);
-  const page: BuiltPage = { styleHash: styleHash(STYLE), parts, schemas };
+  const page: BuiltPage = { styleHash: textHash(STYLE), parts, schemas };
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(`${FOLDER}/page.json`, JSON.stringify(page));
 }

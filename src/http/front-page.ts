@@ -87,7 +87,7 @@ const NO_SIGN_IN = 'People cannot sign in here, so there is no console.';
 
 /** For the operator: what makes the pages for people appear. */
 export const SIGN_IN_ADVICE =
-  'To let people in, configure an OpenID Connect provider with a client (oidc with sign_in: docs/sign-in.md, "For operators"); on a loopback address a person with a key in identities can sign in, too.';
+  'To let people in, set public_url to an https address with a name, and invite them with "writ people invite" (docs/sign-in.md, "People without a provider"). On a loopback address restart the service after the first invitation.';
 
 /** What a browser sees at the address of a page for people, where people cannot sign in. */
 export function noSignInPage(serviceId: string): string {

@@ -9,7 +9,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { pageHeaders, styleHash } from '../openapi/html.ts';
+import { pageHeaders, textHash } from '../openapi/html.ts';
 import { openApiDocument } from '../openapi/openapi.ts';
 import { type BuiltPage, builtPage, builtSchemas } from '../openapi/page.ts';
 import type { OperationName } from '../protocol/operations.ts';
@@ -81,7 +81,7 @@ export function createFrontPage(
     if (made?.from !== from) {
       const { svc_discovery } = JSON.parse(from.text) as DiscoveryAnswer;
       const page = frontPage(svc_discovery, facts);
-      made = { from, page: documentOf(page, pageHeaders(styleHash(FRONT_STYLE))) };
+      made = { from, page: documentOf(page, pageHeaders(textHash(FRONT_STYLE))) };
     }
     return made.page;
   };
@@ -105,7 +105,7 @@ export function createMissingPage({
   if (signIn) return () => undefined;
   log.info({}, `people cannot sign in, so there is no console. ${SIGN_IN_ADVICE}`);
   const body = noSignInPage(id);
-  const fixed = { ...pageHeaders(styleHash(FRONT_STYLE)), 'cache-control': 'no-store' };
+  const fixed = { ...pageHeaders(textHash(FRONT_STYLE)), 'cache-control': 'no-store' };
   return ({ ask, headers }, path) => {
     const isOpened = ask.method === 'GET' || ask.method === 'HEAD';
     if (!isOpened || !PAGES_FOR_PEOPLE.test(path)) return undefined;

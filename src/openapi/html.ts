@@ -15,9 +15,9 @@ export function escapeHtml(raw: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Names the one style that a policy lets a page have. */
-export function styleHash(style: string): string {
-  return `sha256-${createHash('sha256').update(style).digest('base64')}`;
+/** Names the one style or script that a policy lets a page have. */
+export function textHash(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
 /** Nothing but the page's own style: no script, no image, no frame, no request of any kind. */

@@ -51,7 +51,8 @@ export type IdentityAddRequest = z.output<typeof IdentityAddRequest>;
 
 export const StoredIdentity = z.object({
   identity_id: IdentityId,
-  key_sha256: HexHash,
+  /** Null for a person who signs in with a passkey. */
+  key_sha256: HexHash.nullable(),
   principal: Principal,
   scopes: z.array(z.string()),
   subjects: z.array(z.string()),
@@ -95,7 +96,7 @@ export type IdentityRemoveAnswer = z.infer<typeof IdentityRemoveAnswer>;
 export const IdentityAdded = z.object({
   verb: z.literal('identity_added'),
   identity_id: IdentityId,
-  key_sha256: HexHash,
+  key_sha256: HexHash.nullable(),
   principal: z.string(),
   scopes: z.array(z.string()),
   subjects: z.array(z.string()),

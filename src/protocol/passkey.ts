@@ -73,6 +73,8 @@ export const PasskeyAdded = z.object({
   key_digest: z.string(),
   rp_id: z.string(),
   usable_from: Timestamp,
+  /** The invitation that enrolled it. */
+  invitation_id: z.string().optional(),
 });
 export type PasskeyAdded = z.infer<typeof PasskeyAdded>;
 

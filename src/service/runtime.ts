@@ -18,13 +18,14 @@ import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { IdentityRecord } from '../storage/port/identity-store.ts';
 import type { MarkStore } from '../storage/port/mark.ts';
+import type { Store } from '../storage/port/store.ts';
 import { type Accounts, openAccounts } from './accounts/accounts.ts';
 import { startExpiry } from './approval/expiry.ts';
 import { startWebhooks, type WebhookTiming } from './approval/webhooks.ts';
 import { upgradeWarnings } from './author/upgrade.ts';
 import { startWarnings, unconfirmable, unconnectable } from './author/warnings.ts';
 import { notOperator } from './authority/freeze.ts';
-import { createIdentities } from './authority/identities.ts';
+import { createIdentities, isPerson } from './authority/identities.ts';
 import { livingIdentities } from './authority/stored-identities.ts';
 import { answered } from './caller/audited.ts';
 import { callerOf, createTokenReader, strangerTo } from './caller/caller.ts';
@@ -57,6 +58,7 @@ import type { Repeated } from './pace/repeated.ts';
 import { createSlicer, type Slicer } from './pace/slices.ts';
 import { createWaits } from './pace/waits.ts';
 import { createWorkInProgress } from './pace/work.ts';
+import { createPeople, type People } from './people/pages.ts';
 import { openRowLogs } from './rows/row-check.ts';
 import { serviceStore } from './rows/service-store.ts';
 import { openIdentityProviders, pageUrls } from './sign-in/open.ts';
@@ -115,6 +117,8 @@ export interface Runtime {
   readonly id: string;
   /** Present where people can sign in. */
   readonly signIn: SignIn | undefined;
+  /** Present where people can sign in. */
+  readonly people: People | undefined;
   /** Present where people can sign in. */
   readonly console: Console | undefined;
   /** Present where people can sign in and the service declares accounts. */
@@ -197,7 +201,8 @@ export async function createRuntime({
   const kept = await livingIdentities({ store });
   sealer = await startAnchoredSealer({ ...given, instanceId, onCompared: logs.look }, mark);
   const watchers = new Set<Watcher>();
-  const site = { config, providers, baseUrl, ...signInFacts(basePath, kept) };
+  const facts = await signInFacts(basePath, kept, store);
+  const site = { config, providers, baseUrl, ...facts };
   const pageUrl = pageUrls(site);
   const withoutAccounts: InvokeParts = {
     ...given,
@@ -259,7 +264,7 @@ export async function createRuntime({
     baseUrl,
     basePath,
     ...definition.catalog,
-    ...forPeople({ ...parts, ...health, ...site }, accounts),
+    ...forPeople({ ...parts, ...health, ...site, pageUrl }, accounts),
     ...health,
     id: definition.id,
     gated: gate ? GATED : [],
@@ -290,16 +295,18 @@ function healthOf(
   return { sealing, unready: () => unready(parts, sealer), figures };
 }
 
-/** What decides whether people can sign in with keys. */
-function signInFacts(basePath: string, kept: readonly IdentityRecord[]) {
-  const storesPeople = kept.some(({ principal }) => isHuman(principal));
-  return { isMounted: basePath !== '', storesPeople };
+/** What decides whether people can sign in with keys and with passkeys. */
+async function signInFacts(basePath: string, kept: readonly IdentityRecord[], store: Store) {
+  const storesKeys = kept.some((each) => isHuman(each.principal) && !isPerson(each));
+  const invited = await store.listInvitations(store.now(), 1);
+  const storesPeople = invited.length > 0 || kept.some(isPerson);
+  return { isMounted: basePath !== '', storesKeys, storesPeople };
 }
 
 function forPeople(
   given: Omit<ConsoleParts, 'startedAt'>,
   accounts: Accounts | undefined,
-): Pick<Runtime, 'signIn' | 'console' | 'accounts'> {
+): Pick<Runtime, 'signIn' | 'people' | 'console' | 'accounts'> {
   const parts = { ...given, startedAt: given.store.now() };
   const signIn = createSignIn(parts);
   const { definition } = parts;
@@ -307,6 +314,7 @@ function forPeople(
   for (const each of useless) parts.log.warn({}, each);
   return {
     signIn,
+    people: signIn && createPeople(parts),
     console: signIn && createConsole(parts),
     accounts: signIn && accounts,
   };

@@ -37,10 +37,19 @@ export async function atConsole(
   const person = personAt(service);
   const signedIn = await person.signIn(key);
   assert.equal(signedIn.status, 303, signedIn.text);
+  return openConsole(service, person);
+}
+
+/** Opens the console for a person who is signed in. */
+export async function openConsole(
+  service: Pick<TestService, 'ask'>,
+  person: Person,
+  pages = PAGES,
+): Promise<ConsolePerson> {
   const csrf = csrfIn(await person.open('/console/'));
   const reply: ConsolePerson['reply'] = (name, input = {}, headers = {}) => {
     const cookie = [...person.cookies].map(([each, value]) => `${each}=${value}`).join('; ');
-    const sent = { host: new URL(PAGES).host, origin: PAGES, 'x-writ-csrf': csrf, cookie };
+    const sent = { host: new URL(pages).host, origin: pages, 'x-writ-csrf': csrf, cookie };
     const given = Object.entries({ ...sent, ...headers }).filter(
       ([, value]) => value !== undefined,
     );

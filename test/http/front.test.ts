@@ -106,12 +106,12 @@ for (const accept of [BROWSER, 'application/json']) {
 }
 
 describe('a public service without a way to sign in', async () => {
-  const settings = { public_url: 'https://desk.example.com', identities: [] };
+  const settings = { public_url: 'http://desk.example.com', identities: [] };
   const open = await testService({ settings });
   const get = (path: string, accept?: string) =>
     open.ask('GET', path, { headers: accept === undefined ? {} : { accept } });
   const words = /People cannot sign in here, so there is no console\./;
-  const advice = /oidc with sign_in: docs\/sign-in\.md/;
+  const advice = /set public_url to an https address .*writ people invite/;
 
   test('the start logs in one line what to configure', () => {
     const lines = open.log.filter((line) => line.includes('people cannot sign in'));

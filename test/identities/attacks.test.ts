@@ -41,7 +41,7 @@ const EDITS: readonly Edit[] = [
 const macs = new Map<string, string>();
 
 async function readMac({ service }: IdentityDesk, { key_sha256, identity_id }: Made) {
-  const kept = await service.store.findIdentity(key_sha256);
+  const kept = await service.store.findIdentity(key_sha256 as string);
   macs.set(identity_id, kept?.mac ?? '');
   return kept;
 }

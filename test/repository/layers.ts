@@ -116,6 +116,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     log: ['operations', 'caller', 'pace', 'outbound', 'authority'],
     rows: ['operations', 'log'],
     passkey: ['operations', 'caller'],
+    people: ['operations', 'caller', 'authority', 'sign-in', 'passkey'],
     approval: [
       'foreign',
       'operations',
@@ -140,6 +141,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
       'agents',
       'log',
       'passkey',
+      'people',
       'approval',
       'invoke',
     ],

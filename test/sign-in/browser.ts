@@ -32,19 +32,20 @@ export interface Person {
 
 type Fields = Readonly<Record<string, string | readonly string[]>>;
 
-export function personAt(service: Pick<TestService, 'ask'>): Person {
+/** `pages` is the origin of the pages of the service. */
+export function personAt(service: Pick<TestService, 'ask'>, pages = PAGES): Person {
   const cookies = new Map<string, string>();
   async function ask(method: string, path: string, body?: string, more = {}): Promise<Reply> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const reply = await service.ask(method, path, {
       body,
       headers: {
-        host: 'localhost',
+        host: new URL(pages).host,
         'user-agent': 'Test Browser',
         ...(cookie && { cookie }),
         ...(method === 'POST' && {
           'content-type': 'application/x-www-form-urlencoded',
-          origin: PAGES,
+          origin: pages,
         }),
         ...more,
       },

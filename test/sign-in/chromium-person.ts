@@ -16,11 +16,13 @@ export async function chromiumPerson(browser: Browser): Promise<ChromiumPerson> 
   const page = await closedAtEnd(await browser.newContext()).newPage();
   const redirectUrl = await callbackAddress();
   return {
+    page,
     redirectUrl,
     async consent(address, choice) {
       await page.goto(address.href);
       if (choice.account !== undefined) await logIn(page, choice.account);
       if (choice.key !== undefined) await enterKey(page, choice.key);
+      if (choice.passkey) await page.getByRole('button', { name: 'Use a passkey' }).click();
       await decide(page, choice);
       await page.waitForURL((at) => at.href.startsWith(redirectUrl));
       return new URL(page.url());
@@ -34,12 +36,15 @@ interface Choice {
   readonly account?: string;
   /** The demo key to sign in with first. */
   readonly key?: string;
+  /** Signs in first, with the device of the page. */
+  readonly passkey?: true;
   /** The titles of capabilities that are ticked in addition to what is ticked already. */
   readonly tick: readonly string[];
   readonly limit?: string;
 }
 
 export interface ChromiumPerson {
+  readonly page: Page;
   /** Where the program on this computer waits for its answer. */
   readonly redirectUrl: string;
   /** Resolves with the address that the browser ends at. */

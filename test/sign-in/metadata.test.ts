@@ -45,8 +45,9 @@ test('a service that other machines reach has no sign-in with keys', async () =>
   const identities = [
     { principal: 'human:ann@example.com', key_sha256: 'a'.repeat(64), scopes: ['travel.*'] },
   ];
+  const mark = 'postgres://mark/x';
   const open = await testService({
-    settings: { identities, public_url: 'https://desk.example', mark: 'postgres://mark/x' },
+    settings: { identities, public_url: 'http://desk.example', mark },
   });
   for (const path of [
     '/sign-in',
@@ -56,4 +57,10 @@ test('a service that other machines reach has no sign-in with keys', async () =>
   ]) {
     assert.equal((await open.ask('GET', path)).status, 404, path);
   }
+  const secure = await testService({
+    settings: { identities, public_url: 'https://desk.example', mark },
+    baseUrl: () => 'https://desk.example',
+  });
+  const { status, text = '' } = await secure.ask('GET', '/sign-in');
+  assert.deepEqual([status, text.includes('name="key"')], [200, false]);
 });

@@ -79,12 +79,14 @@ const REVIEWED: Readonly<Record<string, readonly string[]>> = {
   listConnected: ['sqlite_autoindex_connected_accounts_1', 'connected_accounts_pkey'],
   listDeliveries: ['deliveries', 'deliveries_place_key'],
   listIdentities: ['sqlite_autoindex_identities_1', 'identities_pkey'],
+  listInvitations: ['invitations_by_expiry'],
   livingSessions: ['sessions_by_expiry'],
   pendingApprovals: ['approval_requests_pending', 'approval_requests_due'],
   pendingSides: ['approval_requests_pending', 'approval_requests_due'],
   reconcile: ['intents_unknown'],
   // What is due, oldest first, up to a limit.
   beginSession: ['sessions_by_expiry'],
+  insertInvitation: ['invitations_by_expiry'],
   expireApprovals: ['approval_requests_pending', 'approval_requests_due'],
   forgetKeys: ['idempotency_by_age', 'intents'],
   takeDeliveries: ['deliveries_due'],
@@ -102,6 +104,7 @@ const REVIEWED: Readonly<Record<string, readonly string[]>> = {
     'approval_requests',
   ],
   insertIdentity: ['identities_by_principal', 'identities'],
+  enrol: ['identities_by_principal', 'identities'],
 };
 
 /** What rows of different callers have in common, in SQL of both databases. */

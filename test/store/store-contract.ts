@@ -31,6 +31,7 @@ import { ONCE_CASES, OUTCOME_CASES, SETTLEMENT_CASES } from './cases/settlement.
 import { CONNECTED_CASES } from './cases/sign-in/connected.ts';
 import { CONSENT_CASES, RENEWAL_CASES } from './cases/sign-in/consents.ts';
 import { CONSOLE_CASES } from './cases/sign-in/console.ts';
+import { INVITATION_CASES } from './cases/sign-in/invitations.ts';
 import { PASSKEY_CASES } from './cases/sign-in/passkeys.ts';
 import { ACCOUNT_CASES, SESSION_CASES } from './cases/sign-in/sessions.ts';
 import { TOGETHER_CASES } from './cases/together.ts';
@@ -92,6 +93,7 @@ const AREAS: Readonly<Record<string, Cases>> = {
   passkeys: PASSKEY_CASES,
   'connected accounts': CONNECTED_CASES,
   identities: IDENTITY_CASES,
+  invitations: INVITATION_CASES,
   'rate limits': PERMIT_CASES,
   log: { ...LOG_CASES, ...QUERY_CASES, ...LONG_LOG_CASES, ...TREE_CASES, ...CHECKPOINT_CASES },
   origins: { ...ORIGIN_CASES, ...VOIDING_CASES },

@@ -8,6 +8,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { EntryRecord } from '../../src/domain/log/entry.ts';
 import type { ConnectedRecord } from '../../src/storage/port/connected-store.ts';
 import type { IdentityRecord } from '../../src/storage/port/identity-store.ts';
+import type { Enrolment, InvitationRecord } from '../../src/storage/port/invitation-store.ts';
 import type { PasskeyRecord } from '../../src/storage/port/passkey-store.ts';
 import type { TokenRecord } from '../../src/storage/port/records.ts';
 import type {
@@ -186,7 +187,10 @@ export function connectedEntry(
   });
 }
 
-export function identity(changed: Partial<IdentityRecord> = {}): IdentityRecord {
+/** An identity that has a key. */
+type Keyed = IdentityRecord & { readonly key_sha256: string };
+
+export function identity(changed: Partial<Keyed> = {}): Keyed {
   return {
     identity_id: `idn_${randomBytes(16).toString('hex')}`,
     key_sha256: randomBytes(32).toString('hex'),
@@ -201,16 +205,73 @@ export function identity(changed: Partial<IdentityRecord> = {}): IdentityRecord 
   };
 }
 
+/** The identity of a person who signs in with passkeys. */
+export function personIdentity(changed: Partial<IdentityRecord> = {}): IdentityRecord {
+  return { ...identity(), ...changed, key_sha256: undefined };
+}
+
 /** The entry of an identity, as the service writes it. */
 export function identityEntry(identity: IdentityRecord): EntryRecord {
   const { identity_id, removed_by, created_by, created_at: _, ...rest } = identity;
-  const { removed_at, mac, ...facts } = rest;
+  const { removed_at, mac, key_sha256 = null, ...others } = rest;
+  const facts = { key_sha256, ...others };
   const actor_key = removed_by ?? created_by;
   const detail =
     removed_at === undefined
       ? { verb: 'identity_added', identity_id, ...facts }
       : { verb: 'identity_removed', identity_id };
   return entry({ entry_type: 'operator', actor_key, root_principal: actor_key, detail });
+}
+
+/** An invitation of somebody who is new. */
+export function invitation(changed: Partial<InvitationRecord> = {}): InvitationRecord {
+  return {
+    invitation_id: `pin_${randomBytes(16).toString('hex')}`,
+    secret_hash: newHash(),
+    code_hash: newHash(),
+    principal: 'human:ann@example.com',
+    scopes: ['travel.*', 'approver:book_flight'],
+    subjects: ['agent:*', 'human:東京'],
+    caller_class: 'internal',
+    caller_classes: ['default', 'partner'],
+    invited_by: 'human:operator',
+    created_at: at(0),
+    expires_at: at(24 * HOUR),
+    ...changed,
+  };
+}
+
+export function invitationEntry({ invitation_id, principal }: InvitationRecord): EntryRecord {
+  return entry({
+    entry_type: 'operator',
+    actor_key: 'human:operator',
+    root_principal: principal,
+    detail: { verb: 'person_invited', invitation_id },
+  });
+}
+
+export async function invited(store: Store, made: InvitationRecord): Promise<InvitationRecord> {
+  await store.insertInvitation(made, invitationEntry(made));
+  return made;
+}
+
+/** What completes an invitation: a passkey, and the identity of somebody who is new. */
+export function enrolmentOf(
+  { invitation_id, principal, identity_id }: InvitationRecord,
+  changed: Partial<Enrolment> = {},
+): Enrolment {
+  const made = passkey({ principal, invitation_id, created_at: at(SECOND) });
+  const record = personIdentity({ principal });
+  return {
+    invitation_id,
+    now: at(SECOND),
+    passkey: made,
+    seen: [],
+    ...(identity_id === undefined && { identity: { record, entry: identityEntry(record) } }),
+    livingMax: 1_000,
+    entry: passkeyEntry(made),
+    ...changed,
+  };
 }
 
 /** An identity that is removed an hour later. */

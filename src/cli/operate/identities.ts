@@ -37,10 +37,7 @@ import { type Group, type Io, leaf } from '../shell/command.ts';
 import { CommandFault, EXIT_FOUND, EXIT_UNAVAILABLE } from '../shell/exit.ts';
 import { flag, list, needed, value } from '../shell/options.ts';
 import { type Column, printFacts, printJson, printLine, printTable } from '../shell/output.ts';
-import { type AtStore, atStore, configAt, demandGrowth } from '../store/at-store.ts';
-
-/** The actor in the entries of a command at the store. The command knows the store, not the service. */
-const AT_STORE = 'service:store-command';
+import { atStore, changeStore, configAt, STORE_ACTOR, STORE_MAKER } from '../store/at-store.ts';
 
 const OPTIONS = {
   ...SERVICE_OPTIONS,
@@ -140,25 +137,11 @@ async function addAtService(
 }
 
 function addAtStore(request: IdentityAddRequest, io: Io): Promise<StoredIdentity> {
-  return changed(io, async (parts) => {
-    const maker = { principal: AT_STORE, caller_class: 'default' };
-    const identity = newIdentity(parts, request, maker);
+  return changeStore(io, async (parts) => {
+    const identity = newIdentity(parts, request, STORE_MAKER);
     refuse(unusableIdentity(identity));
-    refuse(await storeIdentity(parts, identity, ACTOR));
+    refuse(await storeIdentity(parts, identity, STORE_ACTOR));
     return identityView(identity);
-  });
-}
-
-const ACTOR = { principal: AT_STORE, root_principal: AT_STORE };
-
-/** Runs a change at the store, whose log must extend what was signed. */
-async function changed<Result>(io: Io, change: (parts: AtStore) => Promise<Result>) {
-  const config = await configAt(io);
-  return atStore(config, async (parts) => {
-    await demandGrowth(parts);
-    const result = await change(parts);
-    await parts.store.sequence();
-    return result;
   });
 }
 
@@ -264,8 +247,8 @@ function idIn(text: string): string {
 }
 
 function removeAtStore(identityId: string, io: Io): Promise<IdentityRemoveAnswer> {
-  return changed(io, async (parts) => {
-    const removed = acted(await endIdentity(parts, identityId, ACTOR));
+  return changeStore(io, async (parts) => {
+    const removed = acted(await endIdentity(parts, identityId, STORE_ACTOR));
     const isShown = removed?.mac !== undefined;
     return { removed: removed !== undefined, identity: isShown ? identityView(removed) : null };
   });

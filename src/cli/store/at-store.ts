@@ -11,7 +11,7 @@ import type { Identity } from '../../config/parts.ts';
 import { createLog } from '../../log.ts';
 import { openKeys } from '../../open.ts';
 import { system } from '../../platform.ts';
-import type { IdentitySources } from '../../service/authority/identities.ts';
+import { type IdentitySources, isPerson } from '../../service/authority/identities.ts';
 import { type IdentityParts, livingIdentities } from '../../service/authority/stored-identities.ts';
 import {
   type ComparedLog,
@@ -94,7 +94,7 @@ export async function atStore<Result>(
  * Rejects when the log does not extend what was signed: nothing may be appended to it then. A store without a
  * checkpoint is of a service that does not seal its log, so it has no mark.
  */
-export async function demandGrowth({ store, anchored }: AtStore): Promise<void> {
+async function demandGrowth({ store, anchored }: AtStore): Promise<void> {
   if (!(await store.lastCheckpoint())) return;
   await anchored(async (log) => {
     const compared = await compareLog(log);
@@ -102,19 +102,43 @@ export async function demandGrowth({ store, anchored }: AtStore): Promise<void> 
   });
 }
 
-/** The living identities in the store, in the form of configured ones. */
+/** The actor in the entries of a command at the store. The command knows the store, not the service. */
+const AT_STORE = 'service:store-command';
+
+export const STORE_ACTOR = { principal: AT_STORE, root_principal: AT_STORE };
+
+/** Who gives what the options of a command name. */
+export const STORE_MAKER = { principal: AT_STORE, caller_class: 'default' };
+
+/** Runs a change at the store, whose log must extend what was signed. */
+export async function changeStore<Result>(
+  io: Io,
+  change: (parts: AtStore, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const config = await configAt(io);
+  return atStore(config, async (parts) => {
+    await demandGrowth(parts);
+    const result = await change(parts, config);
+    await parts.store.sequence();
+    return result;
+  });
+}
+
+/** The living identities in the store that have a key, in the form of configured ones. */
 export function storedIdentities(config: Config): Promise<Identity[]> {
   return atStore(config, async (parts) => {
     const living = await livingIdentities(parts);
-    return living.map(({ principal, key_sha256, scopes, subjects, ...rest }) => ({
-      principal,
-      key_sha256,
-      scopes: [...scopes],
-      subjects: [...subjects],
-      demo: false,
-      caller_class: rest.caller_class,
-      caller_classes: [...rest.caller_classes],
-    }));
+    return living
+      .filter((identity) => !isPerson(identity))
+      .map(({ principal, key_sha256, scopes, subjects, ...rest }) => ({
+        principal,
+        key_sha256,
+        scopes: [...scopes],
+        subjects: [...subjects],
+        demo: false,
+        caller_class: rest.caller_class,
+        caller_classes: [...rest.caller_classes],
+      }));
   });
 }
 

@@ -17,6 +17,7 @@ import { Freezes } from './operations/freezes.tsx';
 import { Identities } from './operations/identities.tsx';
 import { Indeterminate } from './operations/indeterminate.tsx';
 import { Keys } from './operations/keys.tsx';
+import { People } from './operations/people.tsx';
 import { Sessions } from './operations/sessions.tsx';
 import { type Done, Outcome } from './outcome.tsx';
 
@@ -85,6 +86,7 @@ const BLOCKS: readonly BlockProps[] = [
       </Part>
     ),
   },
+  { name: 'people', title: 'People', needs: 'identities', show: () => <People /> },
   { name: 'identities', title: 'Identities', needs: 'read', show: () => <Identities /> },
   {
     name: 'sessions',

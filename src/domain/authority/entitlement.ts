@@ -136,6 +136,11 @@ export function isApproving(scope: string): boolean {
   return scope.startsWith(APPROVING);
 }
 
+/** The entitlement without the right to approve. */
+export function withoutApproving(entitlement: Entitlement): Entitlement {
+  return { ...entitlement, scopes: entitlement.scopes.filter((scope) => !isApproving(scope)) };
+}
+
 /** Begins the scope of the approvers of a capability, and every pattern that allows one. */
 const APPROVING = 'approver:';
 

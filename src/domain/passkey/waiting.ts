@@ -3,7 +3,8 @@
  *
  * A first passkey counts at once, because there is nothing that could confirm it; so the person must have signed
  * in just now. Any other counts at once only when a passkey that counts confirms it. A replacement for a lost one
- * waits, so that the person can notice and remove a passkey that somebody else added.
+ * waits, so that the person can notice and remove a passkey that somebody else added. A passkey that an invitation enrols waits
+ * where its person may approve and is no newcomer.
  *
  * @module
  */
@@ -22,6 +23,18 @@ export interface CountedPasskey {
 
 export function isUsable({ usable_from, removed_at }: CountedPasskey, now: Date): boolean {
   return removed_at === undefined && usable_from <= now;
+}
+
+/**
+ * Whether the person signs in with it. One that an invitation enrolled signs in at once: it is all that a person has who
+ * lost the others. Another one that waits may be somebody else's.
+ */
+export function maySignIn(
+  passkey: CountedPasskey & { readonly invitation_id?: string | undefined },
+  now: Date,
+): boolean {
+  if (passkey.invitation_id === undefined) return isUsable(passkey, now);
+  return passkey.removed_at === undefined;
 }
 
 /** How a new passkey comes to count. `known` includes one that was removed: its person has lost a passkey. */

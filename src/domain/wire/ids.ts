@@ -23,6 +23,7 @@ export type EntryId = Id<'entry'>;
 export type SessionId = Id<'session'>;
 export type ConsentId = Id<'consent'>;
 export type IdentityId = Id<'identity'>;
+export type InvitationId = Id<'invitation'>;
 
 /** The id type of each prefix. */
 export interface IdKinds {
@@ -36,6 +37,7 @@ export interface IdKinds {
   ses_: SessionId;
   con_: ConsentId;
   idn_: IdentityId;
+  pin_: InvitationId;
 }
 export type IdPrefix = keyof IdKinds;
 
@@ -50,6 +52,7 @@ export const ID_PATTERNS = {
   ses_: /^ses_[0-9a-f]{32}$/,
   con_: /^con_[0-9a-f]{32}$/,
   idn_: /^idn_[0-9a-f]{32}$/,
+  pin_: /^pin_[0-9a-f]{32}$/,
 } as const satisfies Record<IdPrefix, RegExp>;
 
 /** Bytes each id takes. A time, where an id has one, replaces the first of them. */
@@ -64,6 +67,7 @@ export const ID_BYTES = {
   ses_: 16,
   con_: 16,
   idn_: 16,
+  pin_: 16,
 } as const satisfies Record<IdPrefix, number>;
 
 /** Makes an id of exactly the required number of bytes. Fewer would be guessable, so they are a defect. */

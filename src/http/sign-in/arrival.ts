@@ -99,11 +99,19 @@ export function frameOf(
 export function pageAnswer(
   exchange: Exchange,
   html: string,
-  { status = 200, formTargets = [] as readonly string[], cookies = [] as readonly string[] } = {},
+  { status = 200, formTargets = [], cookies = [], scriptHash }: PageOptions = {},
 ): HttpAnswer {
-  const headers: HttpAnswer['headers'] = { ...exchange.headers, ...signInHeaders(formTargets) };
+  const own = signInHeaders(formTargets, scriptHash);
+  const headers: HttpAnswer['headers'] = { ...exchange.headers, ...own };
   if (cookies.length > 0) headers['set-cookie'] = [...cookies];
   return { status, headers, body: html };
+}
+
+interface PageOptions {
+  readonly status?: number;
+  readonly formTargets?: readonly string[];
+  readonly cookies?: readonly string[];
+  readonly scriptHash?: string | undefined;
 }
 
 /** 303: the browser continues with GET. */

@@ -2,7 +2,7 @@
  * The frame of the sign-in pages, and how they show what others wrote.
  *
  * Texts of clients, agents and browsers pass `foreignHtml`: bounded in length, isolated from the text around them,
- * with hidden characters made visible. No page has a script.
+ * with hidden characters made visible. Only the pages that ask for a passkey have a script.
  *
  * @module
  */
@@ -33,6 +33,7 @@ interface PageParts {
   /** HTML. */
   readonly main: string;
   readonly isNarrow?: boolean;
+  readonly script?: string;
 }
 
 interface MessageView {
@@ -52,11 +53,14 @@ export function messagePage(frame: Frame, { title, text: message, link }: Messag
 }
 
 /** The headers of every page here. A form of a consent page leads to its client. */
-export function signInHeaders(formTargets: readonly string[] = []): Record<string, string> {
-  return formPageHeaders(STYLE_HASH, formTargets);
+export function signInHeaders(
+  formTargets: readonly string[] = [],
+  scriptHash?: string,
+): Record<string, string> {
+  return formPageHeaders(STYLE_HASH, formTargets, scriptHash);
 }
 
-export function page(frame: Frame, { title, main, isNarrow }: PageParts): string {
+export function page(frame: Frame, { title, main, isNarrow, script }: PageParts): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -74,6 +78,7 @@ ${frame.person === undefined ? '' : personBar(frame, frame.person)}
 <main id="main"${isNarrow ? ' class="narrow"' : ''}>
 ${main}
 </main>
+${script === undefined ? '' : `<script>${script}</script>`}
 </body>
 </html>
 `;

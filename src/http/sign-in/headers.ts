@@ -1,5 +1,6 @@
 /**
- * Headers of a page that has forms: it loads nothing, stands in no frame, and sends its forms to this service.
+ * Headers of a page that has forms: it loads nothing, stands in no frame, and sends its forms to this service. A script runs
+ * only by its digest.
  *
  * Chromium applies `form-action` also to the redirect that answers a form. A page whose form may be
  * answered with a redirect to a client must therefore name that client.
@@ -14,6 +15,7 @@
 export function formPageHeaders(
   hash: string,
   formTargets: readonly string[] = [],
+  scriptHash?: string,
 ): Record<string, string> {
   const unusable = formTargets.find((target) => !TARGET.test(target));
   if (unusable !== undefined) {
@@ -23,6 +25,7 @@ export function formPageHeaders(
   const policy = [
     "default-src 'none'",
     `style-src '${hash}'`,
+    ...(scriptHash === undefined ? [] : [`script-src '${scriptHash}'`]),
     ["form-action 'self'", ...formTargets].join(' '),
     "frame-ancestors 'none'",
     "base-uri 'none'",

@@ -6,6 +6,7 @@
  */
 
 import { failure, Refusal } from '../../domain/failure.ts';
+import type { People } from '../../service/people/pages.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import type { Exchange, HttpAnswer } from '../exchange.ts';
@@ -15,6 +16,7 @@ import type { Form } from './forms.ts';
 
 export interface PageParts {
   readonly signIn: SignIn;
+  readonly people: People;
   readonly basePath: string;
   cookies(): Cookies;
 }

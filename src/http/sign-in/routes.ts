@@ -9,7 +9,7 @@
 
 import { pathOfBase } from '../../address/host.ts';
 import { Refusal } from '../../domain/failure.ts';
-import { newSecret } from '../../keyring/secrets.ts';
+import type { People } from '../../service/people/pages.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { OAuthError } from '../../service/sign-in/oauth.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
@@ -27,13 +27,11 @@ import {
   frameOf,
   ownName,
   pageAnswer,
-  pageCsrf,
-  provedForm,
   redirectAnswer,
   userAgentOf,
 } from './arrival.ts';
 import { answerConsent, REQUEST_FIELD } from './consent-route.ts';
-import { readForm } from './forms.ts';
+import { type Form, readForm } from './forms.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import {
   AGAIN_FIELD,
@@ -43,19 +41,31 @@ import {
   requestQuery,
   sessionIn,
 } from './page-parts.ts';
+import { PASSKEY_SCRIPT_HASH } from './passkey-page.ts';
+import {
+  arrived,
+  enrolled,
+  formIn,
+  passkeySession,
+  problemOf,
+  showLink,
+  tryCode,
+} from './passkey-routes.ts';
 import { signInPage } from './sign-in-page.ts';
 
 /** None where no person can sign in. */
 export function signInRoutes(
-  { signIn, accounts }: Pick<Runtime, 'signIn' | 'accounts'>,
+  { signIn, people, accounts }: Pick<Runtime, 'signIn' | 'people' | 'accounts'>,
   visits: Visits | undefined,
 ): AddedRoute[] {
-  return signIn ? [...pageRoutes(signIn, accounts), ...oauthRoutes(signIn, visits)] : [];
+  if (!signIn || !people) return [];
+  return [...pageRoutes(signIn, people, accounts), ...oauthRoutes(signIn, visits)];
 }
 
-function pageRoutes(signIn: SignIn, accounts: Runtime['accounts']): AddedRoute[] {
+function pageRoutes(signIn: SignIn, people: People, accounts: Runtime['accounts']): AddedRoute[] {
   const parts: PageParts = {
     signIn,
+    people,
     cookies: createCookies(signIn),
     // Known once the service listens. A proxy may add a path that the service itself does not see.
     get basePath() {
@@ -66,7 +76,11 @@ function pageRoutes(signIn: SignIn, accounts: Runtime['accounts']): AddedRoute[]
   const post = (path: `/${string}`, answer: PageMethod) => pageRoute(parts, 'POST', path, answer);
   return [
     open('/sign-in', showSignIn),
-    post('/sign-in', signInWithKey),
+    post('/sign-in', signInWith(keySession)),
+    post('/sign-in/passkey', signInWith(passkeySession)),
+    open('/enrol', showLink),
+    post('/enrol', tryCode),
+    post('/enrol/passkey', endEnrolment),
     open('/sign-in/start', startLogin),
     open('/sign-in/callback', endLogin),
     open('/sign-in/callback/{provider}', endLogin),
@@ -183,40 +197,47 @@ async function showSignIn(parts: PageParts, exchange: Exchange): Promise<HttpAns
 
 /** The proof of a form before there is a session: without it another site could sign the person in as somebody else. */
 function signInAnswer(
-  { signIn, basePath, cookies }: PageParts,
+  parts: PageParts,
   exchange: Exchange,
   returnTo: string,
-  problem?: { readonly status: number; readonly text: string },
+  problem?: ReturnType<typeof problemOf>,
 ): HttpAnswer {
-  const { form } = cookies();
-  const known = form.read(exchange.ask);
-  const secret = known ?? newSecret();
-  const frame = frameOf(signIn, basePath, undefined, pageCsrf(secret));
-  const { providers, takesKeys } = signIn;
-  const view = { providers, takesKey: takesKeys, returnTo, problem: problem?.text };
-  const added = known === undefined ? [form.write(secret)] : [];
+  const { browser, frame, cookies } = arrived(parts, exchange);
+  const { providers, takesKeys: takesKey } = parts.signIn;
+  const question = parts.people.question(browser);
+  const view = { providers, takesKey, question, returnTo, problem: problem?.text };
   return pageAnswer(exchange, signInPage(frame, view), {
     status: problem?.status ?? 200,
-    cookies: added,
+    cookies,
+    scriptHash: question && PASSKEY_SCRIPT_HASH,
   });
 }
 
-async function signInWithKey(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
-  const { signIn, cookies } = parts;
-  const read = provedForm(exchange, signIn, cookies().form.read(exchange.ask));
-  if ('fault' in read) {
-    return signInAnswer(parts, exchange, '/agents', { status: 403, text: read.fault });
-  }
-  const returnTo = returnToOf(read.form.one('return_to'));
-  try {
-    const session = await signIn.signInByKey(read.form.one('key') ?? '', userAgentOf(exchange));
-    return await signedIn(parts, exchange, session, returnTo);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const { failure } = error;
-    const problem = { status: statusOf(failure), text: failure.detail };
-    return signInAnswer(parts, exchange, returnTo, problem);
-  }
+type SignInMethod = (parts: PageParts, exchange: Exchange, form: Form) => Promise<Session>;
+
+/** A form of the sign-in page. */
+function signInWith(session: SignInMethod): PageMethod {
+  return async (parts, exchange) => {
+    const read = formIn(parts, exchange);
+    if ('fault' in read) {
+      return signInAnswer(parts, exchange, '/agents', { status: 403, text: read.fault });
+    }
+    const returnTo = returnToOf(read.form.one('return_to'));
+    try {
+      return await signedIn(parts, exchange, await session(parts, exchange, read.form), returnTo);
+    } catch (error) {
+      return signInAnswer(parts, exchange, returnTo, problemOf(error));
+    }
+  };
+}
+
+const keySession: SignInMethod = ({ signIn }, exchange, form) =>
+  signIn.signInByKey(form.one('key') ?? '', userAgentOf(exchange));
+
+/** A person who enrolled is signed in, at the console. */
+async function endEnrolment(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
+  const outcome = await enrolled(parts, exchange);
+  return 'record' in outcome ? signedIn(parts, exchange, outcome, '/console/') : outcome;
 }
 
 /** A new session has a new secret, and ends the one that the browser had before. */

@@ -1,5 +1,5 @@
 /**
- * The page where a person signs in: with an identity provider, or with a demo key on loopback.
+ * The page where a person signs in: with an identity provider, with a passkey, or with a demo key on loopback.
  *
  * Providers are links, not forms: the way leads to another origin, to which the policy lets no form lead.
  *
@@ -7,10 +7,14 @@
  */
 
 import { escapeHtml } from '../../openapi/html.ts';
+import type { SignInQuestion } from '../../service/people/passkey-sign-in.ts';
 import { type Frame, foreignHtml, form, hidden, page, problemNotice } from './frame.ts';
+import { PASSKEY_SCRIPT, passkeyForm } from './passkey-page.ts';
 
 interface SignInView {
   readonly providers: readonly { readonly id: string; readonly label: string }[];
+  /** Absent where the address of the service cannot have passkeys. */
+  readonly question?: SignInQuestion | undefined;
   /** Whether a demo key is accepted. */
   readonly takesKey: boolean;
   /** The path that the person came for. */
@@ -19,15 +23,17 @@ interface SignInView {
 }
 
 export function signInPage(frame: Frame, view: SignInView): string {
-  const { providers, takesKey, problem } = view;
+  const { providers, takesKey, question, returnTo, problem } = view;
+  const isFirst = providers.length === 0 && !takesKey;
   const title = `Sign in to ${frame.service}`;
   const main = `<h1>Sign in to <bdi>${escapeHtml(frame.service)}</bdi></h1>
 ${problemNotice(problem)}
 <p>Here you decide what an agent may do for you, and end it.</p>
 ${providerLinks(frame, view)}
+${question ? passkeyForm(frame, question, { returnTo, isFirst }) : ''}
 ${takesKey ? keyForm(frame, view) : ''}
-${providers.length === 0 && !takesKey ? '<p>There is no way to sign in here. An operator of the service can configure one.</p>' : ''}`;
-  return page(frame, { title, main, isNarrow: true });
+${isFirst && !question ? '<p>There is no way to sign in here. An operator of the service can configure one.</p>' : ''}`;
+  return page(frame, { title, main, isNarrow: true, ...(question && { script: PASSKEY_SCRIPT }) });
 }
 
 function providerLinks({ basePath }: Frame, { providers, returnTo }: SignInView): string {

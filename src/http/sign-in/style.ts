@@ -6,7 +6,7 @@
  * @module
  */
 
-import { styleHash } from '../../openapi/html.ts';
+import { textHash } from '../../openapi/html.ts';
 
 const LIGHT = `--paper: #f8f8f5; --raised: #fff; --sunk: #edede8; --ink: #17191c; --muted: #565b63;
 --line: #dcdcd6; --edge: #82868c; --act: #1f4bb8; --on-act: #fff; --danger: #b0201b; --on-danger: #fff;
@@ -126,4 +126,4 @@ const FACTS = `
 
 export const STYLE = TEXT + FRAME + CONTROLS + FACTS;
 
-export const STYLE_HASH = styleHash(STYLE);
+export const STYLE_HASH = textHash(STYLE);

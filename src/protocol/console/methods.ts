@@ -25,6 +25,7 @@ import {
   pageSize,
   TokenId,
 } from '../primitives.ts';
+import { InvitationId, PersonInvite } from './people.ts';
 
 /** Items of a page of any list in the console. */
 const PAGE_MAX = 100;
@@ -97,6 +98,18 @@ export const consoleMethods = {
   'operations.identities': Nothing,
   'operations.sessions': z.strictObject(page),
   'operations.end_session': z.strictObject({ session_id: boundedText(ID_LENGTH_MAX) }),
+  /** People who sign in with passkeys, and open invitations; for operators. */
+  'people.list': Nothing,
+  'people.devices': z.strictObject({ principal: Principal }),
+  /** Makes a link and a code. No right to approve, and nobody who has it. */
+  'people.invite': PersonInvite,
+  /** Ends an invitation, and the passkey that it enrolled while that does not count. */
+  'people.cancel': z.strictObject({ invitation_id: InvitationId }),
+  'people.remove': z.strictObject({ principal: Principal }),
+  'people.remove_device': z.strictObject({
+    principal: Principal,
+    credential_id: boundedText(1_400),
+  }),
   /** Tools of others that changed since their review; for operators, where the service has such tools. */
   reviews: Nothing,
   /** Accepts a tool as the page showed it. */

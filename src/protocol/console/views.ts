@@ -15,6 +15,7 @@ import type { Failure } from '../failure.ts';
 import type { TestAnswer } from '../invocation.ts';
 import type { Money } from '../primitives.ts';
 import type { ConsoleMethodName } from './methods.ts';
+import type { DeviceList, InvitedPerson, PeopleList, Recovery } from './people.ts';
 import type { ToolReviews } from './reviews.ts';
 
 export interface ConsoleAnswers extends Record<ConsoleMethodName, object> {
@@ -40,6 +41,12 @@ export interface ConsoleAnswers extends Record<ConsoleMethodName, object> {
   'operations.identities': IdentityList;
   'operations.sessions': SessionList;
   'operations.end_session': { readonly ended: boolean };
+  'people.list': PeopleList;
+  'people.devices': DeviceList;
+  'people.invite': InvitedPerson;
+  'people.cancel': { readonly cancelled: boolean };
+  'people.remove': { readonly removed: boolean };
+  'people.remove_device': { readonly removed: boolean };
   reviews: ToolReviews;
   'reviews.accept': { readonly accepted: true };
 }
@@ -73,6 +80,7 @@ export const OPERATOR_RIGHTS = [
   'reconcile',
   'checkpoints',
   'deliveries',
+  'identities',
   'metrics',
   'review',
 ] as const;
@@ -87,6 +95,8 @@ export interface Pulse {
   readonly entries: number;
   /** Of the last checkpoint; null before the first. */
   readonly checkpoint: { readonly sequence: number; readonly created_at: string } | null;
+  /** Invitations of people who may approve, to which this person can object. */
+  readonly recoveries: readonly Recovery[];
 }
 
 export interface Inbox {

@@ -85,6 +85,10 @@ export function createIdentities(
       return configuredBy(digest) ?? storedByKey(bearer, digest);
     },
     byDigest: async (digest) => configuredBy(digest) ?? storedBy(digest),
+    async ofPerson(principal) {
+      const kept = await stored.identitiesOf(principal, STORED_IDENTITIES_MAX);
+      return livingOf(kept.find(isPerson));
+    },
     byRules: (principal) => ruleFor(entitlements, principal),
     identify(bearer) {
       const digest = sha256Hex(bearer);
@@ -101,6 +105,11 @@ export function createIdentities(
       isAny(principal, (each) => scopes.some((scope) => allows(each, scope))),
     mayApprove: (principal) => isAny(principal, ({ scopes }) => scopes.some(isApproving)),
   };
+}
+
+/** Whether the identity has no key: its person signs in with a passkey. */
+export function isPerson({ key_sha256 }: Pick<IdentityRecord, 'key_sha256'>): boolean {
+  return key_sha256 === undefined;
 }
 
 function livingOf(kept: IdentityRecord | undefined): Entitlement | undefined {

@@ -18,7 +18,6 @@ import type { EntryRecord } from '../../domain/log/entry.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type {
   IdentityAdded,
-  IdentityAddRequest,
   IdentityRemoveAnswer,
   IdentityRemoved,
   StoredIdentity,
@@ -57,16 +56,16 @@ export async function addIdentity(parts: ServiceParts, ask: Ask): Promise<Stored
     refuse(unusableIdentity(identity));
     refuse(widerIdentity(maker, identity));
     refuse(await approvingName(parts, maker, identity));
-    if (parts.identities.isConfiguredDigest(identity.key_sha256)) throw new Refusal(takenKey());
+    if (parts.identities.isConfiguredDigest(request.key_sha256)) throw new Refusal(takenKey());
     refuse(await storeIdentity(parts, identity, caller));
     return identityView(identity);
   });
 }
 
-async function approvingName(
-  { identities }: ServiceParts,
+export async function approvingName(
+  { identities }: Pick<ServiceParts, 'identities'>,
   { principal: maker }: Entitlement,
-  { principal: made }: IdentityRecord,
+  { principal: made }: Pick<IdentityRecord, 'principal'>,
 ): Promise<Failure | undefined> {
   const approves = {
     maker: await identities.mayApprove(maker),
@@ -75,17 +74,23 @@ async function approvingName(
   return secondName(maker, made, approves);
 }
 
-function entitlementInPerson(caller: Caller): Entitlement {
+export function entitlementInPerson(caller: Caller): Entitlement {
   if (caller.kind === 'identity') return caller.entitlement;
   const detail =
     'Cannot add an identity with a token: the token ends and the identity does not; use your own credential';
   throw new Refusal(failure('not_entitled', detail));
 }
 
+type Optional<Kept> = { readonly [Field in keyof Kept]?: Kept[Field] | undefined };
+type NewIdentity = Pick<IdentityRecord, 'principal'> &
+  Optional<
+    Pick<IdentityRecord, 'key_sha256' | 'scopes' | 'subjects' | 'caller_class' | 'caller_classes'>
+  >;
+
 /** The record of a request. What the request leaves out is empty, and the class is that of the maker. */
 export function newIdentity(
   { store, platform }: IdentityParts,
-  request: IdentityAddRequest,
+  request: NewIdentity,
   maker: Pick<Entitlement, 'principal' | 'caller_class'>,
 ): IdentityRecord {
   const once = (texts: readonly string[] = []) => [...new Set(texts)];
@@ -103,7 +108,9 @@ export function newIdentity(
 }
 
 /** A part that could never match anything. */
-export function unusableIdentity(identity: IdentityRecord): Failure | undefined {
+export function unusableIdentity(
+  identity: Pick<IdentityRecord, 'principal' | 'scopes' | 'subjects'>,
+): Failure | undefined {
   const found = entitlementFault(identity);
   if (!found) return undefined;
   const detail = `Cannot add the identity: ${found.field}: ${found.fault}`;
@@ -129,9 +136,16 @@ function takenKey(): Failure {
   return failure('invalid_parameters', detail);
 }
 
-function addedEntry(parts: IdentityParts, identity: IdentityRecord, by: Actor): EntryRecord {
-  const { identity_id, key_sha256, principal, scopes, subjects, caller_class, caller_classes } =
-    identity;
+export function addedEntry(parts: IdentityParts, identity: IdentityRecord, by: Actor): EntryRecord {
+  const {
+    identity_id,
+    key_sha256 = null,
+    principal,
+    scopes,
+    subjects,
+    caller_class,
+    caller_classes,
+  } = identity;
   const detail: IdentityAdded = {
     verb: 'identity_added',
     identity_id,
@@ -219,7 +233,7 @@ export async function livingIdentities({
 const PAGE = 500;
 
 export function identityView(identity: IdentityRecord): StoredIdentity {
-  const { identity_id, key_sha256, principal, caller_class, created_by } = identity;
+  const { identity_id, key_sha256 = null, principal, caller_class, created_by } = identity;
   const { scopes, subjects, caller_classes, removed_by = null } = identity;
   return {
     identity_id,

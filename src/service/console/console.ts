@@ -22,7 +22,7 @@ import {
   visibleRequest,
 } from '../approval/approvers.ts';
 import { decisionOf } from '../approval/decision.ts';
-import { frozenFor } from '../authority/freeze.ts';
+import { frozenFor, notOperator } from '../authority/freeze.ts';
 import { answered, audited } from '../caller/audited.ts';
 import { type Asking, type Caller, callerOf, rememberedTokens } from '../caller/caller.ts';
 import { entriesFor } from '../log/audit.ts';
@@ -30,6 +30,15 @@ import { type Answer, type Ask, consoleRequestOf, type Method } from '../operati
 import type { ServiceParts } from '../operations/parts.ts';
 import { decisionQuestion } from '../passkey/decision.ts';
 import { addPasskey, passkeyOptions, passkeysOf, removePasskey } from '../passkey/keys.ts';
+import {
+  cancelAtConsole,
+  demandRemovable,
+  devicesOf,
+  invitePerson,
+  listPeople,
+  removeOwnPasskey,
+  removePerson,
+} from '../people/people.ts';
 import { entitledSession, type Session } from '../sign-in/sessions.ts';
 import { daysOf, invocationOf } from './activity.ts';
 import { inboxOf } from './approvals.ts';
@@ -69,8 +78,8 @@ export function createConsole(parts: ConsoleParts): Console {
       'passkeys.add': act(parts, 'passkeys.add', async (request, { session }) => ({
         passkey: await addPasskey(parts, session.record, request),
       })),
-      'passkeys.remove': act(parts, 'passkeys.remove', async ({ credential_id }, { caller }) => ({
-        removed: await removePasskey(parts, caller.principal, credential_id),
+      'passkeys.remove': act(parts, 'passkeys.remove', async ({ credential_id }, { session }) => ({
+        removed: await removeOwnPasskey(parts, session.record, credential_id),
       })),
       pulse: read(parts, 'pulse', (_, { caller }) => pulseOf(parts, caller)),
       inbox: read(parts, 'inbox', (request, asking) => inboxOf(parts, request, asking)),
@@ -100,12 +109,53 @@ export function createConsole(parts: ConsoleParts): Console {
         sessionsOf(parts, asking, request),
       ),
       'operations.end_session': async (ask) => ({ body: await endAnySession(parts, ask) }),
+      ...peopleMethods(parts),
       'activity.entries': async (ask) =>
         answered(parts, await callerOf(parts, ask), (caller) =>
           agentEntries(parts, { caller, ask }),
         ),
     },
     entitlement: async (secret) => (await entitledSession(parts, secret))?.entitlement,
+  };
+}
+
+function peopleMethods(parts: ConsoleParts): Console['methods'] {
+  return {
+    'people.list': read(parts, 'people.list', (_, { caller }) => {
+      refuse(notOperator(caller, 'identities'));
+      return listPeople(parts);
+    }),
+    'people.devices': read(parts, 'people.devices', ({ principal }, { caller }) => {
+      refuse(notOperator(caller, 'identities'));
+      return devicesOf(parts, principal);
+    }),
+    'people.invite': act(
+      parts,
+      'people.invite',
+      (request, asking) => invitePerson(parts, asking, request),
+      'operator',
+    ),
+    'people.cancel': act(
+      parts,
+      'people.cancel',
+      async ({ invitation_id }, asking) => ({
+        cancelled: await cancelAtConsole(parts, asking, invitation_id),
+      }),
+      'operator',
+    ),
+    'people.remove': act(
+      parts,
+      'people.remove',
+      async ({ principal }, asking) => {
+        await demandRemovable(parts, asking, principal);
+        return { removed: await removePerson(parts, principal, asking.caller) };
+      },
+      'operator',
+    ),
+    'people.remove_device': act(parts, 'people.remove_device', async (passkey, asking) => {
+      await demandRemovable(parts, asking, passkey.principal);
+      return { removed: await removePasskey(parts, passkey, asking.caller.principal) };
+    }),
   };
 }
 
@@ -133,9 +183,10 @@ function act<Name extends ConsoleMethodName>(
   parts: ConsoleParts,
   name: Name,
   answer: Answering<Name>,
+  entryType: 'session' | 'operator' = 'session',
 ): ConsoleMethod {
   return async (ask) =>
-    audited(parts, await callerOf(parts, ask), 'session', answering(name, ask, answer));
+    audited(parts, await callerOf(parts, ask), entryType, answering(name, ask, answer));
 }
 
 /** A method that changes nothing. */

@@ -13,6 +13,7 @@ import {
 } from '../../protocol/console/views.ts';
 import { type Caller, holdsScope } from '../caller/caller.ts';
 import { passkeysOf } from '../passkey/keys.ts';
+import { recoveriesFor } from '../people/people.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { countPending, decidable } from './approvals.ts';
 import type { ConsoleParts } from './parts.ts';
@@ -42,15 +43,17 @@ const PENDING_MAX = 100;
 
 export async function pulseOf(parts: ConsoleParts, caller: Caller): Promise<Pulse> {
   const { store } = parts;
-  const [head, pending] = await Promise.all([
+  const [head, pending, recoveries] = await Promise.all([
     logHead(parts),
     countPending(parts, caller, PENDING_MAX),
+    recoveriesFor(parts, caller),
   ]);
   return {
     now: store.now().toISOString(),
     pending,
     pending_max: PENDING_MAX,
     ...head,
+    recoveries,
   };
 }
 

@@ -25,7 +25,7 @@ import { audited, inLane } from '../caller/audited.ts';
 import { type Asking, type Caller, callerOf } from '../caller/caller.ts';
 import { type Ask, consoleRequestOf } from '../operations/operations.ts';
 import { cursorPosition } from '../operations/page.ts';
-import { endSessionAs } from '../sign-in/entries.ts';
+import { endSessionAs, howOf } from '../sign-in/entries.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { logHead } from './me.ts';
 import type { ConsoleParts } from './parts.ts';
@@ -158,12 +158,12 @@ function sessionView(
   { session, seen_at }: StoredSession,
   own: string,
 ): SessionList['sessions'][number] {
-  const { session_id, principal, user_agent, issuer } = session;
+  const { session_id, principal, user_agent } = session;
   return {
     session_id,
     principal,
     user_agent,
-    how: issuer ?? 'key',
+    how: howOf(session),
     created_at: session.created_at.toISOString(),
     seen_at: seen_at.toISOString(),
     expires_at: session.expires_at.toISOString(),

@@ -6,9 +6,9 @@
 
 import type { InvokeParts } from '../invoke/handler.ts';
 import type { SealingState } from '../log/sealer.ts';
-import type { SignInParts } from '../sign-in/parts.ts';
+import type { PeopleParts } from '../people/people.ts';
 
-export interface ConsoleParts extends SignInParts, InvokeParts {
+export interface ConsoleParts extends PeopleParts, InvokeParts {
   /** Undefined when the log is not sealed. */
   sealing(): SealingState | undefined;
   /** The reasons why the service is not ready; empty when it is. */

@@ -146,6 +146,8 @@ export interface Identities {
   byKey(bearer: string): Promise<Entitlement | undefined>;
   /** The same, for the key with this SHA-256 in hex. */
   byDigest(digest: string): Promise<Entitlement | undefined>;
+  /** What a person of the store is entitled to who signs in with a passkey; `undefined` for anyone else. */
+  ofPerson(principal: string): Promise<Entitlement | undefined>;
   /** What the rules entitle a principal to that authenticates in another way. */
   byRules(principal: string): Entitlement;
   /** Whether a principal may have one of the scopes now, by any of its credentials or by a rule. */

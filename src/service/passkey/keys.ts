@@ -23,7 +23,7 @@ import type { SessionRecord } from '../../storage/port/sign-in-store.ts';
 import { assertionFault, isPasskeyKey } from '../../verify/assertion.ts';
 import { actEntry } from '../caller/entries.ts';
 import type { ServiceParts } from '../operations/parts.ts';
-import { openNonce, sealNonce } from './nonce.ts';
+import { openNonce, type Purpose, sealNonce } from './nonce.ts';
 
 /** Passkeys of one person: devices, and some in a drawer. */
 const PASSKEYS_MAX = 20;
@@ -38,14 +38,17 @@ const ATTEMPTS_MAX = 3;
 type Person = Pick<SessionRecord, 'session_id' | 'principal' | 'created_at'>;
 
 /** Also the one that was removed last. */
-function knownPasskeys(
-  { store }: ServiceParts,
+export function knownPasskeys(
+  { store }: Pick<ServiceParts, 'store'>,
   principal: string,
 ): Promise<readonly StoredPasskey[]> {
   return store.listPasskeys(principal, LISTED_MAX);
 }
 
-export async function passkeysOf(parts: ServiceParts, principal: string): Promise<Passkey[]> {
+export async function passkeysOf(
+  parts: Pick<ServiceParts, 'store'>,
+  principal: string,
+): Promise<Passkey[]> {
   return livingOf(await knownPasskeys(parts, principal)).map(passkeyView);
 }
 
@@ -102,21 +105,52 @@ export function relyingParty(parts: ServiceParts): RelyingParty {
 }
 
 export async function passkeyOptions(parts: ServiceParts, person: Person): Promise<PasskeyOptions> {
-  const { principal } = person;
+  const known = await knownPasskeys(parts, person.principal);
+  return {
+    ...makingOptions(parts, { principal: person.principal, known, purpose: purposeOf(person) }),
+    counts: countsWhen(known.map(countedOf), person, parts.store.now()),
+  };
+}
+
+interface Making {
+  readonly principal: string;
+  readonly known: readonly StoredPasskey[];
+  readonly purpose: Purpose;
+}
+
+/** What a browser needs to make a passkey. */
+export function makingOptions(
+  parts: ServiceParts,
+  { principal, known, purpose }: Making,
+): Omit<PasskeyOptions, 'counts'> {
   const { rpId } = relyingParty(parts);
-  const known = await knownPasskeys(parts, principal);
   refuseFull(known);
   const service = parts.definition.id;
   return {
-    challenge: toBase64url(utf8(sealNonce(parts, purposeOf(person)))),
+    challenge: challengeText(parts, purpose),
     rp_id: rpId,
     rp_name: service,
     // The same for every passkey of the person, and no name: devices show it to no one, and store it.
     user_id: toBase64url(sha256(utf8(`${service}\n${principal}`))),
     user_name: principal,
     exclude: livingOf(known).map(({ passkey }) => passkey.credential_id),
-    counts: countsWhen(known.map(countedOf), person, parts.store.now()),
   };
+}
+
+/** A nonce as the bytes that a browser gives to the device, in base64url. */
+export function challengeText(parts: ServiceParts, purpose: Purpose): string {
+  return toBase64url(utf8(sealNonce(parts, purpose)));
+}
+
+/** The bytes of a challenge; `undefined` for one that is not for this purpose, or too old. */
+export function challengeBytes(
+  parts: ServiceParts,
+  text: string,
+  purpose: Purpose,
+): Uint8Array | undefined {
+  const bytes = fromBase64url(text);
+  const isOurs = bytes && openNonce(parts, new TextDecoder().decode(bytes), purpose);
+  return isOurs ? bytes : undefined;
 }
 
 function purposeOf({ principal, session_id }: Person): readonly string[] {
@@ -135,46 +169,58 @@ export async function addPasskey(
   made: ConsoleRequest<'passkeys.add'>,
 ): Promise<Passkey> {
   const { principal } = person;
-  const party = relyingParty(parts);
-  const expected = { ...party, challenge: challengeOf(parts, person, made.challenge) };
-  const read = readNewPasskey(made, expected);
-  if ('fault' in read) throw unusable(read.fault);
-  const { id, key: public_key } = read.credential;
-  if (!(await isPasskeyKey(public_key))) throw unusable('its public key is not one');
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const known = await knownPasskeys(parts, principal);
-    refuseFull(known);
+  const { passkey: read, expected } = await readMade(parts, made, purposeOf(person));
+  return storeMade(parts, principal, async (known) => {
     const now = parts.store.now();
     const isConfirmed = await isConfirmedBy(known, made.confirmed_by, expected, now);
     const counts = countsWhen(known.map(countedOf), person, now);
-    const passkey: PasskeyRecord = {
-      credential_id: toBase64url(id),
-      principal,
-      label: made.label,
-      public_key,
-      rp_id: party.rpId,
-      created_at: now,
-      usable_from: usableFrom(counts, isConfirmed, now),
-    };
+    const usable_from = usableFrom(counts, isConfirmed, now);
+    const passkey = { ...read, principal, label: made.label, created_at: now, usable_from };
     const seen = known.map((each) => each.passkey.credential_id);
     const entry = addedEntry(parts, passkey);
     const confirmedBy = made.confirmed_by?.credential_id;
     const outcome = await parts.store.insertPasskey(passkey, entry, seen, confirmedBy);
-    if (outcome === 'inserted') return passkeyView({ passkey });
+    return outcome === 'inserted' ? passkeyView({ passkey }) : outcome;
+  });
+}
+
+/** What a browser made, for a challenge with this purpose. Refuses anything else. */
+export async function readMade(
+  parts: ServiceParts,
+  made: Pick<ConsoleRequest<'passkeys.add'>, 'challenge' | 'client_data' | 'authenticator_data'>,
+  purpose: Purpose,
+) {
+  const party = relyingParty(parts);
+  const challenge = challengeBytes(parts, made.challenge, purpose);
+  if (!challenge) {
+    throw unusable('the page took too long or began in another session; begin again');
+  }
+  const expected = { ...party, challenge };
+  const read = readNewPasskey(made, expected);
+  if ('fault' in read) throw unusable(read.fault);
+  const { id, key: public_key } = read.credential;
+  if (!(await isPasskeyKey(public_key))) throw unusable('its public key is not one');
+  return {
+    passkey: { credential_id: toBase64url(id), public_key, rp_id: party.rpId },
+    expected,
+  };
+}
+
+/** Stores a passkey beside those that the person has, and looks again where they changed meanwhile. */
+export async function storeMade<Stored extends object>(
+  parts: Pick<ServiceParts, 'store'>,
+  principal: string,
+  store: (known: readonly StoredPasskey[]) => Promise<Stored | 'taken' | 'stale'>,
+): Promise<Stored> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const known = await knownPasskeys(parts, principal);
+    refuseFull(known);
+    const outcome = await store(known);
     if (outcome === 'taken') throw unusable('it is known already');
+    if (outcome !== 'stale') return outcome;
   }
   const detail = 'Cannot add the passkey now: your passkeys change at the same time; try again';
   throw new Refusal(failure('service_unavailable', detail));
-}
-
-/** The bytes that the browser was asked to sign; refuses a challenge that is not this session's or is too old. */
-function challengeOf(parts: ServiceParts, person: Person, text: string): Uint8Array {
-  const bytes = fromBase64url(text);
-  const sealed = bytes && new TextDecoder().decode(bytes);
-  if (!bytes || !openNonce(parts, sealed ?? '', purposeOf(person))) {
-    throw unusable('the page took too long or began in another session; begin again');
-  }
-  return bytes;
 }
 
 /** A confirmation that does not hold is refused: without one the passkey would wait, and the person would not know. */
@@ -197,18 +243,28 @@ function unusable(why: string): Refusal {
   return new Refusal(failure('invalid_parameters', `Cannot add the passkey: ${why}`));
 }
 
+/** Removes a passkey of a person, with an entry that belongs to the person. */
 export async function removePasskey(
-  parts: ServiceParts,
-  principal: string,
-  credential_id: string,
+  parts: Pick<ServiceParts, 'store' | 'platform'>,
+  passkey: Pick<PasskeyRecord, 'principal' | 'credential_id'>,
+  by: string,
 ): Promise<boolean> {
-  const detail = { verb: 'passkey_removed', credential_id };
-  const entry = sessionEntryOf(parts, principal, detail);
-  return parts.store.removePasskey({ principal, credential_id }, parts.store.now(), entry);
+  return parts.store.removePasskey(passkey, parts.store.now(), removedEntry(parts, passkey, by));
 }
 
-function addedEntry(parts: ServiceParts, passkey: PasskeyRecord) {
-  const { credential_id, public_key, rp_id, usable_from, label } = passkey;
+export function removedEntry(
+  parts: Pick<ServiceParts, 'store' | 'platform'>,
+  { principal, credential_id }: Pick<PasskeyRecord, 'principal' | 'credential_id'>,
+  by: string,
+) {
+  const detail = { verb: 'passkey_removed', credential_id };
+  const person = { principal: by, root_principal: principal };
+  return actEntry(parts, person, { entry_type: 'session', detail });
+}
+
+export function addedEntry(parts: ServiceParts, passkey: PasskeyRecord) {
+  const { principal, credential_id, public_key, rp_id, usable_from, label, invitation_id } =
+    passkey;
   const detail: PasskeyAdded & { label: string } = {
     verb: 'passkey_added',
     credential_id,
@@ -217,11 +273,8 @@ function addedEntry(parts: ServiceParts, passkey: PasskeyRecord) {
     key_digest: digestOf(public_key),
     rp_id,
     usable_from: usable_from.toISOString(),
+    ...(invitation_id !== undefined && { invitation_id }),
   };
-  return sessionEntryOf(parts, passkey.principal, detail);
-}
-
-function sessionEntryOf(parts: ServiceParts, principal: string, detail: Record<string, unknown>) {
   const person = { principal, root_principal: principal };
   return actEntry(parts, person, { entry_type: 'session', detail });
 }

@@ -17,6 +17,7 @@ import { isWritable } from '../../domain/values/money.ts';
 import type { RowKeys } from '../../keyring/row-keys.ts';
 import type { ConnectedRecord } from '../../storage/port/connected-store.ts';
 import type { IdentityRecord } from '../../storage/port/identity-store.ts';
+import type { StoredInvitation } from '../../storage/port/invitation-store.ts';
 import type { Loaded } from '../../storage/port/invocation-store.ts';
 import type { StoredPasskey } from '../../storage/port/passkey-store.ts';
 import type {
@@ -59,6 +60,7 @@ export interface RowCheck {
   isConsent(consent: ConsentRecord): boolean;
   isPasskey(stored: StoredPasskey): boolean;
   isIdentity(identity: IdentityRecord): boolean;
+  isInvitation(stored: StoredInvitation): boolean;
   isConnected(record: ConnectedRecord): boolean;
   /** Freezes whose time has not passed, and those that do not match, which stay in force. */
   inForce(freezes: readonly FreezeRecord[], now: Date): readonly FreezeRecord[];
@@ -128,6 +130,8 @@ export function createRowCheck(rows: RowKeys, alarms: Alarms, logs: RowLogs): Ro
       return isReadable && standing === 'valid';
     },
     isIdentity: (identity) => standingOf('identity', identity.identity_id, identity) === 'valid',
+    isInvitation: ({ invitation }) =>
+      standingOf('invitation', invitation.invitation_id, invitation) === 'valid',
     isConnected: (record) => {
       const id = `${record.account} ${record.principal}`;
       return standingOf('connected_account', id, record) === 'valid';

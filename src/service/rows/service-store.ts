@@ -27,27 +27,31 @@ import {
   sealsAppended,
   sealsApprovalRequest,
   sealsChild,
-  sealsConnection,
-  sealsConsent,
-  sealsConsentRenewal,
   sealsFirst,
-  sealsRemovedIdentity,
   sealsResults,
   sealsRevocation,
   sealsRoot,
-  sealsSession,
   sealsSettlement,
   sealsVote,
   verifiesAdmission,
   verifiesCharge,
-  verifiesConsents,
-  verifiesEndedSessions,
   verifiesFreezePage,
   verifiesFreezes,
   verifiesLoaded,
-  verifiesPasskeys,
   verifiesToken,
 } from './sealing.ts';
+import {
+  sealsConnection,
+  sealsConsent,
+  sealsConsentRenewal,
+  sealsEnrolment,
+  sealsRemovedIdentity,
+  sealsSession,
+  verifiesCode,
+  verifiesConsents,
+  verifiesEndedSessions,
+  verifiesPasskeys,
+} from './sealing-people.ts';
 
 export interface ServiceStoreOptions extends SealingOptions {
   readonly tracer?: Tracer | undefined;
@@ -153,12 +157,21 @@ const METHODS: {
   insertPasskey: { withheld: 'refused', sealed: sealsFirst('passkey') },
   removePasskey: { withheld: 'refused' },
   listPasskeys: { withheld: 'goes_on', sealed: verifiesPasskeys },
+  findPasskey: { withheld: 'goes_on', sealed: absentUnless('isPasskey') },
   connect: { withheld: 'refused', sealed: sealsConnection },
   // As for `replaceAccount`.
   replaceConnected: { withheld: 'goes_on', sealed: sealsFirst('connected_account') },
   endConnected: { withheld: 'refused' },
   findConnected: { withheld: 'goes_on', sealed: absentUnless('isConnected') },
   listConnected: { withheld: 'goes_on' },
+
+  insertInvitation: { withheld: 'refused', sealed: sealsFirst('invitation') },
+  findInvitation: { withheld: 'goes_on', sealed: absentUnless('isInvitation') },
+  listInvitations: { withheld: 'goes_on', sealed: onlyRows('isInvitation') },
+  tryCode: { withheld: 'refused', sealed: verifiesCode },
+  enrol: { withheld: 'refused', sealed: sealsEnrolment },
+  // Ends what a row gives, so also one that does not match.
+  cancelInvitation: { withheld: 'refused' },
 
   // Identities that operators added.
   insertIdentity: { withheld: 'refused', sealed: sealsFirst('identity') },

@@ -3,18 +3,20 @@
  *
  * Every refresh of a delegation asks here. A person of an identity provider is asked for at the provider,
  * when the configuration says so; a person with a key must still have it, in the
- * configuration or in the store. What the person is entitled to is read again.
+ * configuration or in the store; a person with a passkey must still have that passkey, and be a person of the store. What the person is entitled to is read again.
  *
  * @module
  */
 
-import type { Entitlement } from '../../domain/authority/entitlement.ts';
+import { type Entitlement, withoutApproving } from '../../domain/authority/entitlement.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
+import { isUsable, maySignIn } from '../../domain/passkey/waiting.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import { sha256Hex, utf8 } from '../../domain/wire/hash.ts';
+import type { StoredPasskey } from '../../storage/port/passkey-store.ts';
 import type { AccountRecord } from '../../storage/port/sign-in-store.ts';
 import { endConsentsOf } from './consents.ts';
-import { endSessions } from './entries.ts';
+import { endSessions, PASSKEY_ACCOUNT } from './entries.ts';
 import type { SignInParts } from './parts.ts';
 import type { ProvedPerson } from './provider.ts';
 
@@ -29,6 +31,20 @@ const KEY = 'key:';
 
 export function keyAccount(principal: string, key: string, now: Date): AccountRecord {
   return { account_id: `${KEY}${sha256Hex(utf8(key))}`, principal, checked_at: now };
+}
+
+export function passkeyAccount(principal: string, credentialId: string, now: Date): AccountRecord {
+  return { account_id: `${PASSKEY_ACCOUNT}${credentialId}`, principal, checked_at: now };
+}
+
+/** The passkey of an account, as far as it still signs in. */
+export async function passkeyOf(
+  { store }: Pick<SignInParts, 'store'>,
+  { account_id: accountId, principal }: Pick<AccountRecord, 'account_id' | 'principal'>,
+): Promise<StoredPasskey | undefined> {
+  const stored = await store.findPasskey(accountId.slice(PASSKEY_ACCOUNT.length));
+  if (stored?.passkey.principal !== principal) return undefined;
+  return maySignIn({ ...stored.passkey, ...stored }, store.now()) ? stored : undefined;
 }
 
 export function providerAccount(
@@ -65,8 +81,21 @@ export async function entitlementOf(
   if (issuer !== undefined) {
     return parts.providers.ofIssuer(issuer) && parts.identities.byRules(principal);
   }
+  if (accountId.startsWith(PASSKEY_ACCOUNT)) return passkeyEntitlement(parts, account);
   const entitlement = await parts.identities.byDigest(accountId.slice(KEY.length));
   return entitlement?.principal === principal ? entitlement : undefined;
+}
+
+/** While the passkey waits, its person may not approve: the others can still say that it is not the person's. */
+async function passkeyEntitlement(
+  parts: SignInParts,
+  account: AccountRecord,
+): Promise<Entitlement | undefined> {
+  const stored = await passkeyOf(parts, account);
+  const entitlement = stored && (await parts.identities.ofPerson(account.principal));
+  if (!stored || !entitlement) return undefined;
+  const counts = isUsable({ ...stored.passkey, ...stored }, parts.store.now());
+  return counts ? entitlement : withoutApproving(entitlement);
 }
 
 /**

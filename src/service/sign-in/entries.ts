@@ -14,23 +14,35 @@ interface SessionFacts {
   readonly failure?: Failure | undefined;
   readonly session_id?: string;
   readonly client_id?: string;
+  readonly invitation_id?: string;
   /** Who ended a session. */
   readonly by?: 'person' | 'provider';
+}
+
+/** Begins the account id of a passkey. Its credential id follows. */
+export const PASSKEY_ACCOUNT = 'passkey:';
+
+/** How a person proved who it is: the issuer, or the kind of credential. */
+export function howOf({
+  issuer,
+  account_id,
+}: Pick<SessionRecord, 'issuer' | 'account_id'>): string {
+  return issuer ?? (account_id.startsWith(PASSKEY_ACCOUNT) ? 'passkey' : 'key');
 }
 
 /** An act of a person in a browser. */
 export function sessionEntry(
   parts: ServiceParts,
-  { principal, issuer }: Pick<SessionRecord, 'principal' | 'issuer'>,
+  person: Pick<SessionRecord, 'principal' | 'issuer' | 'account_id'>,
   verb: 'sign_in' | 'sign_out' | 'refused',
   { failure: refused, ...facts }: SessionFacts = {},
 ) {
   return actEntry(
     parts,
-    { principal, root_principal: principal },
+    { principal: person.principal, root_principal: person.principal },
     {
       entry_type: 'session',
-      detail: { verb, how: issuer ?? 'key', ...facts },
+      detail: { verb, how: howOf(person), ...facts },
       ...(refused && { failure: refused }),
     },
   );
@@ -46,8 +58,8 @@ export async function endSessionAs(
   session_id: string,
 ): Promise<boolean> {
   const ended = await parts.store.endSessions({ session_id }, parts.store.now(), (session) => {
-    const { principal: root_principal, issuer } = session;
-    const detail = { verb: 'sign_out', how: issuer ?? 'key', session_id, by: 'operator' };
+    const { principal: root_principal } = session;
+    const detail = { verb: 'sign_out', how: howOf(session), session_id, by: 'operator' };
     return actEntry(
       parts,
       { principal: operator, root_principal },

@@ -53,9 +53,10 @@ export async function openIdentityProviders({
 export function pageUrls({
   baseUrl,
   ...parts
-}: Pick<SignInParts, 'config' | 'providers' | 'isMounted' | 'storesPeople' | 'baseUrl'>): (
-  path: `/${string}`,
-) => string | undefined {
+}: Pick<
+  SignInParts,
+  'config' | 'providers' | 'isMounted' | 'storesKeys' | 'storesPeople' | 'baseUrl'
+>): (path: `/${string}`) => string | undefined {
   const isOffered = hasSignIn(parts);
   return (path) => {
     const base = baseUrl();

@@ -25,5 +25,7 @@ export interface SignInParts extends ServiceParts {
   /** An app decides who reaches a mounted service, so the address in the settings says nothing. */
   readonly isMounted: boolean;
   /** Whether a person had a key in the store when the service started. */
+  readonly storesKeys: boolean;
+  /** Whether the store had an invited person or an open invitation when the service started. */
   readonly storesPeople: boolean;
 }

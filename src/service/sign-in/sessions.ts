@@ -8,11 +8,12 @@
  * @module
  */
 
-import { isReachedHereOnly } from '../../address/host.ts';
+import { bareHost, isLoopback, isReachedHereOnly } from '../../address/host.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { SKEW_SECONDS } from '../../domain/authority/external-identity.ts';
 import { parsePrincipal } from '../../domain/authority/principal.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
+import { relyingPartyOf } from '../../domain/passkey/relying-party.ts';
 import { newSecret, secretHash } from '../../keyring/secrets.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { AccountRecord, SessionRecord } from '../../storage/port/sign-in-store.ts';
@@ -45,21 +46,36 @@ export interface Session {
 export function takesKeys({
   config,
   isMounted,
-  storesPeople,
-}: Pick<SignInParts, 'config' | 'isMounted' | 'storesPeople'>): boolean {
+  storesKeys,
+}: Pick<SignInParts, 'config' | 'isMounted' | 'storesKeys'>): boolean {
   if (isMounted || !isReachedHereOnly(config)) return false;
-  return storesPeople || config.identities.some(({ principal }) => isHuman(principal));
+  return storesKeys || config.identities.some(({ principal }) => isHuman(principal));
 }
 
 export function isHuman(principal: string): boolean {
   return parsePrincipal(principal)?.class === 'human';
 }
 
+/**
+ * Whether a passkey lets its person sign in: at every name with https, and on this machine once a person is invited. The
+ * cookie of a session would travel in the clear elsewhere.
+ */
+function takesPasskeys({
+  config,
+  isMounted,
+  storesPeople,
+}: Pick<SignInParts, 'config' | 'isMounted' | 'storesPeople'>): boolean {
+  const { public_url } = config;
+  if (public_url?.startsWith('https:')) return relyingPartyOf(public_url) !== undefined;
+  if (!storesPeople || !isMounted) return storesPeople && isReachedHereOnly(config);
+  return public_url === undefined || isLoopback(bareHost(new URL(public_url)));
+}
+
 /** Whether a person can sign in at all, so that there are pages. */
 export function hasSignIn(
-  parts: Pick<SignInParts, 'config' | 'isMounted' | 'providers' | 'storesPeople'>,
+  parts: Pick<SignInParts, 'config' | 'isMounted' | 'providers' | 'storesKeys' | 'storesPeople'>,
 ): boolean {
-  return parts.providers.all().length > 0 || takesKeys(parts);
+  return parts.providers.all().length > 0 || takesKeys(parts) || takesPasskeys(parts);
 }
 
 /** Signs in with a key of the configuration or of the store, where keys are taken. */
@@ -158,15 +174,20 @@ export interface LoginReturn {
 }
 
 interface Beginning extends Pick<ProvedPerson, 'authTime'> {
+  /** Of a proof that must not count twice. */
+  readonly sessionId?: string | undefined;
+  /** The passkey that proved the person. */
+  readonly credentialId?: string | undefined;
   readonly sid?: string | undefined;
   readonly acr?: string | undefined;
   readonly userAgent: string;
 }
 
-async function begin(
+/** Begins a session of the person of an account. */
+export async function begin(
   parts: SignInParts,
   account: AccountRecord,
-  { authTime, sid, acr, userAgent }: Beginning,
+  { authTime, sid, acr, userAgent, sessionId, credentialId }: Beginning,
 ): Promise<Session> {
   const { principal, account_id, issuer, sub } = account;
   const now = parts.store.now();
@@ -177,7 +198,7 @@ async function begin(
   }
   const secret = newSecret();
   const record: SessionRecord = {
-    session_id: newId(parts.platform, 'ses_'),
+    session_id: sessionId ?? newId(parts.platform, 'ses_'),
     secret_hash: secretHash(secret) as string,
     principal,
     account_id,
@@ -191,8 +212,12 @@ async function begin(
     expires_at: new Date(now.getTime() + parts.config.sign_in.session_hours * 3_600_000),
   };
   const entry = sessionEntry(parts, record, 'sign_in', { session_id: record.session_id });
-  await parts.store.beginSession(record, account, entry, SESSIONS_MAX);
-  return { record, secret };
+  const { store } = parts;
+  const isBegun = await store.beginSession(record, account, entry, SESSIONS_MAX, credentialId);
+  if (isBegun) return { record, secret };
+  const detail =
+    'Cannot sign in: this proof was used before, or its passkey was removed; begin again';
+  throw new Refusal(failure('authentication_required', detail));
 }
 
 /** Agents and services have credentials of their own, and give no consent. */

@@ -21,8 +21,9 @@ export function checkIdentity(check: RowCheck, identity: IdentityRecord): void {
     return;
   }
   const logged = loggedOf(known);
-  for (const each of differing(logged, { ...identity })) {
-    check.report('identity', id, difference(each, logged, { ...identity }));
+  const found = { ...identity, key_sha256: identity.key_sha256 ?? null };
+  for (const each of differing(logged, found)) {
+    check.report('identity', id, difference(each, logged, found));
   }
   if (removed_at === undefined && known.removedBy !== undefined) {
     check.report('identity', id, `it is not removed, entry ${known.removedBy} says that it was`);

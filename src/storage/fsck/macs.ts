@@ -20,13 +20,13 @@ export interface MacReport {
   /** The first rows that do not match, as kind and id, and how many there are. */
   readonly altered: readonly string[];
   readonly alteredCount: number;
-  /** The first bindings, sessions and identities of a log that an operator ended, and how many there are: none may remain. */
+  /** The first bindings, sessions, identities and invitations of a log that an operator ended, and how many there are: none may remain. */
   readonly voided: readonly string[];
   readonly voidedCount: number;
 }
 
 /** What `voidPromises` deletes. */
-const DELETED: ReadonlySet<RowKind> = new Set(['binding', 'session', 'identity']);
+const DELETED: ReadonlySet<RowKind> = new Set(['binding', 'session', 'identity', 'invitation']);
 
 /** Rows that are listed. */
 const ALTERED_MAX = 100;

@@ -1,7 +1,7 @@
 /**
  * The part of the storage port for identities: credentials that operators add and remove while the service runs.
  *
- * A row has the SHA-256 of a credential, never the credential. Each change has its entry. A removed row stays, so
+ * A row has the SHA-256 of a credential, never the credential; the row of an invited person has none. Each change has its entry. A removed row stays, so
  * that its credential cannot be added again and `fsck` can compare it with its entries.
  *
  * @module
@@ -12,8 +12,8 @@ import type { ActorEnded } from './records.ts';
 
 export interface IdentityRecord {
   readonly identity_id: string;
-  /** Of the credential, in hex. Two identities never share it. */
-  readonly key_sha256: string;
+  /** Of the credential, in hex. Two identities never share it. Absent for a person who signs in with a passkey. */
+  readonly key_sha256?: string | undefined;
   readonly principal: string;
   readonly scopes: readonly string[];
   readonly subjects: readonly string[];

@@ -1,5 +1,5 @@
 /**
- * The part of the storage port for passkeys: the public keys by which people confirm decisions.
+ * The part of the storage port for passkeys: the public keys by which people sign in and confirm decisions.
  *
  * Each change has its entry. A decision or a new passkey names the passkey that confirmed it, and the same step finds that
  * this one is still there, so neither follows the removal of that passkey in the log.
@@ -22,6 +22,8 @@ export interface PasskeyRecord {
   readonly created_at: Date;
   /** From when on it counts. */
   readonly usable_from: Date;
+  /** The invitation that enrolled it. Its person signs in with it before it counts. */
+  readonly invitation_id?: string | undefined;
   /** Covers every field above. */
   readonly mac?: string | undefined;
 }
@@ -45,6 +47,9 @@ export interface PasskeyStore {
     seen: readonly string[],
     confirmedBy?: string,
   ): Promise<'inserted' | 'taken' | 'stale'>;
+
+  /** Also one that was removed, while its row is there. */
+  findPasskey(credentialId: string): Promise<StoredPasskey | undefined>;
 
   /**
    * The person's passkeys, oldest first; at most `limit`. Includes the one that was removed last: a person who

@@ -18,6 +18,7 @@ import {
   connected,
   consentBeside,
   identity,
+  invitation,
   passkey,
   removedIdentity,
   rotated,
@@ -47,6 +48,7 @@ const UNCOVERED: Readonly<Record<RowKind, readonly string[]>> = {
   passkey: ['mac'],
   connected_account: ['mac'],
   identity: ['mac'],
+  invitation: ['mac'],
 };
 
 const token = childToken(rootToken(), {
@@ -92,9 +94,10 @@ const RECORDS: { readonly [Kind in RowKind]: RowOf<Kind> } = {
   session: signedIn,
   account: accountOf(signedIn, { ended_at: at(HOUR), mac: 'kid.mac' }),
   consent: rotated(consentBeside(token, { mac: 'kid.mac' })),
-  passkey: passkey({ mac: 'kid.mac' }),
+  passkey: passkey({ invitation_id: 'pin_0', mac: 'kid.mac' }),
   connected_account: connected({ mac: 'kid.mac' }),
   identity: removedIdentity(identity({ mac: 'kid.mac' })),
+  invitation: invitation({ identity_id: 'idn_0', mac: 'kid.mac' }),
 };
 
 /** Another value of the same type, or none. */

@@ -14,6 +14,7 @@ import { fromMinor, isWritable, toMinor } from '../../domain/values/money.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import type { ConnectedRecord } from './connected-store.ts';
 import type { IdentityRecord } from './identity-store.ts';
+import type { InvitationRecord } from './invitation-store.ts';
 import type { PasskeyRecord } from './passkey-store.ts';
 import type {
   ApprovalRecord,
@@ -159,6 +160,7 @@ const FORMS = {
     rp_id: row.rp_id,
     created_at: row.created_at,
     usable_from: row.usable_from,
+    ...optionalField('invitation_id', row.invitation_id),
   }),
   // Covers the removal, so that a row whose removal was taken away does not match.
   identity: (row: IdentityRecord) => ({
@@ -173,6 +175,20 @@ const FORMS = {
     created_by: row.created_by,
     removed_at: row.removed_at,
     removed_by: row.removed_by,
+  }),
+  invitation: (row: InvitationRecord) => ({
+    invitation_id: row.invitation_id,
+    secret_hash: row.secret_hash,
+    code_hash: row.code_hash,
+    principal: row.principal,
+    identity_id: row.identity_id,
+    scopes: row.scopes,
+    subjects: row.subjects,
+    caller_class: row.caller_class,
+    caller_classes: row.caller_classes,
+    invited_by: row.invited_by,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
   }),
   // No entry states what these three contain, so their MACs cover what changes, too.
   account: (row: AccountRecord) => ({

@@ -47,6 +47,7 @@ export const ROW_TABLES = [
   'passkeys',
   'connected_accounts',
   'identities',
+  'invitations',
 ] as const;
 export type RowTable = (typeof ROW_TABLES)[number];
 

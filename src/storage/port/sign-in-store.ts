@@ -105,14 +105,16 @@ export interface SignInStore {
    * Inserts the session with its entry, and stores the account in place of the one with the same id. Ends the
    * oldest of the principal's other living sessions, so that `sessionsMax` remain with this one. Deletes at
    * most `SESSIONS_DELETED_MAX` sessions that expired `SESSION_KEPT_MS` before this one began. Concurrent
-   * calls for one principal never leave more than the bound.
+   * calls for one principal never leave more than the bound. With a passkey: the person's, which was last used now. False,
+   * and nothing changes, when the passkey is gone, or a session of the principal with this id began before.
    */
   beginSession(
     session: SessionRecord,
     account: AccountRecord,
     entry: EntryRecord,
     sessionsMax: number,
-  ): Promise<void>;
+    credentialId?: string,
+  ): Promise<boolean>;
 
   /** Also one that has ended or expired. */
   findSession(secretHash: string): Promise<StoredSession | undefined>;

@@ -22,6 +22,7 @@ import type { CompositionStore } from './composition-store.ts';
 import type { ConnectedStore } from './connected-store.ts';
 import type { DeclarationStore } from './declaration-store.ts';
 import type { IdentityStore } from './identity-store.ts';
+import type { InvitationStore } from './invitation-store.ts';
 import type { InvocationStore } from './invocation-store.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import type { LogStore } from './log-store.ts';
@@ -65,6 +66,7 @@ export interface Store
     SignInStore,
     PasskeyStore,
     IdentityStore,
+    InvitationStore,
     ConnectedStore,
     DeclarationStore,
     RowStore,
@@ -396,7 +398,7 @@ export interface OperatorStore {
 
   /**
    * Voids what callers hold beside their tokens: every grant counts as used up, bindings, idempotency keys,
-   * sessions and identities are deleted, and composed calls are not resumed, so that recovery closes them.
+   * sessions, identities and invitations are deleted, and composed calls are not resumed, so that recovery closes them.
    */
   voidPromises(): Promise<void>;
 }

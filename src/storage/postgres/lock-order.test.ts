@@ -17,7 +17,17 @@ import {
   usd,
 } from '../../../test/support/fixtures.ts';
 import { connectedTo, freshDatabase } from '../../../test/support/postgres.ts';
-import { accessToken, begin, consented, rotated, session } from '../../../test/support/sign-in.ts';
+import {
+  accessToken,
+  accountOf,
+  begin,
+  consented,
+  enrolmentOf,
+  invitation,
+  invited,
+  rotated,
+  session,
+} from '../../../test/support/sign-in.ts';
 import type { Admission } from '../port/invocation-store.ts';
 import type { TokenRecord } from '../port/records.ts';
 import type { SessionSelector } from '../port/sign-in-store.ts';
@@ -67,6 +77,29 @@ test('sign-ins, sign-outs and renewals that cross never wait in a circle', async
     );
   }
   await one.revokeToken(token.token_id, at(0), () => entry());
+
+  assert.deepEqual(await deadlocks(), [{ deadlocks: 0 }]);
+});
+
+test('invitations, enrolments, sign-ins and removals of one person that cross never wait in a circle', async () => {
+  const { one, other, deadlocks } = await attentiveStores();
+  const cancelling = { cancelled: () => entry(), removed: () => entry() };
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const made = await invited(one, invitation());
+    const { principal, invitation_id } = made;
+    const { passkey } = enrolmentOf(made);
+    const signedIn = session({ principal, created_at: at(round) });
+    const seen = (await one.listPasskeys(principal, 99)).map((each) => each.passkey.credential_id);
+    await Promise.all([
+      one.enrol(enrolmentOf(made, { passkey, seen })),
+      other.enrol(enrolmentOf(made, { seen })),
+      invited(other, invitation()),
+      one.cancelInvitation(invitation_id, at(1), cancelling),
+      one.removePasskey(passkey, at(2), entry()),
+      other.beginSession(signedIn, accountOf(signedIn), entry(), 2, passkey.credential_id),
+    ]);
+  }
 
   assert.deepEqual(await deadlocks(), [{ deadlocks: 0 }]);
 });

@@ -118,4 +118,5 @@ const VOIDING: readonly Statement[] = [
   { name: 'void_bindings', text: 'DELETE FROM bindings' },
   { name: 'void_sessions', text: 'DELETE FROM sessions' },
   { name: 'void_identities', text: 'DELETE FROM identities' },
+  { name: 'void_invitations', text: 'DELETE FROM invitations' },
 ];

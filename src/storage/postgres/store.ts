@@ -9,6 +9,7 @@
 
 import type { Platform, Timer } from '../../platform.ts';
 import type { StepEffects } from '../port/composition-store.ts';
+import type { StoredInvitation } from '../port/invitation-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
 import { methodsOf, type Sql, type SqlReader, type SqlWriter } from '../sql/sql.ts';
@@ -207,7 +208,7 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   expireApprovals: (_, result) => (result as readonly unknown[]).length,
   freeze: () => 1,
   unfreeze: () => 1,
-  beginSession: () => 1,
+  beginSession: (_, result) => (result ? 1 : 0),
   endSessions: (_, result) => (result as readonly unknown[]).length,
   insertConsent: () => 1,
   renewConsent: (_, result) => (result === 'inserted' ? 1 : 0),
@@ -215,9 +216,20 @@ const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknow
   removePasskey: (_, result) => (result ? 1 : 0),
   insertIdentity: (_, result) => (result === 'inserted' ? 1 : 0),
   removeIdentity: (_, result) => (typeof result === 'object' ? 1 : 0),
+  insertInvitation: () => 1,
+  tryCode: (_, result) => (result === 'guessed' ? 1 : 0),
+  enrol: ([enrolment], result) =>
+    result === 'enrolled' ? 1 + Number('identity' in (enrolment as object)) : 0,
+  cancelInvitation: (_, result) => entriesOfCancelled(result as StoredInvitation | undefined),
   connect: (_, result) => (result ? 1 : 0),
   endConnected: (_, result) => (result ? 1 : 0),
 };
+
+/** One that had enrolled a passkey lost it, too. */
+function entriesOfCancelled(stored: StoredInvitation | undefined): number {
+  if (!stored) return 0;
+  return stored.ended_at ? 2 : 1;
+}
 
 /** The entry of a freeze that follows an overrun. */
 function frozenBy(kept: unknown): number {

@@ -19,13 +19,24 @@ export function* insertIdentity(
   sql: Sql,
   ...[identity, entry, livingMax]: Parameters<IdentityStore['insertIdentity']>
 ): Answer<'insertIdentity'> {
-  yield* sql.lock(HOLD);
+  const isTooMany = yield* isFull(sql, livingMax);
   if (yield* sql.one(FIND_IDENTITY, identity.key_sha256)) return 'taken';
-  const counted = yield* sql.one(LIVING, livingMax);
-  if (counted === undefined || counted.living >= livingMax) return 'full';
-  yield* sql.insert(INSERT, [identity]);
+  if (isTooMany) return 'full';
+  yield* sql.insert(INSERT_IDENTITY, [identity]);
   yield* sql.append(entry);
   return 'inserted';
+}
+
+/** Whether no identity can be added. Others that add one wait until this change ends. */
+export function* isFull(sql: Sql, livingMax: number): Steps<boolean> {
+  yield* sql.lock(HOLD);
+  const counted = yield* sql.one(LIVING, livingMax);
+  return counted === undefined || counted.living >= livingMax;
+}
+
+/** Locks the identity, so that it is not removed before this change ends. */
+export function* isLiving(sql: Sql, identityId: string): Steps<boolean> {
+  return (yield* sql.one(HOLD_ONE, identityId)) !== undefined;
 }
 
 export function* findIdentity(sql: SqlReader, keySha256: string): Answer<'findIdentity'> {
@@ -82,7 +93,7 @@ const LIVING = statement('living_identities', COUNTED)`
   SELECT count(*) AS living FROM (
     SELECT 1 FROM identities WHERE removed_at IS NULL LIMIT $1) counted`;
 
-const INSERT = insertion('insert_identity', IDENTITIES);
+export const INSERT_IDENTITY = insertion('insert_identity', IDENTITIES);
 
 const HOLD_ONE = statement('hold_identity', IDENTITIES)`
   SELECT ${SELECTED} FROM identities WHERE identity_id = $1 AND removed_at IS NULL FOR UPDATE`;

@@ -24,17 +24,35 @@ export function* insertPasskey(
   sql: Sql,
   ...[passkey, entry, seen, confirmedBy]: Parameters<PasskeyStore['insertPasskey']>
 ): Steps<Awaited<ReturnType<PasskeyStore['insertPasskey']>>> {
-  const { principal, credential_id, created_at } = passkey;
-  if (!(yield* usePasskey(sql, principal, confirmedBy, created_at))) return 'stale';
+  const { principal, created_at } = passkey;
   yield* sql.lock(HOLD_PERSON, principal);
+  if (!(yield* usePasskey(sql, principal, confirmedBy, created_at))) return 'stale';
+  const outcome = yield* storePasskey(sql, passkey, seen);
+  if (outcome === 'inserted') yield* sql.append(entry);
+  return outcome;
+}
+
+/** Under the lock of the person. */
+export function* storePasskey(
+  sql: Sql,
+  passkey: PasskeyRecord,
+  seen: readonly string[],
+): Steps<'inserted' | 'taken' | 'stale'> {
+  const { principal, credential_id } = passkey;
   const rows = yield* sql.all(IDS, principal);
   if (yield* sql.one(FIND, credential_id)) return 'taken';
   const ids = rows.map((row) => row.credential_id);
   if (!isSameIds(ids, seen)) return 'stale';
   // Another person may take the id meanwhile.
-  if (!(yield* sql.insertNew(INSERT, passkey))) return 'taken';
-  yield* sql.append(entry);
-  return 'inserted';
+  return (yield* sql.insertNew(INSERT, passkey)) ? 'inserted' : 'taken';
+}
+
+export function* findPasskey(
+  sql: SqlReader,
+  credentialId: string,
+): Steps<StoredPasskey | undefined> {
+  const row = yield* sql.one(FIND_PASSKEY, credentialId);
+  return row && passkeyOf(row);
 }
 
 export function* listPasskeys(
@@ -52,6 +70,17 @@ export function* removePasskey(
   if (!(yield* sql.one(REMOVE, credential_id, principal, now))) return false;
   yield* sql.run(DELETE_REMOVED, credential_id, principal);
   yield* sql.append(entry);
+  return true;
+}
+
+/** Removes a passkey of the person that does not count yet. False when there is none. */
+export function* removeWaitingPasskey(
+  sql: Sql,
+  { principal, credential_id }: Pick<PasskeyRecord, 'principal' | 'credential_id'>,
+  now: Date,
+): Steps<boolean> {
+  if (!(yield* sql.one(REMOVE_WAITING, credential_id, principal, now))) return false;
+  yield* sql.run(DELETE_REMOVED, credential_id, principal);
   return true;
 }
 
@@ -84,6 +113,9 @@ const IDS = statement('passkey_ids', ID)`
 const FIND = statement('find_passkey', ID)`
   SELECT credential_id FROM passkeys WHERE credential_id = $1`;
 
+const FIND_PASSKEY = statement('passkey', PASSKEY)`
+  SELECT ${columns(PASSKEY)} FROM passkeys WHERE credential_id = $1`;
+
 const INSERT = insertion('insert_passkey', PASSKEYS, '(credential_id)');
 
 export const LIST_PASSKEYS = statement('list_passkeys', PASSKEY)`
@@ -92,6 +124,9 @@ export const LIST_PASSKEYS = statement('list_passkeys', PASSKEY)`
 
 const REMOVE = statement('remove_passkey', ID)`
   UPDATE passkeys SET removed_at = $3 WHERE ${LIVING} RETURNING credential_id`;
+
+const REMOVE_WAITING = statement('remove_waiting_passkey', ID)`
+  UPDATE passkeys SET removed_at = $3 WHERE ${LIVING} AND usable_from > $3 RETURNING credential_id`;
 
 const USE = statement('use_passkey', ID)`
   UPDATE passkeys SET last_used_at = $3 WHERE ${LIVING} RETURNING credential_id`;

@@ -119,4 +119,5 @@ const SCANS: Readonly<Record<RowTable, Scan>> = {
     "(account || ' ' || principal)",
   ),
   identities: scanOf('identity', people.IDENTITIES, 'identity_id'),
+  invitations: scanOf('invitation', people.INVITATIONS, 'invitation_id'),
 };

@@ -33,21 +33,25 @@ import {
 } from '../sql/statement.ts';
 import { ACCOUNTS, CONSENTS, SESSIONS } from '../tables/people.ts';
 import { HOLD_PERSON } from './locks.ts';
+import { usePasskey } from './passkeys.ts';
 
 type Answer<Name extends keyof SignInStore> = Steps<Awaited<ReturnType<SignInStore[Name]>>>;
 
 export function* beginSession(
   sql: Sql,
-  ...[session, account, entry, sessionsMax]: Parameters<SignInStore['beginSession']>
+  ...[session, account, entry, sessionsMax, credentialId]: Parameters<SignInStore['beginSession']>
 ): Answer<'beginSession'> {
   const { principal, created_at: now } = session;
   yield* sql.lock(HOLD_PERSON, principal);
+  if (yield* sql.one(FIND_ID, session.session_id)) return false;
+  if (!(yield* usePasskey(sql, principal, credentialId, now))) return false;
   yield* sql.run(END_OLDEST, principal, now, sessionsMax - 1);
   yield* sql.put(KEEP_ACCOUNT, [account]);
   yield* sql.insert(INSERT_SESSION, [{ ...session, seen_at: now }]);
   const expiredBefore = new Date(now.getTime() - SESSION_KEPT_MS);
   yield* sql.run(DELETE_EXPIRED, expiredBefore, SESSIONS_DELETED_MAX);
   yield* sql.append(entry);
+  return true;
 }
 
 export function* findSession(sql: SqlReader, secretHash: string): Answer<'findSession'> {
@@ -175,6 +179,9 @@ export const DELETE_EXPIRED = statement('delete_expired_sessions')`
 
 export const FIND_SESSION = statement('find_session', SESSION)`
   SELECT ${columns(SESSION)} FROM sessions WHERE secret_hash = $1`;
+
+const FIND_ID = statement('session_id', part(SESSIONS, 'session_id'))`
+  SELECT session_id FROM sessions WHERE session_id = $1`;
 
 const TOUCH = statement('touch_session')`
   UPDATE sessions SET seen_at = $2 WHERE session_id = $1 AND ended_at IS NULL AND seen_at < $2`;

@@ -13,6 +13,7 @@ import * as connected from './connected.ts';
 import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
 import * as identities from './identities.ts';
+import * as invitations from './invitations.ts';
 import * as passkeys from './passkeys.ts';
 import * as rows from './rows.ts';
 import * as signIn from './sign-in.ts';
@@ -39,6 +40,7 @@ export const READS = {
   approvalsOf: lists.approvalsOf,
   statesSince: lists.statesSince,
   listPasskeys: passkeys.listPasskeys,
+  findPasskey: passkeys.findPasskey,
   findConnected: connected.findConnected,
   listConnected: connected.listConnected,
   lastCheckpoint: checkpoints.lastCheckpoint,
@@ -48,6 +50,8 @@ export const READS = {
   findIdentity: identities.findIdentity,
   identitiesOf: identities.identitiesOf,
   listIdentities: identities.listIdentities,
+  findInvitation: invitations.findInvitation,
+  listInvitations: invitations.listInvitations,
   keptDeclarations: declarations.keptDeclarations,
   staleApprovals: declarations.staleApprovals,
   listDeliveries: deliveries.listDeliveries,
@@ -92,6 +96,10 @@ export const CHANGES = {
   endConnected: connected.endConnected,
   insertIdentity: identities.insertIdentity,
   removeIdentity: identities.removeIdentity,
+  insertInvitation: invitations.insertInvitation,
+  tryCode: invitations.tryCode,
+  enrol: invitations.enrol,
+  cancelInvitation: invitations.cancelInvitation,
   keepDeclarations: declarations.keepDeclarations,
   beginSession: signIn.beginSession,
   endSessions: signIn.endSessions,

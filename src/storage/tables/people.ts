@@ -1,5 +1,5 @@
 /**
- * Tables of people and operators: sessions, accounts, consents, passkeys, connected accounts, identities, and the
+ * Tables of people and operators: sessions, accounts, consents, passkeys, connected accounts, identities, invitations, and the
  * declarations of the last start.
  *
  * Each question of the port is one range of an index. The ranges by person and by provider have only sessions
@@ -12,6 +12,7 @@
 import type { ConnectedRecord } from '../port/connected-store.ts';
 import type { DeclarationRecord } from '../port/declaration-store.ts';
 import type { IdentityRecord } from '../port/identity-store.ts';
+import type { InvitationRecord } from '../port/invitation-store.ts';
 import type { PasskeyRecord } from '../port/passkey-store.ts';
 import type { AccountRecord, ConsentRecord, SessionRecord } from '../port/sign-in-store.ts';
 import type { Description } from './description.ts';
@@ -96,6 +97,7 @@ export const PASSKEYS: Description<PasskeyRecord> = {
     rp_id: 'text',
     created_at: 'time',
     usable_from: 'time',
+    invitation_id: 'text?',
     mac: 'text?',
   },
   beside: { last_used_at: 'time?', removed_at: 'time?' },
@@ -127,7 +129,7 @@ export const IDENTITIES: Description<IdentityRecord> = {
   isPlain: true,
   fields: {
     identity_id: 'text PRIMARY KEY',
-    key_sha256: 'text UNIQUE',
+    key_sha256: 'text? UNIQUE',
     principal: 'text',
     scopes: 'list',
     subjects: 'list',
@@ -141,9 +143,34 @@ export const IDENTITIES: Description<IdentityRecord> = {
   },
   indexes: ['identities_by_principal (principal, identity_id) WHERE removed_at IS NULL'],
   postgres: {
-    columns: { identity_id: 'text COLLATE "C" PRIMARY KEY', key_sha256: 'text' },
+    columns: { identity_id: 'text COLLATE "C" PRIMARY KEY', key_sha256: 'text?' },
     indexes: ['UNIQUE identities_by_key (key_sha256)'],
   },
+};
+
+export const INVITATIONS: Description<InvitationRecord> = {
+  name: 'invitations',
+  isPlain: true,
+  fields: {
+    invitation_id: 'text PRIMARY KEY',
+    secret_hash: 'text UNIQUE',
+    code_hash: 'text',
+    principal: 'text',
+    identity_id: 'text?',
+    scopes: 'list',
+    subjects: 'list',
+    caller_class: 'text',
+    caller_classes: 'list',
+    invited_by: 'text',
+    created_at: 'time',
+    expires_at: 'time',
+    mac: 'text?',
+  },
+  beside: { wrong: 'integer', ended_at: 'time?', outcome: 'text?', credential_id: 'text?' },
+  indexes: [
+    'invitations_by_principal (principal, ended_at)',
+    'invitations_by_expiry (expires_at, invitation_id)',
+  ],
 };
 
 export const DECLARATIONS: Description<DeclarationRecord> = {

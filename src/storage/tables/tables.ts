@@ -15,6 +15,7 @@ import {
   CONSENTS,
   DECLARATIONS,
   IDENTITIES,
+  INVITATIONS,
   PASSKEYS,
   SESSIONS,
 } from './people.ts';
@@ -55,5 +56,6 @@ export const TABLES: readonly TableSchema[] = [
   PASSKEYS,
   CONNECTED,
   IDENTITIES,
+  INVITATIONS,
   DECLARATIONS,
 ];

@@ -14,7 +14,7 @@ import { entriesSince, same } from '../observe.ts';
 
 const MANY = 1_000;
 
-async function add(store: Store, made: IdentityRecord): Promise<IdentityRecord> {
+async function add<Made extends IdentityRecord>(store: Store, made: Made): Promise<Made> {
   assert.equal(await store.insertIdentity(made, identityEntry(made), MANY), 'inserted');
   return made;
 }

@@ -13,10 +13,10 @@
  *
  * Locks are always taken in one order, so that steps wait for each other but never deadlock: the index of the
  * log, gates, consent, intents, tokens, idempotency key, budgets, leases, grant, rollback windows, root principal,
- * approval request, passkey, person, sessions, account, connected account, identity. Several locks of one kind have an order
+ * approval request, person, passkey, sessions, account, connected account, identity, invitation. Several locks of one kind have an order
  * too: gates by number, intents and sessions by id, windows by their key, all others by lineage, ancestors first.
  * Keys and grants are locked one at a time: a call with either is not batched. So are consents, approval
- * requests, passkeys, persons, accounts, connected accounts and identities.
+ * requests, passkeys, persons, accounts, connected accounts, identities and invitations.
  *
  * @module
  */

@@ -213,4 +213,5 @@ export function voidPromises(connection: Connection): void {
   connection.run('DELETE FROM bindings');
   connection.run('DELETE FROM sessions');
   connection.run('DELETE FROM identities');
+  connection.run('DELETE FROM invitations');
 }

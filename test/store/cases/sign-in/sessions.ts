@@ -14,7 +14,15 @@ import {
 } from '../../../../src/storage/port/sign-in-store.ts';
 import type { Store } from '../../../../src/storage/port/store.ts';
 import { at, entry, HOUR, SECOND } from '../../../support/fixtures.ts';
-import { accountOf, begin, consented, session, sessionEntry } from '../../../support/sign-in.ts';
+import {
+  accountOf,
+  added,
+  begin,
+  consented,
+  passkey,
+  session,
+  sessionEntry,
+} from '../../../support/sign-in.ts';
 import type { Cases } from '../../cases.ts';
 import { entriesSince, same } from '../../observe.ts';
 
@@ -97,6 +105,36 @@ export const SESSION_CASES: Cases = {
     same(await store.findSession(secret_hash), { session: first, seen_at: first.created_at });
     same(await store.findAccount(account_id), account);
     assert.equal((await store.sequence()).size, size);
+  },
+
+  'beginSession() with the id of another session changes nothing': async (store) => {
+    const first = await begin(store, session());
+    const { size } = await store.sequence();
+    const again = session({ session_id: first.session_id, created_at: at(SECOND) });
+
+    assert.equal(await store.beginSession(again, accountOf(again), sessionEntry(again), 1), false);
+
+    assert.equal(await store.findSession(again.secret_hash), undefined);
+    assert.deepEqual(await living(store), idsOf([first]));
+    assert.equal((await store.sequence()).size, size);
+  },
+
+  'beginSession() with a passkey uses it, and changes nothing once it is removed': async (
+    store,
+  ) => {
+    const { principal, credential_id } = await added(store, passkey());
+    const by = { principal, created_at: at(SECOND) };
+    const [begun, late] = [session(by), session(by)];
+    const beginBy = (each: SessionRecord, id: string) =>
+      store.beginSession(each, accountOf(each), sessionEntry(each), 9, id);
+
+    assert.equal(await beginBy(begun, credential_id), true);
+    assert.equal(await beginBy(late, 'another'), false);
+    await store.removePasskey({ principal, credential_id }, at(HOUR), entry());
+
+    assert.equal(await beginBy(late, credential_id), false);
+    assert.deepEqual((await store.findPasskey(credential_id))?.last_used_at, at(SECOND));
+    assert.deepEqual(await living(store), idsOf([begun]));
   },
 
   'beginSession() ends the oldest living sessions of the person above the bound': async (store) => {

@@ -1,0 +1,235 @@
+/**
+ * People: who signs in with passkeys, and the rules by which operators, approvers and people themselves manage it.
+ *
+ * A session whose passkey does not count yet changes nothing here: it may be the one that the others have to end.
+ *
+ * @module
+ */
+
+import { isApproving, widerIdentity } from '../../domain/authority/entitlement.ts';
+import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { isUsable, WAITING_MS } from '../../domain/passkey/waiting.ts';
+import type { ConsoleRequest } from '../../protocol/console/methods.ts';
+import type {
+  DeviceList,
+  InvitationView,
+  InvitedPerson,
+  PeopleList,
+  PersonView,
+  Recovery,
+} from '../../protocol/console/people.ts';
+import type { IdentityRecord } from '../../storage/port/identity-store.ts';
+import type { InvitationRecord, StoredInvitation } from '../../storage/port/invitation-store.ts';
+import type { SessionRecord } from '../../storage/port/sign-in-store.ts';
+import { frozenFor, notOperator } from '../authority/freeze.ts';
+import { isPerson } from '../authority/identities.ts';
+import {
+  approvingName,
+  endIdentity,
+  entitlementInPerson,
+  type IdentityParts,
+  livingIdentities,
+} from '../authority/stored-identities.ts';
+import { type Caller, holdsScope } from '../caller/caller.ts';
+import { passkeysOf, removePasskey } from '../passkey/keys.ts';
+import { passkeyOf } from '../sign-in/accounts.ts';
+import { PASSKEY_ACCOUNT } from '../sign-in/entries.ts';
+import type { SignInParts } from '../sign-in/parts.ts';
+import {
+  cancelInvitation,
+  invitedApprover,
+  newInvitation,
+  personIn,
+  storeInvitation,
+} from './invitations.ts';
+
+/** Invitations that one answer looks at. */
+const INVITATIONS_MAX = 1_000;
+
+/** A person at the console. */
+export interface AtConsole {
+  readonly caller: Caller;
+  readonly session: { readonly record: SessionRecord };
+}
+
+/** Parts that know the address of the pages. */
+export interface PeopleParts extends SignInParts {
+  pageUrl(path: `/${string}`): string | undefined;
+}
+
+export async function invitePerson(
+  parts: PeopleParts,
+  { caller, session }: AtConsole,
+  request: ConsoleRequest<'people.invite'>,
+): Promise<InvitedPerson> {
+  refuse(notOperator(caller, 'identities'));
+  await refuseWaiting(parts, session.record);
+  const maker = entitlementInPerson(caller);
+  refuse(await frozenFor(parts, caller.root_principal));
+  const { principal } = request;
+  refuse(invitedApprover(principal, await parts.identities.mayApprove(principal)));
+  const { record, secret, code } = await newInvitation(parts, request, maker);
+  refuse(widerIdentity(maker, record));
+  refuse(await approvingName(parts, maker, record));
+  await storeInvitation(parts, record, caller);
+  const page = parts.pageUrl('/enrol');
+  if (page === undefined) throw new Error('Cannot invite: the service has no pages');
+  return { ...invitationView(record), link: linkOf(page, secret), code };
+}
+
+/** The secret is in the fragment, which no browser sends and no server logs. */
+export function linkOf(page: string, secret: string): string {
+  return `${page}#${secret}`;
+}
+
+export function invitationView(record: InvitationRecord): InvitationView {
+  const { invitation_id, principal, invited_by, expires_at } = record;
+  return { invitation_id, principal, invited_by, expires_at: expires_at.toISOString() };
+}
+
+/** People and open invitations; for operators. */
+export async function listPeople(parts: IdentityParts): Promise<PeopleList> {
+  const living = await livingIdentities(parts);
+  const invitations = await parts.store.listInvitations(parts.store.now(), INVITATIONS_MAX);
+  return {
+    people: living.filter(isPerson).map(personView),
+    invitations: invitations
+      .filter(({ ended_at }) => ended_at === undefined)
+      .map(({ invitation }) => invitationView(invitation)),
+  };
+}
+
+function personView(person: IdentityRecord): PersonView {
+  const { identity_id, principal, scopes, subjects, created_at, created_by } = person;
+  return {
+    identity_id,
+    principal,
+    scopes,
+    subjects,
+    created_at: created_at.toISOString(),
+    created_by,
+  };
+}
+
+export async function devicesOf(parts: IdentityParts, principal: string): Promise<DeviceList> {
+  return { devices: await passkeysOf(parts, principal) };
+}
+
+/**
+ * Ends a person: the open invitation, every passkey with its sessions, then the identity. In this order a stop in between
+ * leaves less, never more.
+ */
+export async function removePerson(
+  parts: IdentityParts,
+  principal: string,
+  by: Pick<Caller, 'principal' | 'root_principal'>,
+): Promise<boolean> {
+  const open = await parts.store.listInvitations(parts.store.now(), INVITATIONS_MAX);
+  for (const { invitation, ended_at } of open) {
+    if (ended_at !== undefined || invitation.principal !== principal) continue;
+    await cancelInvitation(parts, invitation.invitation_id, by);
+  }
+  const person = await personIn(parts, principal);
+  if (!person) return false;
+  for (const { credential_id } of await passkeysOf(parts, principal)) {
+    await removePasskey(parts, { principal, credential_id }, by.principal);
+  }
+  const removed = await endIdentity(parts, person.identity_id, by);
+  return typeof removed === 'object';
+}
+
+/** Operators at the console remove no person and no device of a person who may approve: that is a way to act as one. */
+export async function demandRemovable(
+  parts: SignInParts,
+  { caller, session }: AtConsole,
+  principal: string,
+): Promise<void> {
+  refuse(notOperator(caller, 'identities'));
+  await refuseWaiting(parts, session.record);
+  if (!(await parts.identities.mayApprove(principal))) return;
+  const detail = `Cannot remove anything of ${principal}, who may approve: only the command at the store does`;
+  throw new Refusal(failure('not_entitled', detail));
+}
+
+/** By operators; where the person may approve also by the person and by every approver. */
+export async function cancelAtConsole(
+  parts: SignInParts,
+  { caller, session }: AtConsole,
+  invitationId: string,
+): Promise<boolean> {
+  await refuseWaiting(parts, session.record);
+  const found = await parts.store.findInvitation(invitationId);
+  const mayEnd =
+    found && (holdsScope(caller, 'operator:identities') || (await mayObject(parts, caller, found)));
+  return mayEnd ? cancelInvitation(parts, invitationId, caller) : false;
+}
+
+async function mayObject(
+  { identities }: SignInParts,
+  caller: Caller,
+  { invitation: { principal } }: StoredInvitation,
+): Promise<boolean> {
+  if (caller.principal !== principal && !approves(caller)) return false;
+  return identities.mayApprove(principal);
+}
+
+function approves(caller: Caller): boolean {
+  return caller.kind === 'identity' && caller.entitlement.scopes.some(isApproving);
+}
+
+/** Invitations of people who may approve, open or with a passkey that waits, for those who can object. */
+export async function recoveriesFor(parts: SignInParts, caller: Caller): Promise<Recovery[]> {
+  const now = parts.store.now();
+  const since = new Date(now.getTime() - WAITING_MS);
+  const found: Recovery[] = [];
+  for (const stored of await parts.store.listInvitations(since, INVITATIONS_MAX)) {
+    if (!isRecovery(stored)) continue;
+    const waits = await waitsUntil(parts, stored, now);
+    if (waits === undefined || !(await mayObject(parts, caller, stored))) continue;
+    found.push({ ...invitationView(stored.invitation), waits_until: waits?.toISOString() ?? null });
+  }
+  return found;
+}
+
+/** A newcomer has nobody to notify. */
+function isRecovery({ invitation: { identity_id, scopes } }: StoredInvitation): boolean {
+  return identity_id !== undefined || scopes.some(isApproving);
+}
+
+/** Null for an open invitation; `undefined` for one that nobody can object to any more. */
+async function waitsUntil(
+  { store }: SignInParts,
+  { invitation, ended_at, credential_id }: StoredInvitation,
+  now: Date,
+): Promise<Date | null | undefined> {
+  if (ended_at === undefined) return invitation.expires_at > now ? null : undefined;
+  const passkey = credential_id === undefined ? undefined : await store.findPasskey(credential_id);
+  if (!passkey || passkey.removed_at !== undefined) return undefined;
+  const { usable_from } = passkey.passkey;
+  return usable_from > now ? usable_from : undefined;
+}
+
+/** Refuses a session whose passkey does not count yet. */
+async function refuseWaiting(parts: SignInParts, record: SessionRecord): Promise<void> {
+  if (!(await isWaiting(parts, record))) return;
+  const detail =
+    'Cannot do this: the passkey that you signed in with does not count yet; another one of yours does';
+  throw new Refusal(failure('not_entitled', detail));
+}
+
+async function isWaiting(parts: SignInParts, record: SessionRecord): Promise<boolean> {
+  if (!record.account_id.startsWith(PASSKEY_ACCOUNT)) return false;
+  const stored = await passkeyOf(parts, record);
+  return !stored || !isUsable({ ...stored.passkey, ...stored }, parts.store.now());
+}
+
+/** A session of a passkey that waits removes that passkey alone: the person could not stop it any more. */
+export async function removeOwnPasskey(
+  parts: SignInParts,
+  record: SessionRecord,
+  credential_id: string,
+): Promise<boolean> {
+  const { principal, account_id } = record;
+  if (account_id !== `${PASSKEY_ACCOUNT}${credential_id}`) await refuseWaiting(parts, record);
+  return removePasskey(parts, { principal, credential_id }, principal);
+}

@@ -1,0 +1,275 @@
+/**
+ * The contract of invitations: one open invitation for each person, a few wrong codes, one enrolment.
+ *
+ * @module
+ */
+
+import assert from 'node:assert/strict';
+import {
+  INVITATION_KEPT_MS,
+  type InvitationRecord,
+} from '../../../../src/storage/port/invitation-store.ts';
+import type { Store } from '../../../../src/storage/port/store.ts';
+import { at, entry, HOUR, SECOND } from '../../../support/fixtures.ts';
+import {
+  added,
+  enrolmentOf,
+  identityEntry,
+  invitation,
+  invitationEntry,
+  invited,
+  passkey,
+  personIdentity,
+  removedIdentity,
+} from '../../../support/sign-in.ts';
+import type { Cases } from '../../cases.ts';
+import { entriesSince, same } from '../../observe.ts';
+
+const PERSON = 'human:ann@example.com';
+const OTHER = 'human:bob@example.com';
+const WRONG_MAX = 3;
+
+function tried(store: Store, { secret_hash }: InvitationRecord, isRight = false, now = at(SECOND)) {
+  return store.tryCode({
+    secret_hash,
+    now,
+    wrongMax: WRONG_MAX,
+    isRight: () => isRight,
+    entry: () => entry({ entry_type: 'session' }),
+  });
+}
+
+async function outcomeOf(store: Store, { invitation_id }: InvitationRecord) {
+  return (await store.findInvitation(invitation_id))?.outcome;
+}
+
+const cancelling = () => ({
+  cancelled: () => entry({ entry_type: 'operator' }),
+  removed: () => entry({ entry_type: 'session' }),
+});
+
+export const INVITATION_CASES: Cases = {
+  'insertInvitation() stores the invitation with its entry': async (store) => {
+    const { size } = await store.sequence();
+    const made = invitation({ mac: 'kid.invitation', identity_id: 'idn_1' });
+    const logged = invitationEntry(made);
+
+    await store.insertInvitation(made, logged);
+
+    same(await store.findInvitation(made.invitation_id), { invitation: made, wrong: 0 });
+    const entries = await entriesSince(store, size);
+    same(
+      entries.map(({ entry_id }) => entry_id),
+      [logged.entry_id],
+    );
+  },
+
+  'insertInvitation() ends the open one of the same person alone': async (store) => {
+    const first = await invited(store, invitation());
+    const others = await invited(store, invitation({ principal: OTHER }));
+
+    const next = await invited(store, invitation({ created_at: at(HOUR) }));
+
+    same(
+      [await outcomeOf(store, first), await outcomeOf(store, others), await outcomeOf(store, next)],
+      ['replaced', undefined, undefined],
+    );
+    assert.equal(await tried(store, first, true, at(2 * HOUR)), 'unknown');
+  },
+
+  'insertInvitation() leaves one open invitation of several concurrent ones': async (store) => {
+    const made = Array.from({ length: 5 }, () => invitation());
+
+    await Promise.all(made.map((each) => invited(store, each)));
+
+    const listed = await store.listInvitations(at(0), 9);
+    assert.equal(listed.filter(({ ended_at }) => ended_at === undefined).length, 1);
+  },
+
+  'insertInvitation() deletes those that expired long ago': async (store) => {
+    const old = await invited(store, invitation({ principal: OTHER }));
+    const later = at(24 * HOUR + INVITATION_KEPT_MS);
+
+    await invited(store, invitation({ created_at: later, expires_at: at(INVITATION_KEPT_MS * 2) }));
+
+    assert.equal(await store.findInvitation(old.invitation_id), undefined);
+  },
+
+  'listInvitations() lists those that expire after a time, the next first': async (store) => {
+    const late = await invited(store, invitation({ expires_at: at(3 * HOUR) }));
+    const soon = await invited(store, invitation({ principal: OTHER, expires_at: at(2 * HOUR) }));
+    await invited(store, invitation({ principal: 'human:eve', expires_at: at(HOUR) }));
+
+    const ids = (await store.listInvitations(at(HOUR), 9)).map(
+      ({ invitation: { invitation_id } }) => invitation_id,
+    );
+
+    same(ids, [soon.invitation_id, late.invitation_id]);
+    assert.equal((await store.listInvitations(at(HOUR), 1)).length, 1);
+  },
+
+  'tryCode() finds the open invitation of a secret, and counts no right code': async (store) => {
+    const made = await invited(store, invitation());
+    const unknown = invitation();
+
+    same(await tried(store, made, true), made);
+
+    assert.equal(await tried(store, unknown, true), 'unknown');
+    assert.equal(await tried(store, made, true, made.expires_at), 'unknown');
+    assert.equal((await store.findInvitation(made.invitation_id))?.wrong, 0);
+  },
+
+  'tryCode() ends the invitation with the last wrong code, with an entry': async (store) => {
+    const made = await invited(store, invitation());
+    const { size } = await store.sequence();
+
+    same(
+      [await tried(store, made), await tried(store, made), await tried(store, made)],
+      ['wrong', 'wrong', 'guessed'],
+    );
+
+    assert.equal(await tried(store, made, true), 'unknown');
+    assert.equal(await outcomeOf(store, made), 'guessed');
+    assert.equal((await entriesSince(store, size)).length, 1);
+  },
+
+  'tryCode() judges no more wrong codes than the most, however many come at once': async (
+    store,
+  ) => {
+    const made = await invited(store, invitation());
+
+    const outcomes = await Promise.all(Array.from({ length: 9 }, () => tried(store, made)));
+
+    same(outcomes.filter((outcome) => outcome !== 'unknown').toSorted(), [
+      'guessed',
+      'wrong',
+      'wrong',
+    ]);
+  },
+
+  'enrol() stores passkey and identity with their entries, and ends the invitation': async (
+    store,
+  ) => {
+    const made = await invited(store, invitation());
+    const { size } = await store.sequence();
+    const enrolment = enrolmentOf(made);
+
+    assert.equal(await store.enrol(enrolment), 'enrolled');
+
+    same(await store.listPasskeys(PERSON, 9), [{ passkey: enrolment.passkey }]);
+    same(await store.findPasskey(enrolment.passkey.credential_id), { passkey: enrolment.passkey });
+    same(await store.identitiesOf(PERSON, 9), [enrolment.identity?.record]);
+    const { ended_at, outcome, credential_id } =
+      (await store.findInvitation(made.invitation_id)) ?? {};
+    same(
+      [ended_at, outcome, credential_id],
+      [at(SECOND), 'enrolled', enrolment.passkey.credential_id],
+    );
+    const entries = await entriesSince(store, size);
+    same(
+      entries.map(({ entry_id }) => entry_id),
+      [enrolment.identity?.entry.entry_id, enrolment.entry.entry_id],
+    );
+  },
+
+  'enrol() happens once of several concurrent ones': async (store) => {
+    const made = await invited(store, invitation());
+
+    const outcomes = await Promise.all(
+      Array.from({ length: 5 }, () => store.enrol(enrolmentOf(made))),
+    );
+
+    same(outcomes.toSorted(), ['ended', 'ended', 'ended', 'ended', 'enrolled']);
+    assert.equal((await store.listPasskeys(PERSON, 9)).length, 1);
+    assert.equal((await store.identitiesOf(PERSON, 9)).length, 1);
+  },
+
+  'enrol() changes nothing for an invitation that is not open, or of another person': async (
+    store,
+  ) => {
+    const made = await invited(store, invitation());
+    const gone = await invited(store, invitation({ principal: OTHER }));
+    await store.cancelInvitation(gone.invitation_id, at(SECOND), cancelling());
+    const { size } = await store.sequence();
+    const others = { passkey: passkey({ principal: OTHER }) };
+
+    assert.equal(await store.enrol(enrolmentOf(invitation())), 'ended');
+    assert.equal(await store.enrol(enrolmentOf(gone)), 'ended');
+    assert.equal(await store.enrol(enrolmentOf(made, { now: made.expires_at })), 'ended');
+    assert.equal(await store.enrol(enrolmentOf(made, others)), 'ended');
+
+    same(await entriesSince(store, size), []);
+    same(await store.listPasskeys(PERSON, 9), []);
+    same(await store.identitiesOf(PERSON, 9), []);
+  },
+
+  'enrol() keeps the identity that the invitation names, while it lives': async (store) => {
+    const kept = personIdentity();
+    await store.insertIdentity(kept, identityEntry(kept), 9);
+    const { identity_id } = kept;
+    const first = await invited(store, invitation({ identity_id }));
+    assert.equal(await store.enrol(enrolmentOf(first)), 'enrolled');
+    const [one] = await store.listPasskeys(PERSON, 9);
+    const seen = [one?.passkey.credential_id ?? ''];
+    const next = await invited(store, invitation({ identity_id }));
+    await store.removeIdentity(identity_id, removedIdentity, identityEntry);
+
+    assert.equal(await store.enrol(enrolmentOf(next, { seen })), 'ended');
+
+    assert.equal((await store.listPasskeys(PERSON, 9)).length, 1);
+  },
+
+  'enrol() is stale, taken or full as a passkey and an identity are': async (store) => {
+    const made = await invited(store, invitation());
+    const others = await added(store, passkey({ principal: OTHER }));
+    const enrolment = enrolmentOf(made);
+    const taken = { ...enrolment.passkey, credential_id: others.credential_id };
+    const { size } = await store.sequence();
+
+    assert.equal(await store.enrol({ ...enrolment, passkey: taken }), 'taken');
+    assert.equal(await store.enrol({ ...enrolment, seen: ['other'] }), 'stale');
+    assert.equal(await store.enrol({ ...enrolment, livingMax: 0 }), 'full');
+
+    same(await entriesSince(store, size), []);
+    assert.equal(await store.enrol(enrolment), 'enrolled');
+  },
+
+  'cancelInvitation() ends an open invitation with its entry, once': async (store) => {
+    const made = await invited(store, invitation());
+    const { size } = await store.sequence();
+    const cancel = () => store.cancelInvitation(made.invitation_id, at(SECOND), cancelling());
+
+    same(await cancel(), { invitation: made, wrong: 0 });
+
+    assert.equal(await cancel(), undefined);
+    assert.equal(await outcomeOf(store, made), 'cancelled');
+    assert.equal((await entriesSince(store, size)).length, 1);
+    assert.equal(await store.cancelInvitation('pin_0', at(0), cancelling()), undefined);
+  },
+
+  'cancelInvitation() removes the passkey that was enrolled, while it does not count': async (
+    store,
+  ) => {
+    const made = await invited(store, invitation());
+    const enrolment = enrolmentOf(made);
+    await store.enrol(enrolment);
+    const { size } = await store.sequence();
+    const { credential_id, usable_from } = enrolment.passkey;
+    const cancel = (now: Date) => store.cancelInvitation(made.invitation_id, now, cancelling());
+
+    assert.equal(await cancel(usable_from), undefined);
+    assert.equal((await cancel(at(HOUR)))?.credential_id, credential_id);
+    assert.equal(await cancel(at(HOUR)), undefined);
+
+    same((await store.findPasskey(credential_id))?.removed_at, at(HOUR));
+    assert.equal((await entriesSince(store, size)).length, 2);
+  },
+
+  'voidPromises() deletes invitations': async (store) => {
+    const made = await invited(store, invitation());
+
+    await store.voidPromises();
+
+    assert.equal(await store.findInvitation(made.invitation_id), undefined);
+  },
+};
