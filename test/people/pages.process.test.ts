@@ -129,6 +129,31 @@ test('a wrong code keeps the link, and a closed question of the device is told o
   await page.waitForURL(`${pages}/console/**`);
 });
 
+test('an approver sees on an open page that another one is invited again, and cancels it', {
+  timeout: SLOW,
+}, async () => {
+  const approver = async (principal: string) => {
+    const { link, code } = await invite(principal, ['approver:*']);
+    const page = await visitor();
+    await plugIn(page);
+    await enrol(page, `${pages}/enrol#${link}`, code);
+    return page;
+  };
+  await approver('human:dora@example.com');
+  const page = await approver('human:eli@example.com');
+  const { link, code } = await invitedAtStore(before, { principal: 'human:dora@example.com' });
+
+  const notice = page.getByRole('alert').filter({ hasText: 'dora@example.com is invited again' });
+  await notice.getByRole('button', { name: 'Cancel it' }).click();
+  await notice.waitFor({ state: 'detached' });
+
+  const stranger = await visitor();
+  await stranger.goto(`${pages}/enrol#${link}`);
+  await stranger.getByLabel('Code').fill(code);
+  await stranger.getByRole('button', { name: 'Continue' }).click();
+  await stranger.getByText('the link and the code do not belong together').waitFor();
+});
+
 for (const generation of AUTHORIZED) {
   test(`${generation.name} sends a person to the consent page, who signs in with a passkey`, {
     timeout: SLOW,
