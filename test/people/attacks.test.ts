@@ -16,6 +16,11 @@ const [{ open: openFile }] = SQL_PLACES as [(typeof SQL_PLACES)[number]];
 
 const other = (code: string) => code.replace(/\d$/, (digit) => String((Number(digit) + 1) % 10));
 
+function challengeIn({ text = '' }: Reply): string {
+  const [, challenge = ''] = /name="challenge" value="([^"]+)"/.exec(text) ?? [];
+  return challenge;
+}
+
 /** What the page says to the person. */
 function saidBy({ text = '' }: Reply): string {
   const [, said = ''] = /role="alert">(.*?)<\/p>/.exec(text) ?? [];
@@ -124,18 +129,18 @@ test('a challenge of one browser is worth nothing in another', async () => {
   const { service, newcomer, invite } = await openDesk(await openFile());
   const { key } = await newcomer(ANN, 'travel.*');
   const [mine, victim] = [browserAt(service), browserAt(service)];
-  const answer = mine.answer(await mine.open('/sign-in'), key);
+  const ownPage = await mine.open('/sign-in');
   const page = await victim.open('/sign-in');
 
-  const { challenge, ...rest } = { ...answer };
+  const challenge = challengeIn(ownPage);
   const mixed = await victim.send(page, '/sign-in/passkey', {
-    ...rest,
-    challenge: challenge ?? '',
+    ...mine.answer(ownPage, key),
+    challenge,
   });
   const invitation = await invite(BOB, 'travel.*');
   const opened = await mine.type(invitation);
   const form = await victim.type(invitation);
-  const [, theirs = ''] = /name="challenge" value="([^"]+)"/.exec(opened.text ?? '') ?? [];
+  const theirs = challengeIn(opened);
   const made = softwareKey().register({
     challenge: Buffer.from(theirs, 'base64url'),
     rpId: 'desk.example.com',
@@ -148,6 +153,7 @@ test('a challenge of one browser is worth nothing in another', async () => {
   });
 
   assert.equal(mixed.status, 401);
+  assert.match(saidBy(mixed), /was opened in another browser/);
   assert.equal(moved.status, 400);
   assert.match(saidBy(moved), /began in another session/);
 });
