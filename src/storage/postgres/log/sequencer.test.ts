@@ -117,11 +117,16 @@ test('a retention that an entry states is kept with its place', SLOW, async () =
   assert.deepEqual(rows, [{ place: 1, retain_until: stated.retain_until }]);
 });
 
-/** Lets the sequencer read the head and the queue, then changes what it read before it places anything. */
-async function changedMeanwhile(store: Store, change: () => Promise<unknown>): Promise<void> {
+/** Lets the sequencer read the head and this entry in the queue, then changes what it read before it places anything. */
+async function changedMeanwhile(
+  store: Store,
+  added: EntryRecord,
+  change: () => Promise<unknown>,
+): Promise<void> {
   const observer = await connectedTo(server.url);
   await admin.query('BEGIN');
   await admin.query('SELECT FROM head FOR UPDATE');
+  await store.append([added]);
   const sequenced = store.sequence().catch(() => undefined);
   const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database()
     AND wait_event_type = 'Lock' AND query LIKE '%INSERT INTO segments%'`;
@@ -139,9 +144,8 @@ test(
     const [before, lost, other] = entries(3) as [EntryRecord, EntryRecord, EntryRecord];
     await store.append([before]);
     await store.sequence();
-    await store.append([lost]);
 
-    await changedMeanwhile(store, () => {
+    await changedMeanwhile(store, lost, () => {
       const text = 'UPDATE queue SET count = $1, hashes = $2, leaves = $3, personal = $4';
       return admin.query(text, rowValues([other]).slice(0, 4));
     });
@@ -155,9 +159,8 @@ test('another copy of the database keeps its own tree', SLOW, async () => {
   const [before, added, other] = entries(3) as [EntryRecord, EntryRecord, EntryRecord];
   await store.append([before]);
   await store.sequence();
-  await store.append([added]);
 
-  await changedMeanwhile(store, () => {
+  await changedMeanwhile(store, added, () => {
     return admin.query('UPDATE head SET peaks = ARRAY[$1::bytea]', [other.leaf_hash]);
   });
 
