@@ -10,18 +10,17 @@ import { test } from 'vitest';
 import { closedAtEnd } from '../../test/support/ends.ts';
 import { freshDatabase } from '../../test/support/postgres.ts';
 import { openDatabase } from './postgres/connection.ts';
-import { FIGURES as FIGURES_POSTGRES } from './postgres/inspect.ts';
 import { settingsOf } from './postgres/options.ts';
 import { postgresStatement } from './postgres/sql.ts';
 import { openPostgres } from './postgres/store.ts';
 import { openConnection } from './sqlite/connection.ts';
-import { FIGURES } from './sqlite/inspect.ts';
 import { migrate } from './sqlite/schema/migrations.ts';
 import { sqliteText } from './sqlite/sql.ts';
 import * as lists from './stories/approval-lists.ts';
 import * as approvals from './stories/approvals.ts';
 import { STALE } from './stories/declarations.ts';
 import { DELETE_REMOVED } from './stories/passkeys.ts';
+import { FIGURES } from './stories/rows.ts';
 
 const QUESTION = 'chain=? AND capability=? AND contract_version=? AND parameters_digest=?';
 
@@ -91,7 +90,7 @@ const STALE_PLANS: [query: string, plan: string][] = [
     'SEARCH approval_requests USING INDEX approval_requests_open (capability=? AND expires_at>?)',
   ],
   [
-    FIGURES,
+    sqliteText(FIGURES),
     'SEARCH approval_requests USING COVERING INDEX approval_requests_pending (expires_at>?)',
   ],
   [sqliteText(STALE), 'SEARCH grants USING INDEX grants_unused (capability=? AND expires_at>?)'],
@@ -142,7 +141,7 @@ test('PostgreSQL ranges over the index of each, and sorts nothing', async () => 
   const askedOf = await planOf(postgresStatement(lists.ASKED_OF));
   const approvedOf = await planOf(postgresStatement(lists.APPROVED_OF));
   const statesSince = await planOf(postgresStatement(lists.STATES_SINCE));
-  const figures = await planOf(FIGURES_POSTGRES);
+  const figures = await planOf(postgresStatement(FIGURES));
 
   assert.match(figures, /Index Only Scan using approval_requests_(?:pending|open|due|waiting) on/);
   assert.match(

@@ -9,12 +9,10 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { isObject } from '../../src/domain/wire/json.ts';
 import { backupOf } from '../../src/storage/backup/backup.ts';
 import { COPIED_TABLES } from '../../src/storage/backup/tables.ts';
-import { entriesOf } from '../../src/storage/log/segment.ts';
+import { entriesOf, type Segment } from '../../src/storage/log/segment.ts';
 import { openSnapshot, openStore, restoreStore, SCHEMA_VERSIONS } from '../../src/storage/open.ts';
 import type { Store } from '../../src/storage/port/store.ts';
-import { type SegmentRow, segmentOf } from '../../src/storage/postgres/log/segments.ts';
 import { openConnection } from '../../src/storage/sqlite/connection.ts';
-import { segmentsFrom } from '../../src/storage/sqlite/log/segments.ts';
 import { fillLedger } from '../log/small-ledger.ts';
 import { entry } from './fixtures.ts';
 import { freshDatabase, runSql } from './postgres.ts';
@@ -80,7 +78,8 @@ export async function dump(url: string): Promise<Record<string, string[]>> {
   const tables: Record<string, string[]> = {};
   if (url.startsWith('sqlite:')) {
     const connection = openConnection(url.slice('sqlite:'.length));
-    const entries = [...segmentsFrom(connection, 0)].flatMap(entriesOf);
+    const segments = connection.all<SegmentRow>('SELECT * FROM segments ORDER BY first');
+    const entries = segments.map(segmentOf).flatMap(entriesOf);
     tables.log = entries.map((entry) => JSON.stringify(entry, printed));
     for (const name of [...copied, ...COMPUTED.sqlite]) {
       // The log of a restored store has other segments.
@@ -93,7 +92,8 @@ export async function dump(url: string): Promise<Record<string, string[]>> {
   }
   const segments = await runSql<SegmentRow>(url, 'SELECT * FROM segments ORDER BY first');
   tables.log = segments
-    .flatMap((row) => entriesOf(segmentOf(row)))
+    .map(segmentOf)
+    .flatMap(entriesOf)
     .map((entry) => JSON.stringify(entry, printed));
   for (const name of [...copied, ...COMPUTED.postgres]) {
     // The log of a restored store has other segments.
@@ -105,6 +105,12 @@ export async function dump(url: string): Promise<Record<string, string[]>> {
     tables[name] = rows.map(({ row }) => row).sort();
   }
   return tables;
+}
+
+type SegmentRow = Record<keyof Segment, never>;
+
+function segmentOf({ first, count, ...bytes }: SegmentRow): Segment {
+  return { first: Number(first), count: Number(count), ...bytes };
 }
 
 function printed(_: string, value: unknown): unknown {

@@ -12,6 +12,7 @@ import { foldPeaks } from '../../domain/log/merkle.ts';
 import { firstPlaceOf, leafIndexOf } from '../../domain/log/origin.ts';
 import { fromBase64 } from '../../domain/wire/base64.ts';
 import { toHex } from '../../domain/wire/hash.ts';
+import { run, type Steps } from '../../steps.ts';
 import { DamagedSegment, entriesOf, type Segment } from '../log/segment.ts';
 import { copiedRow, storedEntry } from './columns.ts';
 import {
@@ -45,8 +46,8 @@ export interface Snapshot {
   readonly logId: string;
   readonly rowSeal: string | null;
   readonly head: BackupHead;
-  /** The log, and the entries without a place in the order in which they get one. */
-  segments(table: typeof LOG | typeof QUEUE): AsyncIterable<Segment> | Iterable<Segment>;
+  /** The log, or the entries without a place in the order in which they get one: the next segment of it. */
+  segments(table: typeof LOG | typeof QUEUE): () => Steps<Segment | undefined>;
   /** The rows of another table in slices. */
   rows(table: CopiedTable): AsyncIterable<readonly CopiedRow[]>;
   close(): Promise<void>;
@@ -141,7 +142,8 @@ async function* readableRows(
 ): AsyncGenerator<readonly CopiedRow[]> {
   try {
     if (table !== LOG && table !== QUEUE) return yield* snapshot.rows(table);
-    for await (const segment of snapshot.segments(table)) {
+    const next = snapshot.segments(table);
+    for (let segment = await run(next()); segment; segment = await run(next())) {
       yield entriesOf(segment).map((entry) => copiedRow(table, entry));
     }
   } catch (error) {

@@ -14,6 +14,7 @@
 import { crc32 } from 'node:zlib';
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import type { EntryQuery } from '../port/log-store.ts';
+import type { StoredBlock } from '../tables/log.ts';
 
 /** Entries in a small block, and small blocks in a large one. */
 export const BLOCK_ENTRIES = 1_024;
@@ -276,13 +277,7 @@ export function offsetsIn(bucket: Uint8Array, key: number): number[] {
 }
 
 /** What a store says about a block without its postings. */
-export interface BlockHead {
-  /** The place of its first entry. */
-  readonly first: number;
-  readonly count: number;
-  /** In milliseconds: the latest time in the block, and the latest in the log up to its end. */
-  readonly newest: number;
-  readonly latest: number;
+export interface BlockHead extends Omit<StoredBlock, 'buckets'> {
   /** The number of buckets of each field, in the order of `FIELDS`. */
   readonly buckets: readonly number[];
 }

@@ -1,34 +1,69 @@
 /**
  * Compares what is derived from the segments with the segments: tiles, index blocks and the times of erasure.
  *
- * A store shows every segment once, in order, and the stored tiles, buckets and times where they are asked for.
+ * Reads every segment once, in order, and the stored tiles, buckets and times where they are due.
  *
  * @module
  */
 
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import { firstPlaceOf } from '../../domain/log/origin.ts';
+import type { Steps } from '../../steps.ts';
 import type { TreeHead } from '../port/log-store.ts';
-import {
-  addTo,
-  BLOCK_ENTRIES,
-  type Block,
-  type BlockHead,
-  blockOf,
-  bucketsOf,
-  createColumns,
-} from './blocks.ts';
+import type { SqlReader } from '../sql/sql.ts';
+import { pairsOf, part, type Shape, statement } from '../sql/statement.ts';
+import { RETENTIONS, type Stated, type StoredTile } from '../tables/log.ts';
+import { allHeads, bucketsOfBlock } from './block-index.ts';
+import { addTo, type Block, type BlockHead, blockOf, bucketsOf, createColumns } from './blocks.ts';
 import { bucketNumber, tileNumber } from './numbers.ts';
 import { entriesOf, hashAt, type Segment, segmentEnd } from './segment.ts';
+import { segmentsFrom } from './segments.ts';
 import { growTiles } from './tiles.ts';
+import { storedTiles } from './tree.ts';
 
-export interface StoredTile {
-  readonly id: number;
-  readonly hashes: Uint8Array;
+/** One sentence for each fault. Less than `tailMax` entries at the end of the last log may be without a block. */
+export function* derivedFaults(sql: SqlReader, tailMax: number): Steps<string[]> {
+  const tiles = createTileCheck();
+  const blocks = createBlockCheck(yield* allHeads(sql), tailMax);
+  const retentions = createRetentionCheck();
+  const segments = segmentsFrom(sql, 0);
+  for (let segment = yield* segments.next(); segment; segment = yield* segments.next()) {
+    tiles.see(segment);
+    const entries = entriesToCheck(segment);
+    const stated = retentions.see(entries);
+    if (stated.length > 0) retentions.compare(stated, yield* statedIn(sql, stated));
+    for (const due of blocks.see(segment, entries)) {
+      blocks.compare(due, yield* bucketsOfBlock(sql, due.head));
+    }
+  }
+  const faults = tiles.faults(yield* storedTiles(sql));
+  const stored = yield* sql.one(COUNTS);
+  return [
+    ...faults,
+    ...blocks.faults(stored?.buckets ?? 0),
+    ...retentions.faults(stored?.retentions ?? 0),
+  ];
 }
 
+function* statedIn(sql: SqlReader, stated: readonly Stated[]): Steps<Set<number>> {
+  const times = stated.map(({ retain_until }) => retain_until);
+  const places = stated.map(({ place }) => place);
+  const rows = yield* sql.all(STATED, times, places);
+  return new Set(rows.map(({ place }) => place));
+}
+
+const STATED = statement('inspect_stated', part(RETENTIONS, 'place'))`
+  SELECT r.place FROM ${pairsOf('timestamptz', 'bigint')} p
+  CROSS JOIN retentions r WHERE r.retain_until = p.one AND r.place = p.other`;
+
+const COUNTED: Shape<{ readonly buckets: number; readonly retentions: number }> = {
+  fields: { buckets: 'integer', retentions: 'integer' },
+};
+const COUNTS = statement('inspect_counts', COUNTED)`
+  SELECT (SELECT count(*) FROM buckets) AS buckets, (SELECT count(*) FROM retentions) AS retentions`;
+
 /** A stored block that has ended, and what the entries say of it. */
-export interface DueBlock {
+interface DueBlock {
   readonly head: BlockHead;
   readonly block: Block;
   /** The latest time in the log up to its end. */
@@ -36,7 +71,7 @@ export interface DueBlock {
 }
 
 /** Grows the trees again from the hashes in the segments. */
-export function createTileCheck() {
+function createTileCheck() {
   const due = new Map<number, Buffer>();
   let head: TreeHead = { first: 0, size: 0, peaks: [] };
   return {
@@ -68,7 +103,7 @@ export function createTileCheck() {
 }
 
 /** The entries that the checks below see. `undefined` for a damaged segment, which the reader of the entries reports. */
-export function entriesToCheck(segment: Segment): readonly StoredEntry[] | undefined {
+function entriesToCheck(segment: Segment): readonly StoredEntry[] | undefined {
   try {
     return entriesOf(segment);
   } catch {
@@ -76,14 +111,8 @@ export function entriesToCheck(segment: Segment): readonly StoredEntry[] | undef
   }
 }
 
-/** Until when an entry says that it is kept. */
-export interface Stated {
-  readonly place: number;
-  readonly retain_until: Date;
-}
-
 /** Reads again when each entry is to be erased. Asks for one row of `retentions` after the other, and keeps none. */
-export function createRetentionCheck() {
+function createRetentionCheck() {
   let due = 0;
   let missing = 0;
   let first: number | undefined;
@@ -123,7 +152,7 @@ export function createRetentionCheck() {
  * Indexes the entries again, block by block. `heads` are all blocks, in order of their places. Less than
  * `tailMax` entries at the end of the last log may be without a block.
  */
-export function createBlockCheck(heads: readonly BlockHead[], tailMax: number = BLOCK_ENTRIES) {
+function createBlockCheck(heads: readonly BlockHead[], tailMax: number) {
   const wrong: number[] = [];
   const gaps = createGapCheck(tailMax);
   let buckets = 0;

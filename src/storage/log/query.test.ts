@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import type { EntryPage } from '../port/log-store.ts';
+import { run, wait } from '../../steps.ts';
 import {
   type BlockHead,
   bucketBytes,
@@ -9,22 +9,22 @@ import {
   keyOf,
   type Postings,
 } from './blocks.ts';
-import { type Answer, type Read, searchEntries } from './query.ts';
+import { type LogReads, searchEntries } from './query.ts';
 
 const LARGE = 32_768;
 
 /** Blocks of a log in which every other entry is an invocation, and the others are of one capability. */
-function answered(read: Read, seen: { blocks: number }): Answer {
-  if (read.read === 'heads') {
-    const heads = Array.from({ length: read.limit }, (_, n) => read.before - (n + 1) * LARGE);
-    return heads.filter((first) => first >= 0).map(headAt);
-  }
-  if (read.read !== 'buckets') throw new Error(`Cannot answer "${read.read}": no entry matches`);
-  seen.blocks += read.ids.length / 2;
-  return read.ids.map(({ field }) => {
-    const value = FIELDS[field] === 'entry_type' ? 'invocation' : 'pay';
-    return bucketBytes(halfOf(keyOf(value), value === 'pay' ? 1 : 0));
-  });
+function readsOf(buckets: LogReads['buckets']): LogReads {
+  const noMatch = () => {
+    throw new Error('Cannot read entries: none matches');
+  };
+  return {
+    heads(before, limit) {
+      const heads = Array.from({ length: limit }, (_, n) => before - (n + 1) * LARGE);
+      return wait(heads.filter((first) => first >= 0).map(headAt));
+    },
+    ...{ buckets, segments: noMatch, places: noMatch },
+  };
 }
 
 function headAt(first: number): BlockHead {
@@ -35,48 +35,47 @@ function halfOf(key: number, odd: number): Postings {
   return Float64Array.from({ length: LARGE / 2 }, (_, n) => key * LARGE + 2 * n + odd);
 }
 
-test('a query for values that most entries have, and none together, stops and goes on in the next page', () => {
-  const seen = { blocks: 0 };
+test('a query for values that most entries have, and none together, stops and goes on in the next page', async () => {
+  let blocks = 0;
+  const reads = readsOf((ids) => {
+    blocks += ids.length / 2;
+    const found = ids.map(({ field }) => {
+      const value = FIELDS[field] === 'entry_type' ? 'invocation' : 'pay';
+      return bucketBytes(halfOf(keyOf(value), value === 'pay' ? 1 : 0));
+    });
+    return wait(found);
+  });
   let before: number | undefined;
   let pages = 0;
   for (; before !== 0; pages++) {
     const query = { entryType: 'invocation', capability: 'pay', limit: 50, before } as const;
-    const search = searchEntries(query, { first: 60 * LARGE, columns: createColumns() });
-    const asked: number = seen.blocks;
-    let page: EntryPage | undefined;
-    for (let step = search.next(); page === undefined; ) {
-      if (step.done) page = step.value;
-      else step = search.next(answered(step.value, seen));
-    }
+    const asked = blocks;
+    const tail = { first: 60 * LARGE, columns: createColumns() };
+    const page = await run(searchEntries(reads, query, tail));
     assert.deepEqual(page.entries, []);
-    assert.ok(seen.blocks - asked <= 18, 'few of the sixty blocks');
+    assert.ok(blocks - asked <= 18, 'few of the sixty blocks');
     before = page.next ?? 0;
   }
 
-  assert.equal(seen.blocks, 60);
+  assert.equal(blocks, 60);
   assert.ok(pages > 3);
 });
 
-test('a query for a rare value and one that most entries have asks for the common one only where the rare one is', () => {
+test('a query for a rare value and one that most entries have asks for the common one only where the rare one is', async () => {
   const rare = { first: 3 * LARGE, offset: 7 };
   const asked: string[] = [];
-  const answer = (read: Read): Answer => {
-    if (read.read !== 'buckets') return answered(read, { blocks: 0 });
-    return read.ids.map(({ first, field }) => {
+  const reads = readsOf((ids) => {
+    const found = ids.map(({ first, field }) => {
       asked.push(`${FIELDS[field]} ${first / LARGE}`);
       if (FIELDS[field] === 'entry_type') return bucketBytes(halfOf(keyOf('invocation'), 0));
       const posting = keyOf('human:rare') * LARGE + rare.offset;
       return bucketBytes(Float64Array.from(first === rare.first ? [posting] : []));
     });
-  };
+    return wait(found);
+  });
   const query = { entryType: 'invocation', rootPrincipal: 'human:rare', limit: 50 } as const;
-  const search = searchEntries(query, { first: 60 * LARGE, columns: createColumns() });
-
-  let page: EntryPage | undefined;
-  for (let step = search.next(); page === undefined; ) {
-    if (step.done) page = step.value;
-    else step = search.next(answer(step.value));
-  }
+  const tail = { first: 60 * LARGE, columns: createColumns() };
+  const page = await run(searchEntries(reads, query, tail));
 
   assert.deepEqual(page, { entries: [], next: undefined }, 'one page is enough for all blocks');
   assert.equal(asked.length, 61);

@@ -1,16 +1,15 @@
 /**
  * Queries over the log: newest entry first, from the entries that no block indexes yet, then block by block.
  *
- * The search yields what it must read and goes on with the answer, so one algorithm serves a store that answers
- * at once and one that answers later. A block names places by hashes of values; each entry is compared with the
- * query before it counts. The work of one query is bounded: when it reads many blocks or many entries without a
- * match, it stops and says where the next query continues.
+ * A block names places by hashes of values; each entry is compared with the query before it counts. The work of one query
+ * is bounded: when it reads many blocks or many entries without a match, it stops and says where the next query continues.
  *
  * @module
  */
 
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import { equalBytes } from '../../domain/wire/hash.ts';
+import type { Steps } from '../../steps.ts';
 import type { EntryPage, EntryQuery, TreeHead } from '../port/log-store.ts';
 import type { BlockHead, Columns } from './blocks.ts';
 import {
@@ -50,29 +49,17 @@ export interface BucketId {
   readonly bucket: number;
 }
 
-/** What a search must read. */
-export type Read =
+/** What a search reads. */
+export interface LogReads {
   /** Blocks that begin below this place, the last one first. */
-  | { readonly read: 'heads'; readonly before: number; readonly limit: number }
+  heads(before: number, limit: number): Steps<readonly BlockHead[]>;
   /** In the order requested. */
-  | { readonly read: 'buckets'; readonly ids: readonly BucketId[] }
-  /** The segment of each place, in the order requested. */
-  | { readonly read: 'segments'; readonly places: readonly number[] }
+  buckets(ids: readonly BucketId[]): Steps<readonly Uint8Array[]>;
+  /** For each place a segment that has it, in the order requested. */
+  segments(places: readonly number[]): Steps<readonly Segment[]>;
   /** The places from one up to another that have an entry, the last one first. */
-  | {
-      readonly read: 'places';
-      readonly from: number;
-      readonly end: number;
-      readonly limit: number;
-    };
-
-export type Answer =
-  | readonly BlockHead[]
-  | readonly Uint8Array[]
-  | readonly Segment[]
-  | readonly number[];
-
-export type Search<Result> = Generator<Read, Result, Answer>;
+  places(from: number, end: number, limit: number): Steps<readonly number[]>;
+}
 
 /** Blocks that one query asks, and entries that it reads without a match: a few milliseconds. */
 const BLOCKS_MAX = 64;
@@ -97,19 +84,19 @@ interface Filter {
   readonly value: string;
 }
 
-export function* searchEntries(query: EntryQuery, tail: Tail): Search<EntryPage> {
+export function* searchEntries(reads: LogReads, query: EntryQuery, tail: Tail): Steps<EntryPage> {
   const filters = filtersOf(query);
   // No index has an empty value; the page compares every filter with the entries.
   const indexed = filters.filter(({ value }) => value !== '');
-  const page = createPage(query, filters);
+  const page = createPage(reads, query, filters);
   yield* page.take(tailPlaces(tail, query, indexed));
   let before = Math.min(query.before ?? Number.POSITIVE_INFINITY, tail.first);
   for (let asked = 0, postings = 0; !page.isFull(); ) {
     if (asked >= BLOCKS_MAX || postings >= POSTINGS_MAX) return page.stoppedAt(before);
     const limit = asked === 0 ? HEADS_FIRST : HEADS_TOGETHER;
-    const heads = (yield { read: 'heads', before, limit }) as readonly BlockHead[];
+    const heads = yield* reads.heads(before, limit);
     const recent = heads.filter((head) => !isBefore(head, query));
-    const found = yield* placesIn(recent, query, indexed);
+    const found = yield* placesIn(reads, recent, { query, filters: indexed });
     for (const [index, head] of recent.entries()) {
       yield* page.takeUnindexed(endOf(head), before);
       yield* page.take(found.places[index] as number[]);
@@ -166,10 +153,10 @@ function tailPlaces(
  * that does not have a rare value is not asked for the others.
  */
 function* placesIn(
+  reads: LogReads,
   heads: readonly BlockHead[],
-  query: EntryQuery,
-  filters: readonly Filter[],
-): Search<{ places: number[][]; postings: number }> {
+  { query, filters }: { readonly query: EntryQuery; readonly filters: readonly Filter[] },
+): Steps<{ places: number[][]; postings: number }> {
   const { before = Number.POSITIVE_INFINITY, since } = query;
   const isOld = ({ newest }: BlockHead) => since !== undefined && newest <= since.getTime();
   const offsets = heads.map((head): readonly number[] | undefined =>
@@ -180,7 +167,7 @@ function* placesIn(
     const open = [...heads.keys()].filter((index) => offsets[index]?.length !== 0);
     if (open.length === 0) break;
     const ids = open.map((index) => bucketIn(heads[index] as BlockHead, field, value));
-    const buckets = (yield { read: 'buckets', ids }) as readonly Uint8Array[];
+    const buckets = yield* reads.buckets(ids);
     for (const [at, index] of open.entries()) {
       const bucket = buckets[at] as Uint8Array;
       const found = offsetsIn(bucket, keyOf(value));
@@ -228,24 +215,27 @@ function matches(entry: StoredEntry, { since }: EntryQuery, filters: readonly Fi
  * The places from one block to the next, the last one first. Between two logs there are none; within a log a block
  * is missing, and its entries are read one by one.
  */
-function* unindexed(from: number, end: number, limit: number): Search<readonly number[]> {
+function* unindexed(
+  reads: LogReads,
+  { from, end, limit }: { readonly from: number; readonly end: number; readonly limit: number },
+): Steps<readonly number[]> {
   if (from >= end || end === Number.POSITIVE_INFINITY) return [];
-  return (yield { read: 'places', from, end, limit }) as readonly number[];
+  return yield* reads.places(from, end, limit);
 }
 
 /** The entries found so far. */
-function createPage(query: EntryQuery, filters: readonly Filter[]) {
+function createPage(reads: LogReads, query: EntryQuery, filters: readonly Filter[]) {
   const entries: StoredEntry[] = [];
   let missed = 0;
   let lowest = Number.POSITIVE_INFINITY;
   const isFull = () => entries.length >= query.limit || missed >= MISSED_MAX;
 
   /** Reads the entries at these places, newest first, and keeps those that match. */
-  function* take(places: readonly number[]): Search<void> {
+  function* take(places: readonly number[]): Steps<void> {
     for (let at = 0; at < places.length && !isFull(); ) {
       const wanted = Math.min(TOGETHER, query.limit - entries.length);
       const part = places.slice(at, at + wanted);
-      const read = (yield { read: 'segments', places: part }) as readonly Segment[];
+      const read = yield* reads.segments(part);
       for (const [index, place] of part.entries()) {
         const entry = entryIn(read[index] as Segment, place);
         lowest = place;
@@ -260,8 +250,8 @@ function createPage(query: EntryQuery, filters: readonly Filter[]) {
     isFull,
     take,
     /** The entries between two blocks, newest first. So many that no page has more. */
-    *takeUnindexed(from: number, end: number): Search<void> {
-      yield* take(yield* unindexed(from, end, query.limit + MISSED_MAX));
+    *takeUnindexed(from: number, end: number): Steps<void> {
+      yield* take(yield* unindexed(reads, { from, end, limit: query.limit + MISSED_MAX }));
     },
     /** Everything was searched. */
     end: (): EntryPage => ({ entries, next: undefined }),
@@ -280,17 +270,20 @@ export type EntryName =
  * The entry that has this name. Later entries may name the same invocation: its own entry comes first, else the
  * oldest.
  */
-export function* findInLog(name: EntryName, tail: Tail): Search<StoredEntry | undefined> {
+export function* findInLog(
+  reads: LogReads,
+  name: EntryName,
+  tail: Tail,
+): Steps<StoredEntry | undefined> {
   const [field, value] = Object.entries(name)[0] as [Field, string | Uint8Array];
-  const found = createFound(field, value);
+  const found = createFound(reads, field, value);
   const column = tail.columns.keys[FIELDS.indexOf(field)] as number[];
   const key = keyOf(value);
   yield* found.look(column.flatMap((each, at) => (each === key ? [tail.first + at] : [])));
   for (let before = tail.first; !found.isDone(); ) {
-    const read: Read = { read: 'heads', before, limit: HEADS_TOGETHER };
-    const heads = (yield read) as readonly BlockHead[];
+    const heads = yield* reads.heads(before, HEADS_TOGETHER);
     const ids = heads.map((head) => bucketIn(head, field, value));
-    const buckets = (yield { read: 'buckets', ids }) as readonly Uint8Array[];
+    const buckets = yield* reads.buckets(ids);
     for (const [index, head] of heads.entries()) {
       yield* found.lookUnindexed(endOf(head), before);
       const offsets = offsetsIn(buckets[index] as Uint8Array, key);
@@ -305,14 +298,14 @@ export function* findInLog(name: EntryName, tail: Tail): Search<StoredEntry | un
 }
 
 /** The entries found so far that have one value. */
-function createFound(field: Field, value: string | Uint8Array) {
+function createFound(reads: LogReads, field: Field, value: string | Uint8Array) {
   let oldest: StoredEntry | undefined;
   let own: StoredEntry | undefined;
   const isDone = () => own !== undefined;
 
-  function* look(places: readonly number[]): Search<void> {
+  function* look(places: readonly number[]): Steps<void> {
     if (places.length === 0) return;
-    const segments = (yield { read: 'segments', places }) as readonly Segment[];
+    const segments = yield* reads.segments(places);
     for (const [index, place] of places.entries()) {
       const entry = entryIn(segments[index] as Segment, place);
       if (!isEqual(entry[field], value)) continue;
@@ -324,9 +317,9 @@ function createFound(field: Field, value: string | Uint8Array) {
   return {
     isDone,
     look,
-    *lookUnindexed(from: number, end: number): Search<void> {
+    *lookUnindexed(from: number, end: number): Steps<void> {
       for (let before = end; !isDone(); ) {
-        const places = yield* unindexed(from, before, MISSED_MAX);
+        const places = yield* unindexed(reads, { from, end: before, limit: MISSED_MAX });
         if (places.length === 0) return;
         yield* look(places);
         before = places.at(-1) as number;

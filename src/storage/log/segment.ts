@@ -14,6 +14,7 @@ import { retainUntil } from '../../domain/log/entry.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { utf8 } from '../../domain/wire/hash.ts';
 import { isObject } from '../../domain/wire/json.ts';
+import type { StoredSegment } from '../tables/log.ts';
 import type { Indexed } from './blocks.ts';
 
 const HASH_BYTES = 32;
@@ -26,14 +27,7 @@ const SPACE = 0x20;
  */
 const SEGMENT_BYTES_MAX = 8_192;
 
-export interface Segment {
-  /** The place of its first entry. */
-  readonly first: number;
-  readonly count: number;
-  readonly hashes: Uint8Array;
-  readonly leaves: Uint8Array;
-  readonly personal: Uint8Array;
-}
+export type Segment = StoredSegment;
 
 /** The bytes of a segment do not have the form of one. Names the places that it should have. */
 export class DamagedSegment extends Error {

@@ -38,7 +38,7 @@ import type { RowStore } from './row-store.ts';
 import type { SignInStore } from './sign-in-store.ts';
 import type { TokenStore } from './token-store.ts';
 
-export type { EntryPage, EntryQuery, Erasure, LogStore, TreeHead } from './log-store.ts';
+export type { EntryQuery, Erasure, LogStore, TreeHead } from './log-store.ts';
 export type {
   ChildBounds,
   ChildState,

@@ -3,13 +3,16 @@ import { test } from 'vitest';
 import { closedAtEnd } from '../../../test/support/ends.ts';
 import { entry } from '../../../test/support/fixtures.ts';
 import { freshDatabase } from '../../../test/support/postgres.ts';
-import { openDatabase, type Session, type Statement } from './connection.ts';
-import { BUCKETS, HEADS } from './log/blocks.ts';
-import { scanEntries, TILES } from './log/log.ts';
-import { CUT, HASHES, PLACES, RANGE, type SegmentRow, SHAPES, WHOLE } from './log/segments.ts';
+import { run } from '../../steps.ts';
+import { BUCKETS_BY_ID, HEADS } from '../log/block-index.ts';
+import { scanEntries, TAIL } from '../log/search.ts';
+import { ENTRIES, HASHES, PLACES, RANGE, WHOLE } from '../log/segments.ts';
+import { TILES_BY_ID } from '../log/tree.ts';
+import { openDatabase, type Statement } from './connection.ts';
+import { SHAPES } from './log/columns.ts';
 import { PICK, PLACE } from './log/sequencer.ts';
-import { TAIL } from './log/sight.ts';
 import { settingsOf } from './options.ts';
+import { postgresStatement, readerOn } from './sql.ts';
 import { openPostgres } from './store.ts';
 
 /** In entries, each in a segment of its own. */
@@ -49,7 +52,9 @@ function nodesIn(plan: Plan): Plan[] {
 }
 
 const READS: readonly Statement[] = [
-  ...[RANGE, SHAPES, WHOLE, CUT, PLACES, HASHES, TILES, HEADS, BUCKETS, TAIL, PICK, PLACE],
+  ...[RANGE, SHAPES, WHOLE, ENTRIES, PLACES, HASHES].map(postgresStatement),
+  ...[TILES_BY_ID, HEADS, BUCKETS_BY_ID, TAIL].map(postgresStatement),
+  ...[PICK, PLACE],
 ];
 
 for (const { name, text } of READS) {
@@ -66,10 +71,10 @@ for (const { name, text } of READS) {
 }
 
 const FEW: readonly [Statement, values: readonly unknown[], rows: number][] = [
-  [CUT, [[3, 700, 701]], 3],
-  [WHOLE, [[3, 700]], 2],
-  [HASHES, [[3], [4]], 1],
-  [PLACES, [1_000, 1_010, 5], 11],
+  [postgresStatement(ENTRIES), [[3, 700, 701]], 3],
+  [postgresStatement(WHOLE), [[3, 700]], 2],
+  [postgresStatement(HASHES), [[3], [4]], 1],
+  [postgresStatement(PLACES), [1_000, 1_010, 5], 11],
 ];
 
 for (const [{ name, text }, values, most] of FEW) {
@@ -88,18 +93,16 @@ for (const [{ name, text }, values, most] of FEW) {
 
 test('scanEntries() reads about what it returns', async () => {
   let read = 0;
-  const session: Session = {
-    async run<Row extends object>(statement: Statement, values?: readonly unknown[]) {
-      const rows = await database.read<Row>(statement, values);
-      for (const { leaves } of rows as unknown as SegmentRow[]) read += leaves.length;
-      return rows;
-    },
-  };
-  const all = await scanEntries(session, 0, SIZE);
+  const sql = readerOn(async <Row extends object>(sent: Statement, values?: readonly unknown[]) => {
+    const rows = await database.read<Row>(sent, values);
+    for (const { leaves } of rows as unknown as { leaves: Uint8Array }[]) read += leaves.length;
+    return rows;
+  });
+  const all = await run(scanEntries(sql, 0, SIZE));
   const whole = read;
 
   read = 0;
-  const few = await scanEntries(session, 100, 10);
+  const few = await run(scanEntries(sql, 100, 10));
 
   assert.deepEqual([all.length, few.length], [SIZE, 10]);
   assert.ok(read < whole / 5, `${read} bytes of ${whole}`);

@@ -15,6 +15,7 @@ import {
   type SqlDialect,
   type Statement as Story,
   textIn,
+  updateBeside,
 } from '../sql/statement.ts';
 import type { Row } from '../tables/table.ts';
 import type { Database, Session, Statement } from './connection.ts';
@@ -60,6 +61,30 @@ function once(query: Session['run']): Session['run'] {
     isUsed = true;
     return query(statement, values);
   };
+}
+
+/** The story, each statement alone: it reads rows of the log, which another statement finds again. */
+export async function logStory<Result>(
+  database: Database,
+  story: (sql: SqlReader) => Steps<Result>,
+): Promise<Result> {
+  return run(story(readerOn(database.read)));
+}
+
+/** The story, whose statements see one state of the database. */
+export async function snapshotStory<Result>(
+  database: Database,
+  story: (sql: SqlReader) => Steps<Result>,
+): Promise<Result> {
+  return database.snapshot(async (session) => run(story(readerOn(session.run))));
+}
+
+/** The story in a transaction, and again after a deadlock. */
+export async function rowsStory<Result>(
+  database: Database,
+  story: (sql: SqlRows) => Steps<Result>,
+): Promise<Result> {
+  return database.transaction(async (session) => run(story(rowsOn(session))));
 }
 
 /** `query` executes a statement by itself or in a transaction. */
@@ -147,13 +172,13 @@ function tableOf<Kept>(insertion: Insertion<Kept>): Inserting<Kept> {
     const { name, key = '' } = insertion;
     const table = postgresTable(insertion.table);
     const text = table.insert(1);
-    const once = `${text} ON CONFLICT ${postgresText(key)}`;
-    const put = `${once} DO UPDATE SET (${table.list()}) = ROW (${table.list('EXCLUDED')})`;
+    const keyed = postgresText(key);
+    const once = `${text} ON CONFLICT ${keyed}`;
     found = {
       table,
       insert: { name, text },
       insertNew: { name: `${name}_new`, text: `${once} DO NOTHING RETURNING 1 AS one` },
-      put: { name: `${name}_put`, text: put },
+      put: { name: `${name}_put`, text: `${once} ${updateBeside(keyed, table.columns)}` },
     };
     TABLES.set(insertion, found);
   }

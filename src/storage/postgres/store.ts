@@ -8,6 +8,7 @@
  */
 
 import type { Platform, Timer } from '../../platform.ts';
+import { createSight } from '../log/search.ts';
 import type { StepEffects } from '../port/composition-store.ts';
 import type { StoredInvitation } from '../port/invitation-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
@@ -26,18 +27,14 @@ import { startClock } from './clock.ts';
 import { type Database, openDatabase, type Statement } from './connection.ts';
 import { createCopies } from './copies.ts';
 import { isStoreFailure } from './failure.ts';
-import { figures, inspectDatabase } from './inspect.ts';
+import { inspectDatabase } from './inspect.ts';
 import { createAppend } from './log/entries.ts';
-import { erase, erasures } from './log/erase.ts';
 import { createLog, type LogParts } from './log/log.ts';
 import { createRecent } from './log/recent.ts';
 import { createRepeats } from './log/repeats.ts';
 import { type Sequencer, startSequencer } from './log/sequencer.ts';
-import { createSight } from './log/sight.ts';
 import { createUpkeep } from './log/upkeep.ts';
-import { createOperators } from './operators.ts';
 import { type PostgresOptions, readAddress, settingsOf } from './options.ts';
-import { createRows } from './row-seal.ts';
 import { migrate } from './schema/migrations.ts';
 import { refuseOtherSession } from './schema/session.ts';
 import { readStory, writeStory } from './sql.ts';
@@ -132,7 +129,6 @@ function operationsOf(
   return {
     ...createTokens(database),
     ...createIntents(database, now, sight),
-    ...createOperators(database, now),
     ...methodsOf<SqlReader, typeof READS>(READS, (story) => readStory(database, story)),
     ...methodsOf<SqlWriter, typeof WRITES>(WRITES, (story, name) =>
       certain(name, () => writeStory(database, story)),
@@ -140,19 +136,14 @@ function operationsOf(
     ...changes,
     requestApproval: (request, ...rest) =>
       inTurn(request.root_principal, () => changes.requestApproval(request, ...rest)),
-    ...createRows(database),
     takePermits: createPermits(database),
     ...createLog(database, log),
-    erase: (policy) => erase(database, sight, policy),
-    erasures: () => erasures(database),
     load: createLoad(database, now),
     append: (entries, bindings = [], overrun = undefined, isRepeat = false) =>
       overrun
         ? appendOverrun({ entries, bindings }, overrun, isRepeat)
         : append({ entries, bindings }, isRepeat),
     settle: createSettlement(database, resolveTimeoutMs, recent),
-    sequence,
-    figures: (at) => figures(database, at),
     inspect: () => inspectDatabase(database),
     readLedger: createLedgerReader(database),
     admit(request) {

@@ -52,7 +52,7 @@ export interface Statement<Result> {
 export interface Insertion<Kept, Key = Fragment | undefined> {
   readonly name: string;
   readonly table: Description<Kept>;
-  /** The key of which `insertNew` leaves the row that is there, and `put` replaces it. */
+  /** The key of which `insertNew` leaves the row that is there, and `put` replaces its other columns. */
   readonly key: Key;
 }
 
@@ -99,6 +99,15 @@ export function either(texts: { readonly [Name in SqlDialect['name']]?: Fragment
 /** Compares with what a query finds. PostgreSQL finds it first, so that it reads the rows by their index. */
 export function among(query: Fragment): Fragment {
   return either({ sqlite: fragment`IN (${query})`, postgres: fragment`= ANY (ARRAY(${query}))` });
+}
+
+/** The two lists `$1` and `$2` side by side, as columns `one` and `other`. */
+export function pairsOf(one: string, other: string): Fragment {
+  return either({
+    sqlite: `(SELECT a.value AS one, b.value AS other
+      FROM json_each($1) a JOIN json_each($2) b ON b.key = a.key)`,
+    postgres: `(SELECT * FROM unnest($1::${one}[], $2::${other}[]) AS p (one, other))`,
+  });
 }
 
 export const GREATEST = either({ sqlite: 'max', postgres: 'greatest' });
@@ -170,6 +179,14 @@ export function replacement<Kept>(
 /** The parameters that a text has. */
 export function parametersIn(text: string): number {
   return Math.max(0, ...[...text.matchAll(/[$?](\d+)/g)].map(([, number]) => Number(number)));
+}
+
+/** What replaces the row with this key in the SQL of both databases: the columns of the key stay. */
+export function updateBeside(key: string, columns: readonly string[]): string {
+  const own = new Set(key.match(/\w+/g));
+  const others = columns.filter((column) => !own.has(column));
+  if (others.length === 0) return 'DO NOTHING';
+  return `DO UPDATE SET ${others.map((column) => `${column} = excluded.${column}`).join(', ')}`;
 }
 
 /** A lock on a text. `number` is one that no other program locks in this database. */

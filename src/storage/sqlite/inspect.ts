@@ -1,5 +1,5 @@
 /**
- * Checks that SQLite can make of its own file (pages, tiles, index blocks, schema), and what operators watch of it.
+ * Checks that SQLite can make of its own file: pages, tiles, index blocks, schema.
  *
  * Only reads, in the snapshot of its caller. When pages are damaged it stops: other results would prove
  * nothing.
@@ -7,10 +7,11 @@
  * @module
  */
 
-import { OPEN_COUNTED_MAX, type StoreFigures } from '../port/store.ts';
+import { BLOCK_ENTRIES } from '../log/blocks.ts';
+import { derivedFaults } from '../log/derived.ts';
 import { type Connection, IN_MEMORY, openConnection } from './connection.ts';
-import { derivedFaults } from './log/derived.ts';
 import { migrate } from './schema/migrations.ts';
+import { atOnce, readerOn } from './sql.ts';
 
 /** Findings that SQLite lists. A file that is damaged everywhere needs no longer list. */
 const PAGE_FINDINGS_MAX = 100;
@@ -18,7 +19,8 @@ const PAGE_FINDINGS_MAX = 100;
 export function inspect(connection: Connection): string[] {
   const damage = damagedPages(connection);
   if (damage.length > 0) return damage;
-  return [...derivedFaults(connection), ...changedSchema(connection)];
+  const derived = atOnce(derivedFaults(readerOn(connection), BLOCK_ENTRIES));
+  return [...derived, ...changedSchema(connection)];
 }
 
 /** Also compares every index with its table, and every row with the rules of its table. */
@@ -108,17 +110,3 @@ function schemaOf(connection: Connection): SchemaPart[] {
      WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'`,
   );
 }
-
-/** What operators watch. The pending requests are counted in their partial index. */
-export function figures(connection: Connection, now: Date): StoreFigures {
-  const row = connection.get<{ bytes: bigint | number; open: bigint | number }>(
-    FIGURES,
-    now,
-    OPEN_COUNTED_MAX,
-  );
-  return { bytes: Number(row?.bytes ?? 0), openApprovals: Number(row?.open ?? 0) };
-}
-
-export const FIGURES = `SELECT page_count * page_size AS bytes, (SELECT count(*) FROM (
-    SELECT 1 FROM approval_requests WHERE status = 'pending' AND expires_at > ? LIMIT ?)) AS open
-  FROM pragma_page_count(), pragma_page_size()`;

@@ -5,10 +5,12 @@ import { test } from 'vitest';
 import { closedAtEnd, temporaryFolder } from '../../../test/support/ends.ts';
 import { at, entry, variedEntry } from '../../../test/support/fixtures.ts';
 import type { StoredEntry } from '../../domain/log/entry.ts';
+import { mergeBlocks } from '../log/block-index.ts';
 import { BLOCK_ENTRIES, MERGED_BLOCKS } from '../log/blocks.ts';
+import { treeHead } from '../log/tree.ts';
 import type { EntryQuery, Store } from '../port/store.ts';
 import { openConnection } from './connection.ts';
-import { mergeBlocks } from './log/blocks.ts';
+import { atOnce, rowsOn } from './sql.ts';
 import { createSqliteStore } from './store.ts';
 
 type Query = Omit<EntryQuery, 'limit'>;
@@ -103,7 +105,8 @@ async function openLog() {
     await append(4_000);
   const merge = () => {
     connection.script('BEGIN IMMEDIATE');
-    mergeBlocks(connection);
+    const sql = rowsOn(connection);
+    atOnce(mergeBlocks(sql, atOnce(treeHead(sql))));
     connection.script('COMMIT');
   };
   return { connection, writer, reader, entries, append, merge };

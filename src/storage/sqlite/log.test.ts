@@ -11,10 +11,12 @@ import {
   variedEntry,
 } from '../../../test/support/fixtures.ts';
 import { appendLeaves, peaksOf } from '../../domain/log/merkle.ts';
+import { mergeBlocks } from '../log/block-index.ts';
 import { BLOCK_ENTRIES } from '../log/blocks.ts';
+import { treeHead } from '../log/tree.ts';
 import type { EntryQuery, Store } from '../port/store.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { mergeBlocks } from './log/blocks.ts';
+import { atOnce, rowsOn } from './sql.ts';
 import { createSqliteStore } from './store.ts';
 
 let connection: Connection;
@@ -181,7 +183,8 @@ test('merged blocks find what small ones found, though one was damaged, and have
   const before = await foundIn(store, { rootPrincipal: 'human:3', limit: 1_000 });
 
   // The store may have merged them already.
-  while (mergeBlocks(connection));
+  const sql = rowsOn(connection);
+  while (atOnce(mergeBlocks(sql, atOnce(treeHead(sql)))));
 
   const blocks = connection.all<{ first: bigint; count: bigint }>(
     'SELECT first, count FROM blocks',

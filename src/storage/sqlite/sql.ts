@@ -15,6 +15,7 @@ import {
   type SqlDialect,
   type Statement,
   textIn,
+  updateBeside,
 } from '../sql/statement.ts';
 import type { Row } from '../tables/table.ts';
 import type { Value as Bound, Connection } from './connection.ts';
@@ -128,8 +129,9 @@ function tableOf<Kept>(insertion: Insertion<Kept>): Inserting<Kept> {
   let found = TABLES.get(insertion) as Inserting<Kept> | undefined;
   if (!found) {
     const table = sqliteTable(insertion.table);
-    const once = `${table.insert} ON CONFLICT ${sqliteText({ text: insertion.key ?? '' })}`;
-    const put = `${once} DO UPDATE SET (${table.list()}) = (${table.list('excluded')})`;
+    const key = sqliteText({ text: insertion.key ?? '' });
+    const once = `${table.insert} ON CONFLICT ${key}`;
+    const put = `${once} ${updateBeside(key, table.columns)}`;
     found = { ...table, insertNew: `${once} DO NOTHING`, put };
     TABLES.set(insertion, found);
   }

@@ -13,35 +13,33 @@
 
 import { existsSync } from 'node:fs';
 import type { Platform } from '../../platform.ts';
+import type { Steps } from '../../steps.ts';
+import { BLOCK_ENTRIES } from '../log/blocks.ts';
+import * as search from '../log/search.ts';
+import { nodes } from '../log/tree.ts';
 import type { Store } from '../port/store.ts';
 import type { OnStep } from '../port/versions.ts';
 import { methodsOf, type Sql, type SqlReader } from '../sql/sql.ts';
+import { readLedger } from '../stories/ledger.ts';
 import * as stories from '../stories/stories.ts';
 import { admit } from './calls/admission.ts';
 import { type BatchTokens, createBatchTokens } from './calls/batch-tokens.ts';
-import { readLedger } from './calls/ledger.ts';
 import { load } from './calls/load.ts';
 import { takePermits } from './calls/permits.ts';
 import * as settlement from './calls/settlement.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection } from './connection.ts';
-import * as freezes from './freezes.ts';
 import {
   type BatchWork,
   createGroupCommit,
   type GroupCommit,
   WAITING_MAX,
 } from './group-commit.ts';
-import { figures, inspect } from './inspect.ts';
-import { erasures } from './log/erase.ts';
+import { inspect } from './inspect.ts';
 import { createEraser } from './log/eraser.ts';
 import { foldLog } from './log/fold.ts';
-import { findLeaf, queryEntries, readNodes, readOrigins, scanEntries } from './log/reader.ts';
-import { createSight } from './log/sight.ts';
-import { readHead } from './log/tree.ts';
 import { createUpkeep } from './log/upkeep.ts';
-import { beginOrigin, createLogWriter, type LogWriter } from './log/writer.ts';
+import { createLogWriter, type LogWriter, type WriterSight } from './log/writer.ts';
 import { createReader } from './reader.ts';
-import { sealRows } from './row-seal.ts';
 import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.ts';
 import { atOnce, readerOn } from './sql.ts';
 import { sqlOn } from './story.ts';
@@ -79,7 +77,7 @@ export async function openSqlite(path: string, options: SqliteOptions = {}): Pro
 /** The store on a connection that is already open. The store closes it. */
 export function createSqliteStore(connection: Connection, options: SqliteOptions = {}): Store {
   migrate(connection, options.onStep);
-  const sight = createSight();
+  const sight: WriterSight = search.createSight();
   const log = createLogWriter(connection, sight, () => upkeep.nudge());
   const tokens = createBatchTokens(connection);
   const calls = createGroupCommit(connection, batchWork(log, tokens));
@@ -95,9 +93,10 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
   const upkeep = createUpkeep(connection, commits, sight.damaged);
   // A call often writes its entry in the turn of its read, so each read also schedules a commit.
   const reader = createReader<TokensSeen>(connection, () => new Map(), commits.expect);
-  const search = async <Result>(find: () => Result): Promise<Result> => {
-    const found = await reader.ask(find);
-    if (sight.damaged.size > 0) upkeep.nudge();
+  const asked = <Result>(story: Steps<Result>) => reader.ask(() => atOnce(story));
+  const searched = async <Result>(story: Steps<Result>): Promise<Result> => {
+    const found = await asked(story);
+    if (sight.damaged.size > 0 || sight.unindexed >= BLOCK_ENTRIES) upkeep.nudge();
     return found;
   };
   const now = options.clock ?? (() => new Date(connection.platform.now()));
@@ -107,18 +106,13 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     commits.submit(() => atOnce(story(sql))),
   );
   return {
-    ...bound<[Connection], typeof READS>(READS, (read, args) => {
-      return reader.ask(() => read(connection, ...args));
-    }),
     ...bound<[Connection], typeof WRITES>(WRITES, (write, args) => {
       return commits.submit(() => write(connection, ...args));
     }),
     ...bound<[Connection, LogWriter], typeof ENTERED>(ENTERED, (act, args) => {
       return commits.submit(() => act(connection, log, ...args));
     }),
-    ...methodsOf<SqlReader, typeof stories.READS>(stories.READS, (story) =>
-      reader.ask(() => atOnce(story(read))),
-    ),
+    ...methodsOf<SqlReader, typeof READ_STORIES>(READ_STORIES, (story) => asked(story(read))),
     ...changes,
     ...createEraser(connection, commits, { sight, forgetKeys: changes.forgetKeys }),
     ...lifeOf(connection, now, () => {
@@ -127,8 +121,10 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
       commits.close();
     }),
 
-    queryEntries: (query) => search(() => queryEntries(connection, sight, query)),
-    findLeaf: (by) => search(() => findLeaf(connection, sight, by)),
+    queryEntries: (query) => searched(search.queryEntries(read, sight, query)),
+    findLeaf: (by) => searched(search.findLeaf(read, sight, by)),
+    beginOrigin: (...next) => commits.submit(() => log.beginOrigin(...next)),
+    inspect: () => reader.ask(() => inspect(connection)),
     load: (request) => reader.ask((seen) => load(connection, request, now(), seen)),
     ...bound<[Connection, settlement.CallWriters], typeof CALLS>(CALLS, (act, args) => {
       return calls.submit(() => act(connection, writers, ...args));
@@ -142,9 +138,6 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     reconcile: (...word) => {
       return calls.submit(() => settlement.reconcile(connection, writers, word, now()));
     },
-    unfreeze: (...target) => {
-      return commits.submit(() => freezes.unfreeze(connection, log, target, now()));
-    },
     probe: () => commits.submit(() => connection.run(PROBE, now())),
     backlog: () => {
       const waiting = commits.waiting();
@@ -155,19 +148,12 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
 
 const CHANGES = { ...stories.WRITES, ...stories.CHANGES };
 
-/** Reads, from one snapshot of a turn. */
-const READS = {
-  figures,
-  freezesUnder: freezes.freezesUnder,
-  listFreezes: freezes.listFreezes,
-  treeHead: readHead,
-  // An acknowledged entry already has its place.
-  sequence: readHead,
-  origins: readOrigins,
-  scanEntries,
-  erasures,
-  nodes: readNodes,
-  inspect,
+/** Reads, from one snapshot of a turn. An acknowledged entry already has its place. */
+const READ_STORIES = {
+  ...stories.READS,
+  sequence: stories.READS.treeHead,
+  nodes,
+  scanEntries: search.scanEntries,
   readLedger,
 };
 
@@ -175,8 +161,6 @@ const READS = {
 const WRITES = {
   releaseLeases: settlement.release,
   takePermits,
-  sealRows,
-  voidPromises: settlement.voidPromises,
 };
 
 /** Changes of calls, with their entries. */
@@ -189,8 +173,6 @@ const CALLS = {
 const ENTERED = {
   insertRoot: tokens.insertRoot,
   insertChild: tokens.insertChild,
-  freeze: freezes.freeze,
-  beginOrigin,
 };
 
 /** The operations of a table as methods: `call` supplies their first arguments. */

@@ -1,14 +1,14 @@
 /**
  * Every row of authority and money, for fsck.
  *
- * Runs in one snapshot, one page of rows at a time. A database passes the segments of its log, then asks for the rest.
+ * Runs in one snapshot, one page of rows at a time.
  *
  * @module
  */
 
-import type { StoredEntry } from '../../domain/log/entry.ts';
-import type { Steps } from '../../steps.ts';
+import { type Steps, wait } from '../../steps.ts';
 import { mayHaveStubs, readableIn, type Segment, segmentEnd } from '../log/segment.ts';
+import { segmentsFrom } from '../log/segments.ts';
 import {
   type ClosedCall,
   type Debt,
@@ -42,51 +42,54 @@ import { CHILDREN_COUNT, LINK, type LinkRow, linkColumns, linkOf } from './token
 /** Rows held at once. */
 const PAGE = 500;
 
-export interface LedgerReading {
-  /** Shows the entries of a segment that are needed. The check of the log reports damaged segments. */
-  take(segment: Segment): Steps<void>;
-  /** Shows all other rows. */
-  rest(): Steps<void>;
+/**
+ * Shows what the entries from the place `from` on need. Erased entries before it, and those of old keys, count too.
+ * `readMore` shows entries that have no segment. The check of the log reports damaged segments.
+ */
+export function* readLedger(
+  sql: SqlReader,
+  from: number,
+  see: LedgerSight,
+  readMore: () => Steps<void> = () => wait(undefined),
+): Steps<void> {
+  const { oldKeys, erased } = yield* readEntries(sql, from, see);
+  yield* readMore();
+  see.erased(erased);
+  yield* readCalls(sql, see);
+  for (const operationId of oldKeys) see.oldKey(operationId);
+  yield* readRows(sql, see);
 }
 
-/** From the place `from` on. Erased entries before it, and those of old keys, count too. */
-export function* beginLedger(sql: SqlReader, from: number, see: LedgerSight): Steps<LedgerReading> {
+function* readEntries(sql: SqlReader, from: number, see: LedgerSight) {
   const keys = yield* sql.all(KEYS_OF_ENDED_LOGS);
   const current = (yield* sql.one(CURRENT_LOG))?.first ?? 0;
   const ofKeys = new Map(keys.map(({ entry_id, operation_id }) => [entry_id, operation_id]));
-  const old: string[] = [];
+  const oldKeys: string[] = [];
   const spent = new Map<string, bigint>();
   let erased = 0;
 
-  function* count(stubs: readonly StoredEntry[]): Steps<void> {
-    if (stubs.length === 0) return;
+  function* count(stubs: readonly string[]): Steps<void> {
     erased += stubs.length;
-    const ids = stubs.map(({ entry_id }) => entry_id);
-    for (const { token_id, amount } of yield* sql.all(ERASED_SPENT, ids)) {
+    if (stubs.length === 0) return;
+    for (const { token_id, amount } of yield* sql.all(ERASED_SPENT, stubs)) {
       spent.set(token_id, (spent.get(token_id) ?? 0n) + amount);
     }
   }
 
-  return {
-    *take(segment) {
-      const isNeeded = ofKeys.size > 0 || segmentEnd(segment) > from || mayHaveStubs(segment);
-      if (!isNeeded) return;
-      const entries = readableIn(segment);
-      for (const entry of entries) {
-        if (entry.sequence >= from) see.entry(entry);
-        const operationId = ofKeys.get(entry.entry_id);
-        if (operationId !== undefined && entry.sequence < current) old.push(operationId);
-      }
-      yield* count(entries.filter(({ leaf }) => !leaf));
-    },
-    *rest() {
-      const amounts = [...spent].map(([token_id, amount]) => ({ token_id, amount }));
-      see.erased({ entries: erased, spent: amounts });
-      yield* readCalls(sql, see);
-      for (const operationId of old) see.oldKey(operationId);
-      yield* readRows(sql, see);
-    },
-  };
+  const isNeeded = (segment: Segment) =>
+    ofKeys.size > 0 || segmentEnd(segment) > from || mayHaveStubs(segment);
+  const segments = segmentsFrom(sql, 0);
+  for (let next = yield* segments.next(); next; next = yield* segments.next()) {
+    const entries = isNeeded(next) ? readableIn(next) : [];
+    for (const entry of entries) {
+      if (entry.sequence >= from) see.entry(entry);
+      const operationId = ofKeys.get(entry.entry_id);
+      if (operationId !== undefined && entry.sequence < current) oldKeys.push(operationId);
+    }
+    yield* count(entries.filter(({ leaf }) => !leaf).map(({ entry_id }) => entry_id));
+  }
+  const amounts = [...spent].map(([token_id, amount]) => ({ token_id, amount }));
+  return { oldKeys, erased: { entries: erased, spent: amounts } };
 }
 
 function* readCalls(sql: SqlReader, see: LedgerSight): Steps<void> {

@@ -11,18 +11,15 @@ import { minorMax } from '../../domain/values/money.ts';
 import type { Steps } from '../../steps.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import type { Sql } from '../sql/sql.ts';
-import { either, insertion, LEAST, lockOnTable, statement } from '../sql/statement.ts';
-import { FREEZES } from '../tables/authority.ts';
+import { either, LEAST, statement } from '../sql/statement.ts';
+import { putFreeze } from './freezes.ts';
 
 export function* insertOverrun(
   sql: Omit<Sql, 'now'>,
   { token_id, debt, freeze }: Overrun,
 ): Steps<void> {
   if (debt) yield* sql.run(ADD_DEBT, token_id, debt.currency, debt.amount, minorMax(debt.currency));
-  if (!freeze) return;
-  yield* sql.lock(HOLD_FREEZES);
-  yield* sql.put(FREEZE, [freeze.record]);
-  yield* sql.append(freeze.entry);
+  if (freeze) yield* putFreeze(sql, freeze.record, freeze.entry);
 }
 
 const LINEAGE_OF_T = either({
@@ -37,8 +34,3 @@ const ADD_DEBT = statement('add_debt')`
   WHERE t.token_id = $1 ORDER BY l.key
   ON CONFLICT (token_id, currency)
     DO UPDATE SET amount = ${LEAST}(d.amount + excluded.amount, $4::bigint)`;
-
-/** As for an operator's freeze: the state after the last one equals the last entry of the log. */
-const HOLD_FREEZES = lockOnTable('hold_freezes', 'freezes');
-
-const FREEZE = insertion('overrun_freeze', FREEZES, '(what, target)');

@@ -1,5 +1,6 @@
 /**
- * Every row that carries authority, page by page. A page is one statement, whatever is read beside its rows.
+ * Every row that carries authority, page by page, and the seal of all of them. A page is one statement, whatever is read
+ * beside its rows.
  *
  * @module
  */
@@ -7,6 +8,7 @@
 import type { Steps } from '../../steps.ts';
 import type { RowKind, RowOf } from '../port/row-forms.ts';
 import {
+  ROW_TABLES,
   type RowPage,
   type RowStore,
   type RowTable,
@@ -14,7 +16,8 @@ import {
   type StoredRow,
   tokenRows,
 } from '../port/row-store.ts';
-import type { SqlReader } from '../sql/sql.ts';
+import { OPEN_COUNTED_MAX, type StoreFigures } from '../port/store.ts';
+import type { SqlReader, SqlRows } from '../sql/sql.ts';
 import {
   columns,
   either,
@@ -29,6 +32,7 @@ import { BINDINGS } from '../tables/calls.ts';
 import type { Description } from '../tables/description.ts';
 import * as people from '../tables/people.ts';
 import { approvalOf, REQUEST, REQUEST_COLUMNS } from './approvals.ts';
+import { HOLD_MIGRATIONS, MIGRATION_PATIENCE } from './locks.ts';
 import { LINK, linkColumns, linkOf } from './tokens.ts';
 
 export function* scanRows(
@@ -40,6 +44,42 @@ export function* scanRows(
   const rows = found.flatMap(({ scan_key, ...row }) => storedRows(row, scan_key));
   return { rows, next: found.length === limit ? found.at(-1)?.scan_key : undefined };
 }
+
+/** One process at a time: of those that start at once one seals, and the others find it done. */
+export function* sealRows(sql: SqlRows, decide: Parameters<RowStore['sealRows']>[0]): Steps<void> {
+  yield* sql.lock(MIGRATION_PATIENCE);
+  yield* sql.lock(HOLD_MIGRATIONS);
+  const state = yield* sql.one(SEAL_STATE);
+  if (!state) throw new Error('Cannot seal the rows: the store has no row of its own');
+  const seal = decide({ seal: state.row_seal, isEmpty: state.kept === 0 });
+  if (seal !== undefined) yield* sql.run(SEAL, seal);
+}
+
+/** The table with one row about the store. */
+const STORE = either({ sqlite: 'store', postgres: 'meta' });
+
+const SEALED: Shape<{ readonly row_seal?: string | undefined; readonly kept: number }> = {
+  fields: { row_seal: 'text?', kept: 'integer' },
+};
+const ANY_ROW = ROW_TABLES.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ');
+const SEAL_STATE = statement('row_seal_state', SEALED)`
+  SELECT row_seal, CASE WHEN ${ANY_ROW} THEN 1 ELSE 0 END AS kept FROM ${STORE}`;
+
+const SEAL = statement('row_seal')`UPDATE ${STORE} SET row_seal = $1`;
+
+/** What operators watch. The pending requests are counted in their partial index. */
+export function* figures(sql: SqlReader, now: Date): Steps<StoreFigures> {
+  return (yield* sql.one(FIGURES, now, OPEN_COUNTED_MAX)) ?? { bytes: 0, openApprovals: 0 };
+}
+
+const WATCHED: Shape<StoreFigures> = { fields: { bytes: 'long', openApprovals: 'integer' } };
+export const FIGURES = statement('figures', WATCHED)`
+  SELECT ${either({
+    sqlite: '(SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size())',
+    postgres: 'pg_database_size(current_database())',
+  })} AS bytes, (SELECT count(*) FROM (
+    SELECT 1 FROM approval_requests WHERE status = 'pending' AND expires_at > $1 LIMIT $2) AS one
+  ) AS "openApprovals"`;
 
 interface Keyed {
   /** The order of the rows of a table, as one text. */

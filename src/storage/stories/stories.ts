@@ -5,6 +5,8 @@
  */
 
 import * as checkpoints from '../log/checkpoints.ts';
+import { erasures } from '../log/erase.ts';
+import * as tree from '../log/tree.ts';
 import * as lists from './approval-lists.ts';
 import * as approvals from './approvals.ts';
 import * as calls from './calls.ts';
@@ -12,6 +14,7 @@ import * as compositions from './compositions.ts';
 import * as connected from './connected.ts';
 import * as declarations from './declarations.ts';
 import * as deliveries from './deliveries.ts';
+import * as freezes from './freezes.ts';
 import * as identities from './identities.ts';
 import * as invitations from './invitations.ts';
 import * as passkeys from './passkeys.ts';
@@ -41,8 +44,13 @@ export const READS = {
   statesSince: lists.statesSince,
   listPasskeys: passkeys.listPasskeys,
   findPasskey: passkeys.findPasskey,
+  freezesUnder: freezes.freezesUnder,
+  listFreezes: freezes.listFreezes,
   findConnected: connected.findConnected,
   listConnected: connected.listConnected,
+  treeHead: tree.treeHead,
+  origins: tree.origins,
+  erasures,
   lastCheckpoint: checkpoints.lastCheckpoint,
   loadCheckpoint: checkpoints.loadCheckpoint,
   listCheckpoints: checkpoints.listCheckpoints,
@@ -56,6 +64,7 @@ export const READS = {
   staleApprovals: declarations.staleApprovals,
   listDeliveries: deliveries.listDeliveries,
   scanRows: rows.scanRows,
+  figures: rows.figures,
   findSession: signIn.findSession,
   listSessions: signIn.listSessions,
   livingSessions: signIn.livingSessions,
@@ -86,6 +95,10 @@ export const CHANGES = {
   renewLeases: calls.renewLeases,
   endStep: compositions.endStep,
   adoptComposition: compositions.adoptComposition,
+  freeze: freezes.freeze,
+  unfreeze: freezes.unfreeze,
+  voidPromises: freezes.voidPromises,
+  sealRows: rows.sealRows,
   requestApproval: approvals.requestApproval,
   approve: approvals.approve,
   deny: approvals.deny,

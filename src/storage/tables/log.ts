@@ -16,7 +16,17 @@ const ONE_ROW = {
   postgres: { one: 'flag PRIMARY KEY DEFAULT true CHECK (one)' },
 };
 
-export const SEGMENTS: TableSchema = {
+/** The entries of one commit. */
+export interface StoredSegment {
+  /** The place of its first entry. */
+  readonly first: number;
+  readonly count: number;
+  readonly hashes: Uint8Array;
+  readonly leaves: Uint8Array;
+  readonly personal: Uint8Array;
+}
+
+export const SEGMENTS: Description<StoredSegment> = {
   name: 'segments',
   fields: {
     first: 'long PRIMARY KEY CHECK (first >= 0)',
@@ -27,7 +37,13 @@ export const SEGMENTS: TableSchema = {
   },
 };
 
-export const TILES: TableSchema = {
+/** Hashes of nodes that follow each other in a level of the tree. */
+export interface StoredTile {
+  readonly id: number;
+  readonly hashes: Uint8Array;
+}
+
+export const TILES: Description<StoredTile> = {
   name: 'tiles',
   fields: {
     id: 'long PRIMARY KEY',
@@ -35,7 +51,19 @@ export const TILES: TableSchema = {
   },
 };
 
-export const BLOCKS: TableSchema = {
+/** What a store says about a block without its postings. */
+export interface StoredBlock {
+  /** The place of its first entry. */
+  readonly first: number;
+  readonly count: number;
+  /** In milliseconds: the latest time in the block, and the latest in the log up to its end. */
+  readonly newest: number;
+  readonly latest: number;
+  /** The number of buckets of each field, with a checksum. */
+  readonly buckets: Uint8Array;
+}
+
+export const BLOCKS: Description<StoredBlock> = {
   name: 'blocks',
   fields: {
     first: 'long PRIMARY KEY CHECK (first >= 0)',
@@ -46,12 +74,23 @@ export const BLOCKS: TableSchema = {
   },
 };
 
-export const BUCKETS: TableSchema = {
+export interface StoredBucket {
+  readonly id: number;
+  readonly data: Uint8Array;
+}
+
+export const BUCKETS: Description<StoredBucket> = {
   name: 'buckets',
   fields: { id: 'long PRIMARY KEY', data: 'bytes' },
 };
 
-export const RETENTIONS: TableSchema = {
+/** Until when an entry says that it is kept. */
+export interface Stated {
+  readonly retain_until: Date;
+  readonly place: number;
+}
+
+export const RETENTIONS: Description<Stated> = {
   name: 'retentions',
   fields: { retain_until: 'time', place: 'long' },
   constraints: ['PRIMARY KEY (retain_until, place)'],
@@ -67,7 +106,7 @@ export const HEAD: TableSchema = {
 };
 
 /** `below` is the index up to which a retention policy has erased. */
-export const ERASURES: TableSchema = {
+export const ERASURES: Description<{ readonly policy: string; readonly below: number }> = {
   name: 'erasures',
   fields: { policy: 'text PRIMARY KEY', below: 'long CHECK (below >= 0)' },
   sqlite: { options: 'WITHOUT ROWID' },
@@ -95,7 +134,7 @@ export const COSIGNATURES: TableSchema = {
   postgres: { columns: { line: 'text COLLATE "C"' } },
 };
 
-export const ORIGINS: TableSchema = {
+export const ORIGINS: Description<{ readonly first: number; readonly log_id: string }> = {
   name: 'origins',
   fields: { first: 'long PRIMARY KEY CHECK (first >= 0)', log_id: 'text UNIQUE' },
 };

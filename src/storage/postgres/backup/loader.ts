@@ -4,13 +4,16 @@
  * @module
  */
 
+import { run } from '../../../steps.ts';
 import { type Loader, unfitRows } from '../../backup/backup.ts';
 import type { BackupHeader } from '../../backup/file.ts';
 import { type CopiedRow, type CopiedTable, TOKENS } from '../../backup/tables.ts';
+import { insertPlaced } from '../../log/placed.ts';
+import { writeHead } from '../../log/tree.ts';
 import type { TreeHead } from '../../port/store.ts';
 import { BASELINE_VERSION } from '../../port/versions.ts';
 import { openDatabase, type Session } from '../connection.ts';
-import { insertPlaced } from '../log/placed.ts';
+import { PLACED_BYTES_MAX } from '../log/sequencer.ts';
 import { settingsOf } from '../options.ts';
 import {
   lastVersion,
@@ -19,6 +22,7 @@ import {
   type Step,
   upgrade,
 } from '../schema/migrations.ts';
+import { rowsOn } from '../sql.ts';
 import { writingOf } from './columns.ts';
 
 /** A step over a large table takes minutes. */
@@ -63,6 +67,7 @@ function patient(session: Session): Session {
 }
 
 function loaderOn(session: Session): Loader {
+  const sql = rowsOn(session);
   let tree: TreeHead = { first: 0, size: 0, peaks: [] };
   return {
     async insert(table, rows) {
@@ -70,10 +75,10 @@ function loaderOn(session: Session): Loader {
       if (table.name === TOKENS.name) await insertFamilies(session, table, rows);
     },
     async insertEntries(entries) {
-      tree = await insertPlaced(session, tree, entries);
+      tree = await run(insertPlaced(sql, tree, entries, PLACED_BYTES_MAX));
     },
     async setHead({ place, peaks }) {
-      await session.run(HEAD, [place, [...peaks]]);
+      await run(writeHead(sql, { first: 0, size: place, peaks }));
     },
   };
 }
@@ -107,8 +112,6 @@ const FAMILIES = {
   name: '',
   text: 'INSERT INTO families (token_id, children) SELECT * FROM unnest($1::text[], $2::integer[])',
 };
-
-const HEAD = { name: '', text: 'UPDATE head SET size = $1, peaks = $2' };
 
 /** The next row gets the number after the greatest one. */
 function countOn(table: string) {

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { run } from '../../../steps.ts';
 import {
   checkedStoreRow,
   type Snapshot,
@@ -15,12 +16,13 @@ import {
 } from '../../backup/backup.ts';
 import { copiedRow, readingOf } from '../../backup/columns.ts';
 import { type CopiedRow, type CopiedTable, LOG } from '../../backup/tables.ts';
-import type { Segment } from '../../log/segment.ts';
+import { segmentsFrom } from '../../log/segments.ts';
+import { treeHead } from '../../log/tree.ts';
+import { queued } from '../calls/ledger.ts';
 import { openDatabase, type Session } from '../connection.ts';
-import { type HeadRow, headOf } from '../log/placed.ts';
-import { type SegmentRow, segmentOf, segmentsFrom } from '../log/segments.ts';
 import { settingsOf } from '../options.ts';
 import { migrate } from '../schema/migrations.ts';
+import { readerOn } from '../sql.ts';
 import { COLUMNS } from './columns.ts';
 
 /** Rows in one answer of the server; fewer of the tables whose rows have up to one mebibyte. */
@@ -69,12 +71,14 @@ export async function openPostgresSnapshot(url: string): Promise<Snapshot> {
 }
 
 async function snapshotOn(session: Session): Promise<Omit<Snapshot, 'close'>> {
-  const [found] = await session.run<StoreRow & HeadRow>(STORE);
+  const [found] = await session.run<StoreRow>(STORE);
   const row = checkedStoreRow(found);
+  const sql = readerOn(session.run);
+  const head = await run(treeHead(sql));
   return {
     kind: 'postgres',
-    ...snapshotFacts(row, headOf(row)),
-    segments: (table) => (table === LOG ? segmentsFrom(session, 0) : queued(session)),
+    ...snapshotFacts(row, head),
+    segments: (table) => (table === LOG ? segmentsFrom(sql, 0).next : queued(sql)),
     rows: (table) => tableRows(session, table),
   };
 }
@@ -94,21 +98,6 @@ async function* tableRows(session: Session, table: CopiedTable): AsyncGenerator<
   await session.run({ name: '', text: 'CLOSE copied' });
 }
 
-/** The rows of the queue, in the order in which their entries get places. */
-async function* queued(session: Session): AsyncGenerator<Segment> {
-  for (let after = 0n; ; ) {
-    const [row] = await session.run<SegmentRow & { id: bigint }>(NEXT_QUEUED, [after]);
-    if (!row) return;
-    yield segmentOf({ ...row, first: 0n });
-    after = row.id;
-  }
-}
-
-const NEXT_QUEUED = {
-  name: 'backup_queued',
-  text: `SELECT id, count, hashes, leaves, personal FROM queue WHERE id > $1 ORDER BY id LIMIT 1`,
-};
-
 const ISOLATION = {
   name: '',
   text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY',
@@ -122,8 +111,8 @@ const UNLIMITED = {
 
 const STORE = {
   name: '',
-  text: `SELECT m.log_id, m.row_seal, h.size, h.peaks,
+  text: `SELECT m.log_id, m.row_seal,
     (SELECT o.log_id FROM origins o WHERE o.first = 0) AS first_id,
     (SELECT coalesce(max(c.sequence), 0)::text FROM checkpoints c) AS checkpoint
-    FROM meta m, head h`,
+    FROM meta m`,
 };

@@ -4,14 +4,14 @@
  * @module
  */
 
+import { SHARE_INDEX } from '../../log/block-index.ts';
+import { eraseLate } from '../../log/erase.ts';
+import { findEntry, type LogSight } from '../../log/search.ts';
 import type { InvocationStore } from '../../port/invocation-store.ts';
 import { insertOverrun } from '../../stories/overruns.ts';
 import type { Row } from '../../tables/table.ts';
 import type { Database, Statement } from '../connection.ts';
-import { shareIndex } from '../log/blocks.ts';
 import { enqueue } from '../log/entries.ts';
-import { eraseLate } from '../log/erase.ts';
-import type { LogSight } from '../log/sight.ts';
 import { intentOf } from '../rows.ts';
 import { storyIn } from '../story.ts';
 import { endedActor } from './actor.ts';
@@ -29,7 +29,7 @@ export function createIntents(
     reconcile: (invocationId, refund, entry, { actor, overrun } = {}) =>
       database.transaction(async (session) => {
         // Before the intent, as erasure does.
-        await shareIndex(session);
+        await session.run(SHARE_INDEX);
         const ended = await endedActor(session, actor, now());
         if (ended) return ended;
         const [row] = await session.run<Row>(TO_RECONCILE, [invocationId]);
@@ -38,15 +38,18 @@ export function createIntents(
         if (refund) await session.run(REFUND, [intent.operation_id]);
         await session.run(RECONCILED, [intent.operation_id, now(), refund]);
         await enqueue(session, entry(intent));
-        if (overrun) await storyIn(session, (sql) => insertOverrun(sql, overrun));
-        await eraseLate(session, sight, intent.operation_id);
-        return intent;
+        return storyIn(session, function* (sql) {
+          if (overrun) yield* insertOverrun(sql, overrun);
+          const entry_id = row.entry_id as string;
+          yield* eraseLate(sql, yield* findEntry(sql, sight, { entry_id }));
+          return intent;
+        });
       }),
   };
 }
 
 const INTENT_COLUMNS = `operation_id, invocation_id, token_id, subject, root_principal, capability,
-  currency, amount, facts, instance_id, admitted_at`;
+  currency, amount, facts, instance_id, admitted_at, entry_id`;
 
 const RELEASE: Statement = {
   name: 'release_leases',

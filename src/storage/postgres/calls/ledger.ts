@@ -6,53 +6,56 @@
  * @module
  */
 
-import { run } from '../../../steps.ts';
-import { readableIn } from '../../log/segment.ts';
+import { run, type Steps } from '../../../steps.ts';
+import { readableIn, type Segment } from '../../log/segment.ts';
 import type { LedgerSight, LedgerStore } from '../../port/ledger-store.ts';
-import { beginLedger } from '../../stories/ledger.ts';
-import type { Database, Session, Statement } from '../connection.ts';
+import type { SqlReader } from '../../sql/sql.ts';
+import { columns, type Shape, statement } from '../../sql/statement.ts';
+import { readLedger } from '../../stories/ledger.ts';
+import type { Database } from '../connection.ts';
 import { PATIENCE } from '../inspect.ts';
-import { type SegmentRow, segmentOf, segmentsFrom } from '../log/segments.ts';
 import { readerOn } from '../sql.ts';
 
 export function createLedgerReader(database: Database): LedgerStore['readLedger'] {
   return (from, see) =>
-    database.reading(async (session) => {
-      await session.run(ONE_SNAPSHOT);
+    database.snapshot(async (session) => {
       await session.run(PATIENCE);
-      const reading = await run(beginLedger(readerOn(session.run), from, see));
-      for await (const segment of segmentsFrom(session, 0)) await run(reading.take(segment));
-      await readQueue(session, see);
-      await run(reading.rest());
+      const sql = readerOn(session.run);
+      await run(readLedger(sql, from, see, () => readQueue(sql, see)));
     });
+}
+
+/** The entries have no places yet, and no comparison needs one. */
+function* readQueue(sql: SqlReader, see: LedgerSight): Steps<void> {
+  const queue = queued(sql);
+  for (let row = yield* queue(); row; row = yield* queue()) {
+    for (const entry of readableIn(row)) see.entry({ ...entry, sequence: Number.NaN });
+  }
 }
 
 /** Rows of the queue held at once: one has all entries of a statement. */
 const QUEUE_PAGE = 16;
 
-/** The entries have no places yet, and no comparison needs one. */
-async function readQueue(session: Session, see: LedgerSight): Promise<void> {
-  for (let after = 0n; ; ) {
-    const page = await session.run<QueueRow>(WAITING, [after, QUEUE_PAGE]);
-    for (const row of page) {
-      const segment = segmentOf({ ...row, first: 0n });
-      for (const entry of readableIn(segment)) see.entry({ ...entry, sequence: Number.NaN });
+/** The rows of the queue one by one, in the order in which their entries get places. */
+export function queued(sql: SqlReader): () => Steps<Segment | undefined> {
+  let page: readonly QueueRow[] = [];
+  let [index, after] = [0, 0];
+  return function* () {
+    if (index === page.length) {
+      page = yield* sql.all(NEXT_QUEUED, after, QUEUE_PAGE);
+      index = 0;
     }
-    const last = page.at(-1);
-    if (!last || page.length < QUEUE_PAGE) return;
-    after = last.id;
-  }
+    const row = page[index++];
+    after = row?.id ?? after;
+    return row && { ...row, first: 0 };
+  };
 }
 
-type QueueRow = SegmentRow & { readonly id: bigint };
+type QueueRow = Omit<Segment, 'first'> & { readonly id: number };
 
-const ONE_SNAPSHOT: Statement = {
-  name: 'one_snapshot',
-  text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
+/** Entries in the form of a segment. */
+const QUEUED: Shape<QueueRow> = {
+  fields: { id: 'long', count: 'integer', hashes: 'bytes', leaves: 'bytes', personal: 'bytes' },
 };
-
-/** Entries of the queue, in the form of a segment. */
-const WAITING: Statement = {
-  name: 'ledger_waiting',
-  text: `SELECT id, count, hashes, leaves, personal FROM queue WHERE id > $1 ORDER BY id LIMIT $2`,
-};
+const NEXT_QUEUED = statement('next_queued', QUEUED)`
+  SELECT ${columns(QUEUED)} FROM queue WHERE id > $1 ORDER BY id LIMIT $2`;

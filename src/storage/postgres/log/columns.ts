@@ -1,61 +1,56 @@
 /**
- * Reads what the index needs of entries: from segments, or from what the process knows of them.
+ * What the index needs of entries, as far as the process knows it of them.
  *
  * @module
  */
 
-import { addAt, type Columns, createColumns } from '../../log/blocks.ts';
-import { indexedIn } from '../../log/segment.ts';
-import type { Session } from '../connection.ts';
-import type { RecentEntries } from './recent.ts';
-import { segmentShapes, segmentsFrom } from './segments.ts';
+import type { Steps } from '../../../steps.ts';
+import { addColumns } from '../../log/block-index.ts';
+import { type Columns, createColumns } from '../../log/blocks.ts';
+import { rangeOf } from '../../log/segments.ts';
+import type { SqlReader } from '../../sql/sql.ts';
+import { type Shape, statement } from '../../sql/statement.ts';
+import type { RecentEntries, SegmentShape } from './recent.ts';
 
-/** What the index needs of the entries from one place up to another, each in its place. */
-export async function readColumns(session: Session, from: number, end: number): Promise<Columns> {
-  const columns = createColumns();
-  await addColumns(session, columns, { from, begin: from, end });
-  return columns;
-}
-
-/** Adds the entries from `begin` up to `end`, each at its distance from `from`. */
-async function addColumns(
-  session: Session,
-  columns: Columns,
-  { from, begin, end }: { from: number; begin: number; end: number },
-): Promise<void> {
-  for await (const segment of segmentsFrom(session, begin, end)) {
-    for (const entry of indexedIn(segment)) {
-      const { sequence } = entry;
-      if (sequence >= begin && sequence < end) addAt(columns, sequence - from, entry);
-    }
-  }
-}
-
-/** The same, reading only segments that have entries of other processes, or that retention has changed. */
-export async function recentColumns(
-  session: Session,
+/** As `readColumns`. Reads only segments that have entries of other processes, or that retention has changed. */
+export function* recentColumns(
+  sql: SqlReader,
   recent: RecentEntries,
-  { from, end }: { from: number; end: number },
-): Promise<Columns> {
+  { from, end }: { readonly from: number; readonly end: number },
+): Steps<Columns> {
   const columns = createColumns();
   // Where segments begin that are not known; they are read together up to the next known one.
   let unread: number | undefined;
-  const readUpTo = async (place: number) => {
-    if (unread !== undefined)
-      await addColumns(session, columns, { from, begin: unread, end: place });
+  function* readUpTo(place: number): Steps<void> {
+    if (unread !== undefined) yield* addColumns(sql, columns, { from, begin: unread, end: place });
     unread = undefined;
-  };
-  for (const shape of await segmentShapes(session, from, end)) {
+  }
+  for (const shape of yield* sql.all(SHAPES, from, end)) {
     const begin = Math.max(from, shape.first);
     if (!recent.knows(shape)) {
       unread ??= begin;
       continue;
     }
-    await readUpTo(begin);
+    yield* readUpTo(begin);
     for (let place = begin; place < Math.min(end, shape.first + shape.count); place++) {
       recent.addTo(columns, place - from, shape, place - shape.first);
     }
   }
-  await readUpTo(end);
+  yield* readUpTo(end);
   return columns;
 }
+
+const SHAPE: Shape<SegmentShape> = {
+  fields: {
+    first: 'long',
+    count: 'integer',
+    hashes: 'bytes',
+    leaves: 'integer',
+    personal: 'integer',
+  },
+};
+
+/** The segments without their bytes. The server knows the lengths without reading these. */
+export const SHAPES = statement('segment_shapes', SHAPE)`
+  SELECT s.first, s.count, s.hashes, length(s.leaves) AS leaves, length(s.personal) AS personal
+  FROM segments s WHERE ${rangeOf('$1::bigint', '$2::bigint')} ORDER BY s.first`;

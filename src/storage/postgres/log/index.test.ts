@@ -4,6 +4,7 @@ import { beforeAll, test } from 'vitest';
 import { closedAtEnd } from '../../../../test/support/ends.ts';
 import { at, entry } from '../../../../test/support/fixtures.ts';
 import { connectedTo, freshDatabase } from '../../../../test/support/postgres.ts';
+import { INDEX_LOCK } from '../../log/block-index.ts';
 import {
   BLOCK_ENTRIES,
   bucketOf,
@@ -15,7 +16,6 @@ import {
 import { bucketNumber } from '../../log/numbers.ts';
 import type { EntryQuery, Store } from '../../port/store.ts';
 import { openPostgres } from '../store.ts';
-import { INDEX_LOCK } from './blocks.ts';
 
 /** In milliseconds. Tens of thousands of entries are written. */
 const SLOW = 120_000;

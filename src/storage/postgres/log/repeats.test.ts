@@ -6,13 +6,13 @@ import { closedAtEnd } from '../../../../test/support/ends.ts';
 import { entry } from '../../../../test/support/fixtures.ts';
 import { connectedTo } from '../../../../test/support/postgres.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
+import { createSight } from '../../log/search.ts';
 import { OutcomeUnknown, type Store } from '../../port/store.ts';
 import { type Database, openDatabase } from '../connection.ts';
 import { settingsOf } from '../options.ts';
 import { openPostgres } from '../store.ts';
 import { appendIn, rowValues } from './entries.ts';
 import { createRepeats, type Repeats } from './repeats.ts';
-import { createSight } from './sight.ts';
 
 let url: string;
 let store: Store;

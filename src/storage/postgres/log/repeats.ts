@@ -13,10 +13,13 @@
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { equalBytes } from '../../../domain/wire/hash.ts';
 import { newUuid, type Platform } from '../../../platform.ts';
+import type { Steps } from '../../../steps.ts';
+import { findEntry, type LogSight } from '../../log/search.ts';
 import { type LogStore, OutcomeUnknown } from '../../port/store.ts';
+import type { SqlReader } from '../../sql/sql.ts';
 import { resolved } from '../calls/resolve.ts';
 import type { Database, Statement } from '../connection.ts';
-import { findEntry, type LogSight } from './sight.ts';
+import { snapshotStory } from '../sql.ts';
 
 /** Entries whose batches are remembered, and for how long: less than the database keeps batches. */
 const REMEMBERED_MAX = 16_384;
@@ -119,18 +122,24 @@ async function absent(
 ): Promise<EntryRecord[]> {
   if (entries.length === 0) return [];
   await sequence();
-  return database.snapshot(async (session) => {
-    const found: EntryRecord[] = [];
-    for (const entry of entries) {
-      const { entry_id, leaf_hash } = entry;
-      const stored = await findEntry(session, sight, { entry_id });
-      if (!stored) found.push(entry);
-      else if (!equalBytes(stored.leaf_hash, leaf_hash)) {
-        throw new Error(`Cannot append entry "${entry_id}": another entry has this id`);
-      }
+  return snapshotStory(database, (sql) => absentIn(sql, sight, entries));
+}
+
+function* absentIn(
+  sql: SqlReader,
+  sight: LogSight,
+  entries: readonly EntryRecord[],
+): Steps<EntryRecord[]> {
+  const absent: EntryRecord[] = [];
+  for (const entry of entries) {
+    const { entry_id, leaf_hash } = entry;
+    const stored = yield* findEntry(sql, sight, { entry_id });
+    if (!stored) absent.push(entry);
+    else if (!equalBytes(stored.leaf_hash, leaf_hash)) {
+      throw new Error(`Cannot append entry "${entry_id}": another entry has this id`);
     }
-    return found;
-  });
+  }
+  return absent;
 }
 
 /** Waits for an attempt that is under way. Repeating it gives the same answer. */

@@ -10,30 +10,32 @@
  * @module
  */
 
-import { nextPlaceAfter } from '../../../domain/log/origin.ts';
+import { firstPlaceOf, leafIndexOf } from '../../../domain/log/origin.ts';
 import { sha256 } from '../../../domain/wire/hash.ts';
 import type { Platform, Timer } from '../../../platform.ts';
+import type { Steps } from '../../../steps.ts';
 import { BLOCK_ENTRIES } from '../../log/blocks.ts';
 import { tileNumber } from '../../log/numbers.ts';
+import { beginTree } from '../../log/placed.ts';
 import { hashAt, refuseUnstorable } from '../../log/segment.ts';
 import { growTiles } from '../../log/tiles.ts';
+import { insertEntries, treeHead, writeHead } from '../../log/tree.ts';
 import type { LogStore, TreeHead } from '../../port/store.ts';
+import type { SqlRows } from '../../sql/sql.ts';
+import { statement } from '../../sql/statement.ts';
 import { createBatcher } from '../batch.ts';
 import { resolved } from '../calls/resolve.ts';
-import type { Database, Session, Statement } from '../connection.ts';
+import type { Database, Statement } from '../connection.ts';
 import { isStoreFailure } from '../failure.ts';
 import type { PostgresSettings } from '../options.ts';
 import { integers } from '../rows.ts';
 import { createBacklog, type Rest } from './backlog.ts';
-import { closeBlock, holdIndex } from './blocks.ts';
-import {
-  growTilesAt,
-  type HeadRow,
-  headOf,
-  insertEntries,
-  PLACED_BYTES_MAX,
-  writeHead,
-} from './placed.ts';
+
+/**
+ * In bytes of leaves and personal fields. The server cuts entries out of a segment, so larger ones than SQLite
+ * has cost little, and fewer rows save work.
+ */
+export const PLACED_BYTES_MAX = 32_768;
 
 /**
  * Entries in one commit, and one row of the queue more. Larger batches are hardly faster, and hold the lock
@@ -154,8 +156,9 @@ interface Pass {
 async function placeBatch(database: Database, place: Statement): Promise<Pass> {
   const [row] = await database.read<NextRow>(PICK, [BATCH_MAX]);
   if (row === undefined) throw new Error('Cannot read the tree: it has no head');
-  const before = headOf(row);
-  const { ids, newest: newestId } = row;
+  const { ids, newest: newestId, peaks } = row;
+  const next = Number(row.size);
+  const before = { first: firstPlaceOf(next), size: leafIndexOf(next), peaks };
   const last = ids?.at(-1);
   if (last === undefined || newestId === null) {
     return { head: before, isFull: false, lastId: 0n, newestId: 0n, rest: NONE, isBlock: false };
@@ -232,22 +235,17 @@ function placesOf(first: number, { counts, bytes, retained }: QueuedRows) {
  * Begins the next log in its own transaction, with this entry in its first place. Entries queued meanwhile
  * follow it. False when the log differs from the one that was read, or entries wait.
  */
-export async function beginOrigin(
-  session: Session,
+export function* beginOrigin(
+  sql: SqlRows,
   [from, logId, entry, signed = 0]: Parameters<LogStore['beginOrigin']>,
-): Promise<boolean> {
+): Steps<boolean> {
   refuseUnstorable(entry);
-  const [row] = await session.run<HeadRow>(LOCK);
-  const head = headOf(row as HeadRow);
-  const isWaiting = (await session.run(WAITING)).length > 0;
+  yield* sql.lock(HOLD_HEAD);
+  const head = yield* treeHead(sql);
+  const isWaiting = (yield* sql.one(WAITING)) !== undefined;
   if (head.first !== from.first || head.size !== from.size || isWaiting) return false;
-
-  // No entry follows in the ended log, so its last block is not full.
-  await holdIndex(session);
-  await closeBlock(session, head);
-  const first = nextPlaceAfter(head.first, signed);
-  await session.run(ORIGIN, [first, logId]);
-  await writeHead(session, await insertEntries(session, { first, size: 0, peaks: [] }, [entry]));
+  const tree = yield* beginTree(sql, head, logId, signed);
+  yield* writeHead(sql, yield* insertEntries(sql, tree, [entry]));
   return true;
 }
 
@@ -269,16 +267,18 @@ interface QueuedRows {
   readonly retained: readonly (readonly (string | null)[] | null)[] | null;
 }
 
-type NextRow = HeadRow & { readonly newest: bigint | null } & {
+type NextRow = {
+  /** The place of the next entry. */
+  readonly size: bigint;
+  readonly peaks: Uint8Array[];
+  readonly newest: bigint | null;
+} & {
   readonly [Column in keyof QueuedRows]: QueuedRows[Column] | null;
 };
 
-const LOCK: Statement = {
-  name: 'sequencer_lock',
-  text: 'SELECT size, peaks FROM head FOR UPDATE',
-};
+const HOLD_HEAD = { name: 'sequencer_lock', text: 'SELECT FROM head FOR UPDATE' };
 
-const WAITING: Statement = { name: 'sequencer_waiting', text: 'SELECT FROM queue LIMIT 1' };
+const WAITING = statement('sequencer_waiting')`SELECT FROM queue LIMIT 1`;
 
 /** From one snapshot: what waits is not below the head, and when nothing waits the head covers everything. */
 export const PICK: Statement = {
@@ -314,7 +314,9 @@ function placeText(wait: string): string {
       SELECT first, sum(count), ${['hashes', 'leaves', 'personal'].map(inOrder).join(', ')}
       FROM moved GROUP BY first ORDER BY first
     ), grown AS (
-      ${growTilesAt(3, 'held')}
+      INSERT INTO tiles (id, hashes) SELECT grown.*
+      FROM held, unnest($3::bigint[], $4::bytea[]) AS grown
+      ON CONFLICT (id) DO UPDATE SET hashes = tiles.hashes || EXCLUDED.hashes
     ), stated AS (
       INSERT INTO retentions (retain_until, place)
       SELECT stated.* FROM held, unnest($5::timestamptz[], $6::bigint[]) AS stated
@@ -331,11 +333,6 @@ export const PLACE: Statement = { name: 'sequencer_place', text: placeText('FOR 
 const TRY_PLACE: Statement = {
   name: 'sequencer_try_place',
   text: placeText('FOR UPDATE SKIP LOCKED'),
-};
-
-const ORIGIN: Statement = {
-  name: 'insert_origin',
-  text: 'INSERT INTO origins (first, log_id) VALUES ($1, $2)',
 };
 
 /** Counts rows up to more than the number of entries at which work is refused. */

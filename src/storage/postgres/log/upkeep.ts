@@ -8,12 +8,14 @@
  * @module
  */
 
+import { run as runSteps } from '../../../steps.ts';
+import { INDEX_LOCK, tendIndex } from '../../log/block-index.ts';
+import { treeHead } from '../../log/tree.ts';
 import type { Database, Session, Statement } from '../connection.ts';
 import { isStoreFailure } from '../failure.ts';
 import type { PostgresSettings } from '../options.ts';
-import { indexNext, rebuildBlock, tryIndex } from './blocks.ts';
-import { mergeBlocks } from './merge.ts';
-import { type HeadRow, headOf } from './placed.ts';
+import { rowsOn } from '../sql.ts';
+import { recentColumns } from './columns.ts';
 import type { RecentEntries } from './recent.ts';
 
 /** In milliseconds, after a failure: a damaged segment must not keep the database busy. */
@@ -75,23 +77,23 @@ export function createUpkeep(
 
 /** One piece of work. False when none is left, or another process does it. */
 async function work(session: Session, { damaged, recent }: UpkeepParts): Promise<boolean> {
-  if (!(await tryIndex(session))) return false;
+  const [lock] = await session.run<{ held: boolean }>(TRY_INDEX, [INDEX_LOCK]);
+  if (!lock?.held) return false;
   // First, and committed alone: an index that cannot be made must not keep batches for ever.
   if ((await session.run(FORGET, [HANDED_MAX])).length > 0) return true;
-  const [row] = await session.run<HeadRow>(HEAD);
-  if (row === undefined) throw new Error('Cannot read the tree: it has no head');
-  const head = headOf(row);
+  const sql = rowsOn(session);
+  const head = await runSteps(treeHead(sql));
   const [place] = damaged;
-  if (place !== undefined) {
-    damaged.delete(place);
-    await rebuildBlock(session, place, head);
-    return true;
-  }
-  if (await indexNext(session, head, recent)) return true;
-  return mergeBlocks(session, head);
+  if (place !== undefined) damaged.delete(place);
+  const columnsOf = (_: unknown, from: number, end: number) =>
+    recentColumns(sql, recent, { from, end });
+  return runSteps(tendIndex(sql, head, { damaged: place, columnsOf }));
 }
 
-const HEAD: Statement = { name: 'upkeep_head', text: 'SELECT size, peaks FROM head' };
+const TRY_INDEX: Statement = {
+  name: 'try_index',
+  text: 'SELECT pg_try_advisory_xact_lock($1) AS held',
+};
 
 /** In the order of the batches, which is about the order of their times. */
 const FORGET: Statement = {

@@ -18,6 +18,7 @@ import {
   unfitVersion,
   versionAfter,
 } from '../../port/versions.ts';
+import { HOLD_MIGRATIONS, MIGRATION_PATIENCE } from '../../stories/locks.ts';
 import type { Database, Session } from '../connection.ts';
 import type { PostgresSettings } from '../options.ts';
 import { BASELINE } from './baseline.ts';
@@ -35,12 +36,6 @@ export const lastVersion = (steps: readonly Step[] = STEPS): number => versionAf
 export const INDEXES: readonly { name: string; table: string; isUnique: boolean }[] = [
   ...BASELINE.matchAll(/CREATE (UNIQUE )?INDEX (\w+) ON (\w+)/g),
 ].map(([, unique, name = '', table = '']) => ({ name, table, isUnique: unique !== undefined }));
-
-/** A number that no other program locks in this database. */
-export const MIGRATION_LOCK = 0x77_72_69_74_00n;
-
-/** A step over a large table takes minutes, and processes that wait for it wait as long. */
-const STEP_TIMEOUT_MS = 30 * 60_000;
 
 /** The oldest version that still gets fixes and behaves as required. */
 const SERVER_VERSION_MIN = 140_000;
@@ -114,8 +109,8 @@ async function runSlice(
 
 /** Waits as long as a migration may take, and keeps other migrations out until the transaction ends. */
 export async function lockMigrations(session: Session): Promise<void> {
-  await session.run(PATIENCE, []);
-  await session.run(LOCK, [MIGRATION_LOCK]);
+  await session.run(MIGRATION_PATIENCE);
+  await session.run(HOLD_MIGRATIONS);
 }
 
 async function refuseUnfit(
@@ -250,14 +245,6 @@ const SERVER = {
     pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on' AS is_read_only,
     current_setting('fsync') AS fsync`,
 };
-
-export const PATIENCE = {
-  name: 'migration_patience',
-  text: `SELECT set_config('lock_timeout', '${STEP_TIMEOUT_MS}', true),
-    set_config('statement_timeout', '${STEP_TIMEOUT_MS}', true)`,
-};
-
-const LOCK = { name: 'migration_lock', text: 'SELECT pg_advisory_xact_lock($1)' };
 
 const TABLES: readonly string[] = [...BASELINE.matchAll(/^CREATE TABLE (\w+)/gm)].map(
   ([, name]) => `${name}`,

@@ -9,6 +9,8 @@ import { bytesOf, targetsOf } from '../../backup/columns.ts';
 import type { BackupHeader } from '../../backup/file.ts';
 import { CopyFault } from '../../backup/log-check.ts';
 import type { CopiedColumn, CopiedRow, CopiedTable, CopiedValue } from '../../backup/tables.ts';
+import { insertPlaced } from '../../log/placed.ts';
+import { writeHead } from '../../log/tree.ts';
 import type { TreeHead } from '../../port/store.ts';
 import {
   type Connection,
@@ -19,7 +21,6 @@ import {
   type Value,
 } from '../connection.ts';
 import { foldLog } from '../log/fold.ts';
-import { insertPlaced } from '../log/placed.ts';
 import {
   lastVersion,
   makeStore,
@@ -28,6 +29,7 @@ import {
   upgrade,
   usedFile,
 } from '../schema/migrations.ts';
+import { atOnce, rowsOn } from '../sql.ts';
 import { COLUMNS } from './columns.ts';
 
 /** Runs `work` with a loader of a new store in this file, and completes the store when it returns. */
@@ -73,14 +75,15 @@ function makeStoreOf(
 
 function loaderOn(connection: Connection): Loader {
   const insert = createInsert(connection);
+  const sql = rowsOn(connection);
   let tree: TreeHead = { first: 0, size: 0, peaks: [] };
   return {
     insert: async (table, rows) => insert(table, rows),
     async insertEntries(entries) {
-      tree = insertPlaced(connection, tree, entries);
+      tree = atOnce(insertPlaced(sql, tree, entries));
     },
     async setHead({ place, peaks }) {
-      connection.run('UPDATE head SET size = ?, peaks = ?', place, Buffer.concat(peaks));
+      atOnce(writeHead(sql, { first: 0, size: place, peaks }));
     },
   };
 }

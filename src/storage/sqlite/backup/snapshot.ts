@@ -8,6 +8,7 @@
  */
 
 import { existsSync } from 'node:fs';
+import { wait } from '../../../steps.ts';
 import {
   checkedStoreRow,
   type Snapshot,
@@ -16,11 +17,12 @@ import {
 } from '../../backup/backup.ts';
 import { copiedRow, readingOf } from '../../backup/columns.ts';
 import { type CopiedRow, LOG } from '../../backup/tables.ts';
+import { segmentsFrom } from '../../log/segments.ts';
+import { treeHead } from '../../log/tree.ts';
 import { type Connection, failureOf, IN_MEMORY, openConnection, rollBack } from '../connection.ts';
 import { moveLog } from '../log/fold.ts';
-import { segmentsFrom } from '../log/segments.ts';
-import { readHead } from '../log/tree.ts';
 import { noStoreIn, unfitFile, unmadeFile } from '../schema/migrations.ts';
+import { atOnce, readerOn } from '../sql.ts';
 import { COLUMNS } from './columns.ts';
 
 /** Rows that are held at once. The largest have one mebibyte. */
@@ -44,12 +46,13 @@ export async function openSqliteSnapshot(path: string): Promise<Snapshot> {
 }
 
 function snapshotOn(connection: Connection, mover: Connection): Snapshot {
-  const head = readHead(connection);
+  const sql = readerOn(connection);
+  const head = atOnce(treeHead(sql));
   const row = checkedStoreRow(connection.get<StoreRow>(STORE));
   return {
     kind: 'sqlite',
     ...snapshotFacts(row, head),
-    segments: (table) => (table === LOG ? segmentsFrom(connection, 0) : []),
+    segments: (table) => (table === LOG ? segmentsFrom(sql, 0).next : () => wait(undefined)),
     async *rows(table) {
       let slice: CopiedRow[] = [];
       for (const row of connection.each<object>(readingOf(COLUMNS, table))) {

@@ -11,13 +11,13 @@
 import { keepsLeases, refundOf, spentBy } from '../../../domain/invocation/settlement.ts';
 import type { EntryRecord } from '../../../domain/log/entry.ts';
 import { equalBytes } from '../../../domain/wire/hash.ts';
+import { eraseLate } from '../../log/erase.ts';
 import type { InvocationStore, Overrun, Settlement } from '../../port/invocation-store.ts';
 import type { ActorEnded, IntentRecord } from '../../port/records.ts';
 import type { Sql } from '../../sql/sql.ts';
 import { insertRollback } from '../../stories/compositions.ts';
 import { insertOverrun } from '../../stories/overruns.ts';
 import type { Connection } from '../connection.ts';
-import { eraseIntent } from '../log/erase.ts';
 import type { LogWriter } from '../log/writer.ts';
 import { BINDINGS, type IntentRow, insert, intentOf } from '../rows.ts';
 import { atOnce } from '../sql.ts';
@@ -126,14 +126,8 @@ export function reconcile(
   const intent = intentOf(row);
   log.append(entry(intent));
   if (overrun) overrunBy(tokens, sql, overrun);
-  eraseLate(connection, log, row.entry_id);
+  atOnce(eraseLate(sql, log.find(row.entry_id)));
   return intent;
-}
-
-/** Retention skipped this call while its outcome was unknown. */
-function eraseLate(connection: Connection, log: LogWriter, entryId: string): void {
-  const entry = log.find(entryId);
-  if (entry && !entry.personal) eraseIntent(connection, entryId, !entry.leaf);
 }
 
 function readIntent(connection: Connection, operationId: string): OpenIntent | undefined {
@@ -200,18 +194,4 @@ export function release(connection: Connection, operationId: string): void {
     operationId,
   );
   if (composed > 0) connection.run('DELETE FROM steps WHERE operation_id = ?', operationId);
-}
-
-export function voidPromises(connection: Connection): void {
-  connection.run(
-    `DELETE FROM steps WHERE operation_id IN (
-       SELECT operation_id FROM intents WHERE composing IS NOT NULL)`,
-  );
-  connection.run('UPDATE intents SET composing = NULL WHERE composing IS NOT NULL');
-  connection.run('DELETE FROM idempotency');
-  connection.run('UPDATE grants SET uses = max_uses WHERE uses < max_uses');
-  connection.run('DELETE FROM bindings');
-  connection.run('DELETE FROM sessions');
-  connection.run('DELETE FROM identities');
-  connection.run('DELETE FROM invitations');
 }

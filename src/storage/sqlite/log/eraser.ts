@@ -8,20 +8,28 @@
  * @module
  */
 
+import { erase, type StoredAs } from '../../log/erase.ts';
+import { forgetKept } from '../../log/search.ts';
+import { padded } from '../../log/segment.ts';
 import type { Erasure, Store } from '../../port/store.ts';
 import type { Connection } from '../connection.ts';
 import type { GroupCommit } from '../group-commit.ts';
-import { erase } from './erase.ts';
+import { atOnce, rowsOn } from '../sql.ts';
+import { paddingOf } from './cells.ts';
 import { foldLog } from './fold.ts';
-import { forgetTail, type LogSight } from './sight.ts';
+import type { WriterSight } from './writer.ts';
 
 export type Eraser = Pick<Store, 'erase' | 'forgetKeys'>;
 
 export function createEraser(
   connection: Connection,
   commits: GroupCommit,
-  { sight, forgetKeys }: Pick<Store, 'forgetKeys'> & { readonly sight: LogSight },
+  { sight, forgetKeys }: Pick<Store, 'forgetKeys'> & { readonly sight: WriterSight },
 ): Eraser {
+  const sql = rowsOn(connection);
+  const page = connection.get<{ page_size: bigint }>('PRAGMA page_size');
+  const storedAs: StoredAs = ({ before, after, place }) =>
+    padded(after, place, paddingOf(before, after, Number(page?.page_size)));
   // The process before this one may have died before it emptied the log.
   let hasErased = true;
 
@@ -29,10 +37,11 @@ export function createEraser(
     try {
       return await commits.submit(() => {
         sight.isErasing = true;
-        return erase(connection, policy);
+        return atOnce(erase(sql, policy, storedAs));
       });
     } finally {
-      forgetTail(sight);
+      sight.isErasing = false;
+      forgetKept(sight);
     }
   };
 

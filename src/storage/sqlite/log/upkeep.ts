@@ -8,9 +8,11 @@
  */
 
 import type { Timer } from '../../../platform.ts';
+import { tendIndex } from '../../log/block-index.ts';
+import { treeHead } from '../../log/tree.ts';
 import type { Connection } from '../connection.ts';
 import type { GroupCommit } from '../group-commit.ts';
-import { mergeBlocks, rebuildBlock } from './blocks.ts';
+import { atOnce, rowsOn } from '../sql.ts';
 
 /** In milliseconds: calls that wait go first. */
 const PAUSE_MS = 10;
@@ -27,20 +29,17 @@ export function createUpkeep(
   damaged: Set<number>,
 ): Upkeep {
   const { platform } = connection;
+  const sql = rowsOn(connection);
   let timer: Timer | undefined;
   let isStopped = false;
 
-  const work = (place: number | undefined): boolean => {
-    if (place === undefined) return mergeBlocks(connection);
-    rebuildBlock(connection, place);
-    return true;
-  };
   const run = async () => {
     timer = undefined;
     const [place] = damaged;
     if (place !== undefined) damaged.delete(place);
+    const work = () => atOnce(tendIndex(sql, atOnce(treeHead(sql)), { damaged: place }));
     try {
-      if (await commits.submit(() => work(place))) nudge();
+      if (await commits.submit(work)) nudge();
     } catch {
       // The store is closed or away.
     }
