@@ -7,20 +7,12 @@
  * @module
  */
 
-import { amended } from '../../domain/values/amended.ts';
-import type {
-  BudgetState,
-  Charge,
-  IntentRecord,
-  LineageLink,
-  TokenRecord,
-} from '../port/records.ts';
-import { remembered, shared, TOKENS_REMEMBERED_MAX } from '../port/remembered.ts';
-import { ceilingOf, revokedAt } from '../port/row-forms.ts';
+import type { LineageLink, TokenRecord } from '../port/records.ts';
 import * as approvals from '../tables/approvals.ts';
 import * as authority from '../tables/authority.ts';
 import * as calls from '../tables/calls.ts';
 import type { Description } from '../tables/description.ts';
+import { type FixedToken, fixedTokens, linkFrom } from '../tables/lineage.ts';
 import * as log from '../tables/log.ts';
 import * as people from '../tables/people.ts';
 import { AS_IS, type Dialect, type Row, type Table, tableIn } from '../tables/table.ts';
@@ -76,54 +68,16 @@ export const BINDINGS = postgresTable(described.BINDINGS);
 export const GRANTS = postgresTable(described.GRANTS);
 export const KEYS = postgresTable(described.KEYS);
 
-/** A token's row with the currency and the ceiling of its budget. */
-function tokenOf(row: Row): TokenRecord {
-  const { currency, max } = row;
-  const code = String(currency);
-  return amended(TOKENS.read(row), {
-    budget: isAbsent(currency)
-      ? undefined
-      : { currency: code, max_amount: ceilingOf(amountOf(max), code) },
-  });
-}
-
-/** The immutable part of a token's row, from its text: the record is cached, shared and frozen. */
-export const fixedOf = remembered(TOKENS_REMEMBERED_MAX, (json): FixedToken => {
-  const row: Row = JSON.parse(json);
-  const { currency, max } = row;
-  return {
-    token: shared(tokenOf(row)),
-    budget: isAbsent(currency) ? undefined : { currency: String(currency), max: amountOf(max) },
-  };
-});
-
-interface FixedToken {
-  readonly token: TokenRecord;
-  readonly budget: Pick<BudgetState, 'currency' | 'max'> | undefined;
-}
+export const fixedOf = fixedTokens(TOKENS);
 
 /** A link of a lineage; for the requested token, `own`, the row has only the mutable part. */
 export function linkOf(row: Row, own: FixedToken): LineageLink {
-  const { token, budget } = isAbsent(row.fixed) ? own : fixedOf(String(row.fixed));
-  const { token_id, subject, expires_at } = token;
-  const revoked_mac = isAbsent(row.revoked_mac) ? undefined : String(row.revoked_mac);
-  const time = isAbsent(row.revoked_at) ? undefined : timeOf(row.revoked_at);
-  return {
-    token_id,
-    subject,
-    exclusive: token.concurrent_branches === 'exclusive',
-    expires_at,
-    revoked_at: revokedAt(token, time, revoked_mac),
-    revoked_mac,
-    budget: budget && {
-      token_id,
-      currency: budget.currency,
-      max: budget.max,
-      reserved: amountOf(row.reserved),
-      consumed: amountOf(row.consumed),
-    },
-    token,
-  };
+  return linkFrom(isAbsent(row.fixed) ? own : fixedOf(String(row.fixed)), {
+    revoked_at: isAbsent(row.revoked_at) ? undefined : timeOf(row.revoked_at),
+    revoked_mac: isAbsent(row.revoked_mac) ? undefined : String(row.revoked_mac),
+    reserved: isAbsent(row.reserved) ? undefined : amountOf(row.reserved),
+    consumed: isAbsent(row.consumed) ? undefined : amountOf(row.consumed),
+  });
 }
 
 /** What the locked rows of a lineage must equal, in the form of `writ_judge`. */
@@ -152,22 +106,6 @@ export function ceilingsOf(lineage: readonly LineageLink[]): Row | undefined {
   return ceilings;
 }
 
-export function intentOf(row: Row): IntentRecord {
-  const intent = row as unknown as IntentRecord;
-  return {
-    operation_id: intent.operation_id,
-    invocation_id: intent.invocation_id,
-    token_id: intent.token_id,
-    subject: intent.subject,
-    root_principal: intent.root_principal,
-    capability: intent.capability,
-    charge: chargeOf(row),
-    facts: intent.facts,
-    instance_id: intent.instance_id,
-    admitted_at: timeOf(intent.admitted_at),
-  };
-}
-
 /** An array parameter of one column of many records. */
 export function column<Item>(
   items: readonly Item[],
@@ -187,11 +125,6 @@ function timeOf(value: unknown): Date {
 
 function amountOf(value: unknown): bigint {
   return typeof value === 'bigint' ? value : BigInt(String(value));
-}
-
-function chargeOf({ currency, amount }: Row): Charge | undefined {
-  if (isAbsent(currency)) return undefined;
-  return { currency: String(currency), amount: amountOf(amount) };
 }
 
 function isAbsent(value: unknown): value is null | undefined {

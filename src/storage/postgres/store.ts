@@ -9,8 +9,6 @@
 
 import type { Platform, Timer } from '../../platform.ts';
 import { createSight } from '../log/search.ts';
-import type { StepEffects } from '../port/composition-store.ts';
-import type { StoredInvitation } from '../port/invitation-store.ts';
 import type { Overrun } from '../port/invocation-store.ts';
 import { type Store, StoreUnavailable } from '../port/store.ts';
 import { methodsOf, type Sql, type SqlReader, type SqlWriter } from '../sql/sql.ts';
@@ -123,7 +121,7 @@ function operationsOf(
     return resolved(database.platform, resolveTimeoutMs, attempt, attempt);
   };
   const changes = methodsOf<Sql, typeof CHANGES>(CHANGES, (story, name) =>
-    certain(name, () => changeStory(database, now, story)),
+    certain(name, () => changeStory(database, { now, wrote: sequencer.wrote }, story)),
   );
   const inTurn = createTurns();
   return {
@@ -183,44 +181,14 @@ async function placeFirst({ after, cancel }: Platform, sequencer: Sequencer): Pr
   }
 }
 
-/** How many entries a transition has queued, from its arguments and its result. */
+/** How many entries a transition that is no story has queued, from its arguments and its result. */
 const ENTRIES: Readonly<Record<string, (args: readonly unknown[], result: unknown) => number>> = {
   insertRoot: () => 1,
   insertChild: (_, result) => (result === 'inserted' ? 1 : 0),
-  revokeToken: (_, result) => (result === undefined ? 0 : 1),
   settle: ([settlement], result) => (result === 'settled' ? 1 + frozenBy(settlement) : 0),
-  endStep: ([, , kept], result) =>
-    result ? ((kept as StepEffects).entry ? 1 : 0) + frozenBy(kept) : 0,
   append: ([entries, , overrun]) => (entries as readonly unknown[]).length + frozenBy({ overrun }),
   reconcile: ([, , , by], result) => (result === undefined ? 0 : 1 + frozenBy(by ?? {})),
-  requestApproval: ([request], result) => (request === result ? 1 : 0),
-  approve: (_, result) => (result === 'approved' || result === 'counted' ? 1 : 0),
-  deny: (_, result) => (result === 'denied' ? 1 : 0),
-  expireApprovals: (_, result) => (result as readonly unknown[]).length,
-  freeze: () => 1,
-  unfreeze: () => 1,
-  beginSession: (_, result) => (result ? 1 : 0),
-  endSessions: (_, result) => (result as readonly unknown[]).length,
-  insertConsent: () => 1,
-  renewConsent: (_, result) => (result === 'inserted' ? 1 : 0),
-  insertPasskey: (_, result) => (result === 'inserted' ? 1 : 0),
-  removePasskey: (_, result) => (result ? 1 : 0),
-  insertIdentity: (_, result) => (result === 'inserted' ? 1 : 0),
-  removeIdentity: (_, result) => (typeof result === 'object' ? 1 : 0),
-  insertInvitation: () => 1,
-  tryCode: (_, result) => (result === 'guessed' ? 1 : 0),
-  enrol: ([enrolment], result) =>
-    result === 'enrolled' ? 1 + Number('identity' in (enrolment as object)) : 0,
-  cancelInvitation: (_, result) => entriesOfCancelled(result as StoredInvitation | undefined),
-  connect: (_, result) => (result ? 1 : 0),
-  endConnected: (_, result) => (result ? 1 : 0),
 };
-
-/** One that had enrolled a passkey lost it, too. */
-function entriesOfCancelled(stored: StoredInvitation | undefined): number {
-  if (!stored) return 0;
-  return stored.ended_at ? 2 : 1;
-}
 
 /** The entry of a freeze that follows an overrun. */
 function frozenBy(kept: unknown): number {

@@ -12,13 +12,22 @@ import { enqueue } from './log/entries.ts';
 import { rowsOn } from './sql.ts';
 import { insertChild, insertRoots } from './tokens.ts';
 
-/** The story in a transaction, and again after a deadlock. */
-export function changeStory<Result>(
+/** The story in a transaction, and again after a deadlock. `wrote` learns how many entries it has queued. */
+export async function changeStory<Result>(
   database: Database,
-  now: () => Date,
+  { now, wrote }: { readonly now: () => Date; readonly wrote: (entries: number) => void },
   story: (sql: Sql) => Steps<Result>,
 ): Promise<Result> {
-  return database.transaction(async (session) => run(story({ now, ...timelessOn(session) })));
+  let entries = 0;
+  const result = await database.transaction(async (session) => {
+    entries = 0;
+    const queued = () => {
+      entries += 1;
+    };
+    return run(story({ now, ...timelessOn(session, queued) }));
+  });
+  wrote(entries);
+  return result;
 }
 
 /** A story that does not ask for the time, as a part of a transaction. */
@@ -29,11 +38,12 @@ export async function storyIn<Result>(
   return run(story(timelessOn(session)));
 }
 
-function timelessOn(session: Session): Omit<Sql, 'now'> {
+function timelessOn(session: Session, queued = () => {}): Omit<Sql, 'now'> {
   return {
     ...rowsOn(session),
     *append(entry) {
       yield* wait(enqueue(session, entry));
+      queued();
     },
     *endedActor(actor, now) {
       return yield* wait(endedActor(session, actor, now));
@@ -46,9 +56,12 @@ function timelessOn(session: Session): Omit<Sql, 'now'> {
     },
     *insertRoot(token, entry) {
       yield* wait(insertRoots(session.run, [{ token, entry }]));
+      queued();
     },
     *insertChild(token, entry, bounds) {
-      return yield* wait(insertChild(session.run, { token, entry }, bounds));
+      const answer = yield* wait(insertChild(session.run, { token, entry }, bounds));
+      if (answer === 'inserted') queued();
+      return answer;
     },
   };
 }

@@ -6,7 +6,6 @@
  * @module
  */
 
-import type { Charge, IntentRecord } from '../port/records.ts';
 import { UNREADABLE } from '../port/row-forms.ts';
 import * as approvals from '../tables/approvals.ts';
 import * as authority from '../tables/authority.ts';
@@ -64,37 +63,6 @@ export function insert<Kept>(connection: Connection, table: SqliteTable<Kept>, r
   connection.run(table.insert, ...table.values(record));
 }
 
-/** An intent as a row: text and bytes unchanged, the rest integers or JSON, absent is null. */
-type Stored<Kept> = {
-  readonly [Field in keyof Kept]-?: Column<Kept[Field]>;
-};
-type Column<Kept> = [Exclude<Kept, undefined>] extends [string | Uint8Array | bigint]
-  ? OrNull<Kept, Exclude<Kept, undefined>>
-  : [Exclude<Kept, undefined>] extends [Date | number]
-    ? OrNull<Kept, bigint>
-    : OrNull<Kept, string>;
-type OrNull<Kept, Value> = undefined extends Kept ? Value | null : Value;
-
-export type IntentRow = Stored<Omit<IntentRecord, 'charge'>> & {
-  readonly charge_currency: string | null;
-  readonly charge_amount: bigint | null;
-};
-
-export function intentOf(row: IntentRow): IntentRecord {
-  return {
-    operation_id: row.operation_id,
-    invocation_id: row.invocation_id,
-    token_id: row.token_id,
-    subject: row.subject,
-    root_principal: row.root_principal,
-    capability: row.capability,
-    charge: chargeOf(row.charge_currency, row.charge_amount),
-    facts: jsonOf(row.facts),
-    instance_id: row.instance_id,
-    admitted_at: timeOf(row.admitted_at),
-  };
-}
-
 /** A text that is no JSON was edited: the row is one whose MAC does not match. */
 // biome-ignore lint/suspicious/noExplicitAny: what it is, the record's type says.
 function jsonOf(text: string): any {
@@ -119,8 +87,4 @@ function amountOf(stored: bigint | string): bigint {
 /** In the JSON of a token's row times are numbers. */
 export function timeOf(milliseconds: bigint | number): Date {
   return new Date(Number(milliseconds));
-}
-
-function chargeOf(currency: string | null, amount: bigint | null): Charge | undefined {
-  return currency === null || amount === null ? undefined : { currency, amount };
 }

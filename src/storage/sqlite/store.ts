@@ -44,7 +44,7 @@ import { migrate, noStoreIn, unfitFile, unmadeFile } from './schema/migrations.t
 import { atOnce, readerOn } from './sql.ts';
 import { sqlOn } from './story.ts';
 import type { TokensSeen } from './token-rows.ts';
-import * as tokens from './tokens.ts';
+import { insertChild, insertRoot } from './tokens.ts';
 
 export interface SqliteOptions {
   /** The clock of the rules; default: the system's. */
@@ -106,12 +106,6 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     commits.submit(() => atOnce(story(sql))),
   );
   return {
-    ...bound<[Connection], typeof WRITES>(WRITES, (write, args) => {
-      return commits.submit(() => write(connection, ...args));
-    }),
-    ...bound<[Connection, LogWriter], typeof ENTERED>(ENTERED, (act, args) => {
-      return commits.submit(() => act(connection, log, ...args));
-    }),
     ...methodsOf<SqlReader, typeof READ_STORIES>(READ_STORIES, (story) => asked(story(read))),
     ...changes,
     ...createEraser(connection, commits, { sight, forgetKeys: changes.forgetKeys }),
@@ -126,9 +120,8 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     beginOrigin: (...next) => commits.submit(() => log.beginOrigin(...next)),
     inspect: () => reader.ask(() => inspect(connection)),
     load: (request) => reader.ask((seen) => load(connection, request, now(), seen)),
-    ...bound<[Connection, settlement.CallWriters], typeof CALLS>(CALLS, (act, args) => {
-      return calls.submit(() => act(connection, writers, ...args));
-    }),
+    settle: (call) => calls.submit(() => settlement.settle(connection, writers, call)),
+    append: (...added) => calls.submit(() => settlement.append(connection, writers, ...added)),
     admit: (admission) => {
       return calls.submit(
         () => admit(connection, tokens, admission),
@@ -138,6 +131,10 @@ export function createSqliteStore(connection: Connection, options: SqliteOptions
     reconcile: (...word) => {
       return calls.submit(() => settlement.reconcile(connection, writers, word, now()));
     },
+    releaseLeases: (id) => commits.submit(() => settlement.release(connection, id)),
+    takePermits: (request) => commits.submit(() => takePermits(connection, request)),
+    insertRoot: (...issued) => commits.submit(() => insertRoot(connection, log, ...issued)),
+    insertChild: (...issued) => commits.submit(() => insertChild(connection, log, ...issued)),
     probe: () => commits.submit(() => connection.run(PROBE, now())),
     backlog: () => {
       const waiting = commits.waiting();
@@ -155,45 +152,6 @@ const READ_STORIES = {
   nodes,
   scanEntries: search.scanEntries,
   readLedger,
-};
-
-/** Writes without an entry. */
-const WRITES = {
-  releaseLeases: settlement.release,
-  takePermits,
-};
-
-/** Changes of calls, with their entries. */
-const CALLS = {
-  settle: settlement.settle,
-  append: settlement.append,
-};
-
-/** Other writes with audit entries. */
-const ENTERED = {
-  insertRoot: tokens.insertRoot,
-  insertChild: tokens.insertChild,
-};
-
-/** The operations of a table as methods: `call` supplies their first arguments. */
-function bound<Given extends unknown[], Operations extends Record<string, Operation<Given>>>(
-  operations: Operations,
-  call: (operation: Operation<Given>, args: never[]) => Promise<unknown>,
-): Methods<Given, Operations> {
-  const methods = Object.entries(operations).map(([name, operation]) => {
-    return [name, (...args: never[]) => call(operation, args)];
-  });
-  return Object.fromEntries(methods);
-}
-
-type Operation<Given extends unknown[]> = (...all: [...Given, ...never[]]) => unknown;
-
-type Methods<Given extends unknown[], Operations> = {
-  [Name in keyof Operations]: Operations[Name] extends (
-    ...all: [...Given, ...infer Args]
-  ) => infer Result
-    ? (...args: Args) => Promise<Result>
-    : never;
 };
 
 function batchWork(log: LogWriter, tokens: BatchTokens): BatchWork {

@@ -84,6 +84,17 @@ export const INTENT: Shape<IntentRecord> = {
   },
 };
 
+/** A call of unknown outcome, with what its settlement kept. */
+const UNKNOWN: Shape<IntentRecord & { readonly consumed: bigint; readonly entry_id: string }> = {
+  fields: { ...INTENT.fields, consumed: 'amount', entry_id: 'text' },
+};
+
+/** The oldest of an invocation. */
+export const TO_RECONCILE = statement('to_reconcile', UNKNOWN)`
+  SELECT ${columns(UNKNOWN)} FROM intents
+  WHERE invocation_id = $1 AND outcome = 'indeterminate' AND reconciled_at IS NULL
+  ORDER BY admitted_at, operation_id LIMIT 1 FOR UPDATE`;
+
 const TOKEN_ID: Shape<{ readonly token_id: string }> = { fields: { token_id: 'text' } };
 
 /** On PostgreSQL a call has the list of its leases, on SQLite their number. */

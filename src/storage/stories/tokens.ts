@@ -11,7 +11,6 @@
 import { amended } from '../../domain/values/amended.ts';
 import type { Steps } from '../../steps.ts';
 import type { BudgetState, LineageLink, TokenRecord } from '../port/records.ts';
-import { ceilingOf, revokedAt } from '../port/row-forms.ts';
 import type { ChildState, TokenState, TokenStore } from '../port/store.ts';
 import type { Sql, SqlReader } from '../sql/sql.ts';
 import {
@@ -27,6 +26,7 @@ import {
   withLists,
 } from '../sql/statement.ts';
 import { DEBTS, TOKENS } from '../tables/authority.ts';
+import { linkFrom, withBudget } from '../tables/lineage.ts';
 
 type Answer<Name extends keyof TokenStore> = Steps<Awaited<ReturnType<TokenStore[Name]>>>;
 
@@ -92,26 +92,11 @@ export type LinkRow = Omit<TokenRecord, 'budget'> &
 
 export function linkOf(row: LinkRow): LineageLink {
   const { revoked_at, revoked_mac, currency, max, reserved, consumed, ...own } = row;
-  const { token_id, subject, expires_at } = own;
-  // The columns of a budget are there together.
-  const budget =
-    currency === undefined
-      ? undefined
-      : ({ token_id, currency, max, reserved, consumed } as BudgetState);
-  const ceiling = budget && {
-    currency: budget.currency,
-    max_amount: ceilingOf(budget.max, budget.currency),
-  };
-  return {
-    token_id,
-    subject,
-    exclusive: own.concurrent_branches === 'exclusive',
-    expires_at,
-    revoked_at: revokedAt(own, revoked_at, revoked_mac),
-    revoked_mac,
-    budget,
-    token: amended(own, { budget: ceiling }),
-  };
+  const budget = currency === undefined || max === undefined ? undefined : { currency, max };
+  return linkFrom(
+    { token: withBudget(own, budget), budget },
+    { revoked_at, revoked_mac, reserved, consumed },
+  );
 }
 
 const TOKEN = whole<Omit<TokenRecord, 'budget'>, Pick<LineageLink, 'revoked_at' | 'revoked_mac'>>(

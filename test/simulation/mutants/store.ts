@@ -229,11 +229,11 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     found: ['closed-once', 'money-back'],
     edits: [
       {
-        file: SETTLEMENT,
-        replace: `WHERE invocation_id = ? AND outcome = 'indeterminate' AND reconciled_at IS NULL
-     ORDER BY admitted_at`,
-        by: `WHERE invocation_id = ? AND outcome = 'indeterminate'
-     ORDER BY admitted_at`,
+        file: 'src/storage/stories/calls.ts',
+        replace: `WHERE invocation_id = $1 AND outcome = 'indeterminate' AND reconciled_at IS NULL
+  ORDER BY admitted_at`,
+        by: `WHERE invocation_id = $1 AND outcome = 'indeterminate'
+  ORDER BY admitted_at`,
       },
     ],
   },

@@ -4,15 +4,16 @@
  * @module
  */
 
+import { run } from '../../../steps.ts';
 import { SHARE_INDEX } from '../../log/block-index.ts';
 import { eraseLate } from '../../log/erase.ts';
 import { findEntry, type LogSight } from '../../log/search.ts';
 import type { InvocationStore } from '../../port/invocation-store.ts';
+import { TO_RECONCILE } from '../../stories/calls.ts';
 import { insertOverrun } from '../../stories/overruns.ts';
-import type { Row } from '../../tables/table.ts';
 import type { Database, Statement } from '../connection.ts';
 import { enqueue } from '../log/entries.ts';
-import { intentOf } from '../rows.ts';
+import { rowsOn } from '../sql.ts';
 import { storyIn } from '../story.ts';
 import { endedActor } from './actor.ts';
 
@@ -32,24 +33,20 @@ export function createIntents(
         await session.run(SHARE_INDEX);
         const ended = await endedActor(session, actor, now());
         if (ended) return ended;
-        const [row] = await session.run<Row>(TO_RECONCILE, [invocationId]);
+        const row = await run(rowsOn(session).one(TO_RECONCILE, invocationId));
         if (row === undefined) return undefined;
-        const intent = intentOf(row);
+        const { consumed, entry_id, ...intent } = row;
         if (refund) await session.run(REFUND, [intent.operation_id]);
         await session.run(RECONCILED, [intent.operation_id, now(), refund]);
         await enqueue(session, entry(intent));
         return storyIn(session, function* (sql) {
           if (overrun) yield* insertOverrun(sql, overrun);
-          const entry_id = row.entry_id as string;
           yield* eraseLate(sql, yield* findEntry(sql, sight, { entry_id }));
           return intent;
         });
       }),
   };
 }
-
-const INTENT_COLUMNS = `operation_id, invocation_id, token_id, subject, root_principal, capability,
-  currency, amount, facts, instance_id, admitted_at, entry_id`;
 
 const RELEASE: Statement = {
   name: 'release_leases',
@@ -60,13 +57,6 @@ const RELEASE: Statement = {
       DELETE FROM steps s USING composed c WHERE s.operation_id = c.operation_id
     )
     SELECT writ_release_leases(leased, operation_id) FROM intents WHERE operation_id = $1`,
-};
-
-const TO_RECONCILE: Statement = {
-  name: 'to_reconcile',
-  text: `SELECT ${INTENT_COLUMNS} FROM intents WHERE invocation_id = $1
-      AND outcome = 'indeterminate' AND reconciled_at IS NULL
-    ORDER BY admitted_at, operation_id LIMIT 1 FOR UPDATE`,
 };
 
 /** As `refundOf` of `domain/invocation/settlement.ts`. */

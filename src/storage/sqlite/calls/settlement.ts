@@ -15,11 +15,12 @@ import { eraseLate } from '../../log/erase.ts';
 import type { InvocationStore, Overrun, Settlement } from '../../port/invocation-store.ts';
 import type { ActorEnded, IntentRecord } from '../../port/records.ts';
 import type { Sql } from '../../sql/sql.ts';
+import { TO_RECONCILE } from '../../stories/calls.ts';
 import { insertRollback } from '../../stories/compositions.ts';
 import { insertOverrun } from '../../stories/overruns.ts';
 import type { Connection } from '../connection.ts';
 import type { LogWriter } from '../log/writer.ts';
-import { BINDINGS, type IntentRow, insert, intentOf } from '../rows.ts';
+import { BINDINGS, insert } from '../rows.ts';
 import { atOnce } from '../sql.ts';
 import { endedActor } from '../tokens.ts';
 import type { BatchTokens, BudgetChange } from './batch-tokens.ts';
@@ -107,26 +108,22 @@ export function reconcile(
 ): IntentRecord | undefined | ActorEnded {
   const ended = endedActor(connection, actor, now);
   if (ended) return ended;
-  const row = connection.get<IntentRow & Charged & { consumed: bigint; entry_id: string }>(
-    `SELECT * FROM intents
-     WHERE invocation_id = ? AND outcome = 'indeterminate' AND reconciled_at IS NULL
-     ORDER BY admitted_at, operation_id LIMIT 1`,
-    invocationId,
-  );
+  const row = atOnce(sql.one(TO_RECONCILE, invocationId));
   if (!row) return undefined;
 
-  const refunded = refund ? refundOf(row.charge_amount ?? 0n, row.consumed) : 0n;
+  const { consumed, entry_id, ...intent } = row;
+  const refunded = refund ? refundOf(intent.charge?.amount ?? 0n, consumed) : 0n;
   connection.run(
     'UPDATE intents SET reconciled_at = ?, consumed = consumed - ? WHERE operation_id = ?',
     now,
     refunded,
-    row.operation_id,
+    intent.operation_id,
   );
-  moveMoney(tokens, row, { reserved: 0n, consumed: -refunded });
-  const intent = intentOf(row);
+  const charged = { token_id: intent.token_id, charge_currency: intent.charge?.currency ?? null };
+  moveMoney(tokens, charged, { reserved: 0n, consumed: -refunded });
   log.append(entry(intent));
   if (overrun) overrunBy(tokens, sql, overrun);
-  atOnce(eraseLate(sql, log.find(row.entry_id)));
+  atOnce(eraseLate(sql, log.find(entry_id)));
   return intent;
 }
 
