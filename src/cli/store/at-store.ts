@@ -20,6 +20,7 @@ import {
   seenElsewhere,
 } from '../../service/log/compare-log.ts';
 import { createAlarms } from '../../service/operations/alarms.ts';
+import { STORE_COMMAND } from '../../service/people/invitations.ts';
 import { openRowLogs } from '../../service/rows/row-check.ts';
 import { demandSeal } from '../../service/rows/row-seal.ts';
 import { serviceStore } from '../../service/rows/service-store.ts';
@@ -103,12 +104,10 @@ async function demandGrowth({ store, anchored }: AtStore): Promise<void> {
 }
 
 /** The actor in the entries of a command at the store. The command knows the store, not the service. */
-const AT_STORE = 'service:store-command';
-
-export const STORE_ACTOR = { principal: AT_STORE, root_principal: AT_STORE };
+export const STORE_ACTOR = { principal: STORE_COMMAND, root_principal: STORE_COMMAND };
 
 /** Who gives what the options of a command name. */
-export const STORE_MAKER = { principal: AT_STORE, caller_class: 'default' };
+export const STORE_MAKER = { principal: STORE_COMMAND, caller_class: 'default' };
 
 /** Runs a change at the store, whose log must extend what was signed. */
 export async function changeStore<Result>(

@@ -136,13 +136,17 @@ export function isApproving(scope: string): boolean {
   return scope.startsWith(APPROVING);
 }
 
-/** The entitlement without the right to approve. */
-export function withoutApproving(entitlement: Entitlement): Entitlement {
-  return { ...entitlement, scopes: entitlement.scopes.filter((scope) => !isApproving(scope)) };
+/** The entitlement without the right to approve, and without that to operate, which could end the others who object. */
+export function withoutDeciding(entitlement: Entitlement): Entitlement {
+  const isLeft = (scope: string) => !isApproving(scope) && !scope.startsWith(OPERATING);
+  return { ...entitlement, scopes: entitlement.scopes.filter(isLeft) };
 }
 
 /** Begins the scope of the approvers of a capability, and every pattern that allows one. */
 const APPROVING = 'approver:';
+
+/** The same of operators. */
+const OPERATING = 'operator:';
 
 function grantFault({ scopes, subjects }: Pick<Entitlement, 'scopes' | 'subjects'>) {
   const scope = scopes.find((each) => !isScopePattern(each));

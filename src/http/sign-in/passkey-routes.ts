@@ -9,6 +9,7 @@
 
 import { Refusal } from '../../domain/failure.ts';
 import { newSecret } from '../../keyring/secrets.ts';
+import { consoleMethods } from '../../protocol/console/methods.ts';
 import type { Browser } from '../../service/people/enrolment.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { Exchange, HttpAnswer } from '../exchange.ts';
@@ -86,19 +87,25 @@ export async function enrolled(
     return linkAnswer(parts, exchange, { problem: { status: 403, text: read.fault } });
   }
   const text = (name: string) => read.form.one(name) ?? '';
-  const made = {
-    invitation_id: text('invitation'),
-    label: text('label'),
-    challenge: text('challenge'),
-    client_data: text('client_data'),
-    authenticator_data: text('authenticator_data'),
-  };
+  const names = ['label', 'challenge', 'client_data', 'authenticator_data'];
+  const sent = Object.fromEntries(names.map((name) => [name, text(name)]));
+  const made = consoleMethods['passkeys.add'].safeParse(sent).data;
+  if (!made) return linkAnswer(parts, exchange, { problem: UNREADABLE });
   try {
-    return await parts.people.completeEnrolment(made, arrived(parts, exchange).browser);
+    const { browser } = arrived(parts, exchange);
+    return await parts.people.completeEnrolment(
+      { ...made, invitation_id: text('invitation') },
+      browser,
+    );
   } catch (error) {
     return linkAnswer(parts, exchange, { problem: problemOf(error) });
   }
 }
+
+const UNREADABLE: Problem = {
+  status: 400,
+  text: 'Cannot enrol: the name of the passkey must have 1 to 64 visible characters',
+};
 
 /** The session of a person who signed in with a passkey. Rejects with the refusal. */
 export function passkeySession(parts: PageParts, exchange: Exchange, form: Form): Promise<Session> {

@@ -57,7 +57,7 @@ export const consoleMethods = {
   /** What the browser needs to make a passkey. */
   'passkeys.begin': Nothing,
   'passkeys.add': z.strictObject({
-    label: boundedText(64),
+    label: boundedText(64).regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u, 'expected visible characters'),
     /** As `passkeys.begin` gave it. */
     challenge: boundedText(2_000),
     /** Base64url, as the browser made them. */

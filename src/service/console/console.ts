@@ -36,6 +36,7 @@ import {
   devicesOf,
   invitePerson,
   listPeople,
+  refuseWaiting,
   removeOwnPasskey,
   removePerson,
 } from '../people/people.ts';
@@ -72,12 +73,14 @@ export function createConsole(parts: ConsoleParts): Console {
       'passkeys.list': read(parts, 'passkeys.list', async (_, { caller }) => ({
         passkeys: await passkeysOf(parts, caller.principal),
       })),
-      'passkeys.begin': read(parts, 'passkeys.begin', (_, { session }) =>
-        passkeyOptions(parts, session.record),
-      ),
-      'passkeys.add': act(parts, 'passkeys.add', async (request, { session }) => ({
-        passkey: await addPasskey(parts, session.record, request),
-      })),
+      'passkeys.begin': read(parts, 'passkeys.begin', async (_, { session }) => {
+        await refuseWaiting(parts, session.record);
+        return passkeyOptions(parts, session.record);
+      }),
+      'passkeys.add': act(parts, 'passkeys.add', async (request, { session }) => {
+        await refuseWaiting(parts, session.record);
+        return { passkey: await addPasskey(parts, session.record, request) };
+      }),
       'passkeys.remove': act(parts, 'passkeys.remove', async ({ credential_id }, { session }) => ({
         removed: await removeOwnPasskey(parts, session.record, credential_id),
       })),

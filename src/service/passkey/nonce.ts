@@ -7,6 +7,7 @@
  * @module
  */
 
+import { SKEW_SECONDS } from '../../domain/authority/external-identity.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 
 /** In milliseconds: how long a person may take to look at a page and to find the device. */
@@ -27,7 +28,7 @@ export function openNonce(
 ): boolean {
   const text = keyring.rows.openText(nonce, aboutOf(purpose));
   const ageMs = store.now().getTime() - Number(text);
-  return text !== undefined && ageMs >= 0 && ageMs <= NONCE_MS;
+  return text !== undefined && ageMs >= -SKEW_SECONDS * 1_000 && ageMs <= NONCE_MS;
 }
 
 function aboutOf(purpose: Purpose): string {

@@ -18,6 +18,7 @@ import { digitsHash, secretHash } from '../../keyring/secrets.ts';
 import type { PasskeyOptions } from '../../protocol/console/views.ts';
 import type { InvitationRecord } from '../../storage/port/invitation-store.ts';
 import type { PasskeyRecord, StoredPasskey } from '../../storage/port/passkey-store.ts';
+import { frozenFor } from '../authority/freeze.ts';
 import { STORED_IDENTITIES_MAX } from '../authority/identities.ts';
 import { addedEntry as identityEntry, newIdentity } from '../authority/stored-identities.ts';
 import type { ServiceParts } from '../operations/parts.ts';
@@ -26,6 +27,7 @@ import { passkeyAccount } from '../sign-in/accounts.ts';
 import { sessionEntry } from '../sign-in/entries.ts';
 import type { SignInParts } from '../sign-in/parts.ts';
 import { begin, type Session } from '../sign-in/sessions.ts';
+import { STORE_COMMAND } from './invitations.ts';
 
 /** Codes that an invitation takes. Of a million, so a stranger with the link guesses one in 200,000. */
 const WRONG_CODES_MAX = 5;
@@ -106,6 +108,7 @@ export async function completeEnrolment(
   if (!stored) throw ended();
   const { invitation } = stored;
   const { principal } = invitation;
+  await refuseEndedInviter(parts, invitation);
   const passkey = await storeMade(parts, principal, async (known) => {
     // Its row says whether it was used, and no MAC covers that; the MAC of the passkey covers it.
     if (known.some((each) => each.passkey.invitation_id === invitation_id)) throw ended();
@@ -137,14 +140,27 @@ export async function completeEnrolment(
   });
 }
 
-/** A newcomer's passkey counts at once. Another one waits where its person may approve, so that the others can object. */
+/**
+ * A newcomer's passkey counts at once. That of a person who may approve already, by whatever credential, waits, so that the
+ * others can object.
+ */
 async function isWaiting(
   { identities }: ServiceParts,
   { principal, identity_id, scopes }: InvitationRecord,
   known: readonly StoredPasskey[],
 ): Promise<boolean> {
-  if (identity_id === undefined && known.length === 0) return false;
-  return scopes.some(isApproving) || (await identities.mayApprove(principal));
+  if (await identities.mayApprove(principal)) return true;
+  return (identity_id !== undefined || known.length > 0) && scopes.some(isApproving);
+}
+
+/** Refuses what an operator gave who could not give it any more. The command at the store always can. */
+async function refuseEndedInviter(
+  parts: SignInParts,
+  { invited_by }: InvitationRecord,
+): Promise<void> {
+  if (invited_by === STORE_COMMAND) return;
+  const isEntitled = await parts.identities.isEntitled(invited_by, 'operator:identities');
+  if (!isEntitled || (await frozenFor(parts, invited_by))) throw ended();
 }
 
 /** The identity that the enrolment makes, in the name of the one who invited. */

@@ -26,6 +26,9 @@ import { newId } from '../operations/random.ts';
 import { removedEntry } from '../passkey/keys.ts';
 import { isHuman } from '../sign-in/sessions.ts';
 
+/** Who invites and adds in the name of whoever has the store. */
+export const STORE_COMMAND = 'service:store-command';
+
 /** In milliseconds: how long an invitation waits for its person. */
 const INVITATION_MS = 24 * 3_600_000;
 

@@ -159,18 +159,23 @@ export async function cancelAtConsole(
 ): Promise<boolean> {
   await refuseWaiting(parts, session.record);
   const found = await parts.store.findInvitation(invitationId);
-  const mayEnd =
-    found && (holdsScope(caller, 'operator:identities') || (await mayObject(parts, caller, found)));
+  if (!found) return false;
+  const mayEnd = (await isOfApprover(parts, found))
+    ? mayObject(caller, found)
+    : holdsScope(caller, 'operator:identities');
   return mayEnd ? cancelInvitation(parts, invitationId, caller) : false;
 }
 
-async function mayObject(
+/** Of somebody who may approve, now or by this invitation. */
+async function isOfApprover(
   { identities }: SignInParts,
-  caller: Caller,
-  { invitation: { principal } }: StoredInvitation,
+  { invitation: { principal, scopes } }: StoredInvitation,
 ): Promise<boolean> {
-  if (caller.principal !== principal && !approves(caller)) return false;
-  return identities.mayApprove(principal);
+  return scopes.some(isApproving) || identities.mayApprove(principal);
+}
+
+function mayObject(caller: Caller, { invitation: { principal } }: StoredInvitation): boolean {
+  return caller.principal === principal || approves(caller);
 }
 
 function approves(caller: Caller): boolean {
@@ -183,17 +188,12 @@ export async function recoveriesFor(parts: SignInParts, caller: Caller): Promise
   const since = new Date(now.getTime() - WAITING_MS);
   const found: Recovery[] = [];
   for (const stored of await parts.store.listInvitations(since, INVITATIONS_MAX)) {
-    if (!isRecovery(stored)) continue;
+    if (!mayObject(caller, stored)) continue;
     const waits = await waitsUntil(parts, stored, now);
-    if (waits === undefined || !(await mayObject(parts, caller, stored))) continue;
+    if (waits === undefined || !(await isOfApprover(parts, stored))) continue;
     found.push({ ...invitationView(stored.invitation), waits_until: waits?.toISOString() ?? null });
   }
   return found;
-}
-
-/** A newcomer has nobody to notify. */
-function isRecovery({ invitation: { identity_id, scopes } }: StoredInvitation): boolean {
-  return identity_id !== undefined || scopes.some(isApproving);
 }
 
 /** Null for an open invitation; `undefined` for one that nobody can object to any more. */
@@ -210,7 +210,7 @@ async function waitsUntil(
 }
 
 /** Refuses a session whose passkey does not count yet. */
-async function refuseWaiting(parts: SignInParts, record: SessionRecord): Promise<void> {
+export async function refuseWaiting(parts: SignInParts, record: SessionRecord): Promise<void> {
   if (!(await isWaiting(parts, record))) return;
   const detail =
     'Cannot do this: the passkey that you signed in with does not count yet; another one of yours does';

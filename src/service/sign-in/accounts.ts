@@ -8,7 +8,7 @@
  * @module
  */
 
-import { type Entitlement, withoutApproving } from '../../domain/authority/entitlement.ts';
+import { type Entitlement, withoutDeciding } from '../../domain/authority/entitlement.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { isUsable, maySignIn } from '../../domain/passkey/waiting.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
@@ -86,7 +86,7 @@ export async function entitlementOf(
   return entitlement?.principal === principal ? entitlement : undefined;
 }
 
-/** While the passkey waits, its person may not approve: the others can still say that it is not the person's. */
+/** While the passkey waits, its person decides and operates nothing: the others can still say that it is not the person's. */
 async function passkeyEntitlement(
   parts: SignInParts,
   account: AccountRecord,
@@ -95,7 +95,7 @@ async function passkeyEntitlement(
   const entitlement = stored && (await parts.identities.ofPerson(account.principal));
   if (!stored || !entitlement) return undefined;
   const counts = isUsable({ ...stored.passkey, ...stored }, parts.store.now());
-  return counts ? entitlement : withoutApproving(entitlement);
+  return counts ? entitlement : withoutDeciding(entitlement);
 }
 
 /**
