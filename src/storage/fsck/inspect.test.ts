@@ -254,7 +254,9 @@ test('checkStore() finds an index and tiles that are newer than the segments', a
 test('checkStore() finds one byte changed in a page of an index', async () => {
   const file = await indexedFile();
   const raw = new DatabaseSync(file);
-  raw.exec("INSERT INTO passkeys VALUES ('c', 'human:ann', '', '', '', 0, 0, 0, 0, NULL)");
+  raw.exec(
+    "INSERT INTO passkeys (credential_id, principal, public_key, rp_id, label, created_at, usable_from) VALUES ('c', 'human:ann', '', '', '', 0, 0)",
+  );
   raw.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   const page = raw
     .prepare("SELECT rootpage AS number FROM sqlite_schema WHERE name = 'passkeys_by_principal'")
