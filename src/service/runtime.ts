@@ -298,7 +298,7 @@ function healthOf(
 /** What decides whether people can sign in with keys and with passkeys. */
 async function signInFacts(basePath: string, kept: readonly IdentityRecord[], store: Store) {
   const storesKeys = kept.some((each) => isHuman(each.principal) && !isPerson(each));
-  const invited = await store.listInvitations(store.now(), 1);
+  const invited = await store.openInvitations(store.now(), 1);
   const storesPeople = invited.length > 0 || kept.some(isPerson);
   return { isMounted: basePath !== '', storesKeys, storesPeople };
 }

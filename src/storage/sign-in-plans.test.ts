@@ -17,6 +17,7 @@ import { migrate } from './sqlite/schema/migrations.ts';
 import { sqliteText } from './sqlite/sql.ts';
 import { FIND_CONNECTED, LIST_CONNECTED } from './stories/connected.ts';
 import * as identities from './stories/identities.ts';
+import * as invitations from './stories/invitations.ts';
 import { LIST_PASSKEYS } from './stories/passkeys.ts';
 import * as signIn from './stories/sign-in.ts';
 import * as tokens from './stories/tokens.ts';
@@ -67,6 +68,13 @@ const SQLITE_PLANS: [query: string, plans: string[]][] = [
   [sqliteText(signIn.CONSENT_BY.code_hash), ['sqlite_autoindex_consents_3 (code_hash=?)']],
   [sqliteText(signIn.CONSENT_BY.token_id), ['sqlite_autoindex_consents_2 (token_id=?)']],
   [sqliteText(LIST_PASSKEYS), ['passkeys_by_principal (principal=?)']],
+  [sqliteText(invitations.OPEN_INVITATIONS), ['invitations_open (expires_at>?)']],
+  [
+    sqliteText(invitations.OPEN_INVITATION_OF),
+    ['invitations_by_principal (principal=? AND ended_at=?)'],
+  ],
+  [sqliteText(invitations.WAITING_INVITATIONS), ['invitations_waiting (waits_until>?)']],
+  [sqliteText(invitations.OTHER_AFTER), ['invitations_open (expires_at>?)']],
   [sqliteText(identities.FIND_IDENTITY), ['sqlite_autoindex_identities_2 (key_sha256=?)']],
   [sqliteText(identities.IDENTITIES_OF), ['identities_by_principal (principal=?)']],
   [sqliteText(identities.LIST_IDENTITIES), ['sqlite_autoindex_identities_1 (identity_id>?)']],
@@ -134,6 +142,22 @@ const POSTGRES_PLANS: [{ text: string }, plan: RegExp, isSorted?: boolean][] = [
   [
     postgresStatement(signIn.NEXT_LIVING_SESSIONS),
     /Index Scan Backward using sessions_by_expiry .*\n *Index Cond: .*ROW\(expires_at, session_id\) </,
+  ],
+  [
+    postgresStatement(invitations.OPEN_INVITATIONS),
+    /Index Scan Backward using invitations_open .*\n *Index Cond: \(expires_at > /,
+  ],
+  [
+    postgresStatement(invitations.OPEN_INVITATION_OF),
+    /Index Scan using invitations_by_principal .*\n *Index Cond: \(\(principal = .*ended_at IS NULL/,
+  ],
+  [
+    postgresStatement(invitations.WAITING_INVITATIONS),
+    /Index Scan Backward using invitations_waiting .*\n *Index Cond: \(waits_until > /,
+  ],
+  [
+    postgresStatement(invitations.OTHER_AFTER),
+    /Index Scan Backward using invitations_open .*\n *Index Cond: \(expires_at > /,
   ],
   [
     postgresStatement(identities.FIND_IDENTITY),

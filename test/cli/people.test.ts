@@ -53,10 +53,13 @@ for (const [name, open] of Object.entries(PLACES)) {
 
         const listed = await people('list');
         assert.match(listed.out, /human:ann@example\.com +enrolled +operator:\* +Phone +idn_/);
-        const { devices } = JSON.parse((await people('list', '--json')).out);
+        const { identity_id, devices } = JSON.parse((await people('list', '--json')).out);
         const [{ credential_id }] = devices;
         const gone = await people('remove-device', 'ann@example.com', credential_id);
         assert.equal(gone.status, 0, gone.err);
+        const kept = await writ(['identities', 'remove', identity_id], place);
+        assert.notEqual(kept.status, 0);
+        assert.match(kept.err, /is the person human:ann@example\.com.*"writ people remove"/);
         assert.equal((await person.open('/console/')).status, 303);
       });
       const store = closedAtEnd(await openStore(place.url));

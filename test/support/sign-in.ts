@@ -251,7 +251,7 @@ export function invitationEntry({ invitation_id, principal }: InvitationRecord):
 }
 
 export async function invited(store: Store, made: InvitationRecord): Promise<InvitationRecord> {
-  await store.insertInvitation(made, invitationEntry(made));
+  await store.insertInvitation(made, invitationEntry(made), 1_000);
   return made;
 }
 
@@ -260,8 +260,11 @@ export function enrolmentOf(
   { invitation_id, principal, identity_id }: InvitationRecord,
   changed: Partial<Enrolment> = {},
 ): Enrolment {
-  const made = passkey({ principal, invitation_id, created_at: at(SECOND) });
   const record = personIdentity({ principal });
+  const made = passkey({
+    principal,
+    ...{ invitation_id, identity_id: identity_id ?? record.identity_id, created_at: at(SECOND) },
+  });
   return {
     invitation_id,
     now: at(SECOND),

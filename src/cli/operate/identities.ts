@@ -18,7 +18,7 @@ import {
   type StoredIdentity,
 } from '../../protocol/identity.ts';
 import {
-  endIdentity,
+  endKey,
   identityView,
   newIdentity,
   storeIdentity,
@@ -221,7 +221,7 @@ const removeLeaf = leaf({
   name: 'remove',
   summary: 'remove an identity',
   about: `Removes an identity at once, on every replica: its key, its sessions and its approvals that are not used yet. What
-it issued lives on: end it with "writ agents end", or freeze the principal with "writ freeze principal".`,
+it issued lives on: end it with "writ agents end", or freeze the principal with "writ freeze principal". A person who signs in with a passkey ends with "writ people remove".`,
   operands: { identity_id: needed('<id>', 'as "writ identities list" shows it') },
   options: OPTIONS,
   examples: [['writ identities remove idn_0123456789abcdef0123456789abcdef', 'at the store']],
@@ -248,7 +248,7 @@ function idIn(text: string): string {
 
 function removeAtStore(identityId: string, io: Io): Promise<IdentityRemoveAnswer> {
   return changeStore(io, async (parts) => {
-    const removed = acted(await endIdentity(parts, identityId, STORE_ACTOR));
+    const removed = acted(await endKey(parts, identityId, STORE_ACTOR));
     const isShown = removed?.mac !== undefined;
     return { removed: removed !== undefined, identity: isShown ? identityView(removed) : null };
   });

@@ -198,11 +198,11 @@ const removeLeaf = leaf({
   summary: 'remove a person with all devices',
   about: `Ends the open invitation, every passkey and every session of the person, then the identity that an enrolment made.
 Credentials that the configuration or "writ identities" gave under the same name stay. What the person issued lives on: end it with
-"writ agents end", or freeze the principal with "writ freeze principal".`,
+"writ agents end", or freeze the principal with "writ freeze principal". Of somebody who is only invited it ends the invitation.`,
   operands: { person: WHO },
   options: OPTIONS,
   examples: [['writ people remove bob@example.com', 'at the store']],
-  exits: [[EXIT_FOUND, 'there is no such person']],
+  exits: [[EXIT_FOUND, 'there is no such person, and no open invitation']],
   cannot: 'remove the person',
   async run(given, io) {
     const principal = personOfAddress(given.person);

@@ -15,6 +15,9 @@ export const WAITING_MS = 24 * 3_600_000;
 /** In milliseconds: the age of a session from which a first passkey counts at once. */
 export const FRESH_SESSION_MS = 15 * 60_000;
 
+/** Begins the account id of a passkey. Its credential id follows. */
+export const PASSKEY_ACCOUNT = 'passkey:';
+
 /** A passkey, as far as it matters here. */
 export interface CountedPasskey {
   readonly usable_from: Date;

@@ -85,9 +85,9 @@ export function createIdentities(
       return configuredBy(digest) ?? storedByKey(bearer, digest);
     },
     byDigest: async (digest) => configuredBy(digest) ?? storedBy(digest),
-    async ofPerson(principal) {
+    async ofPerson({ principal, identity_id }) {
       const kept = await stored.identitiesOf(principal, STORED_IDENTITIES_MAX);
-      return livingOf(kept.find(isPerson));
+      return livingOf(kept.find((each) => isPerson(each) && each.identity_id === identity_id));
     },
     byRules: (principal) => ruleFor(entitlements, principal),
     identify(bearer) {

@@ -32,7 +32,7 @@ import { createPage, cursorPosition } from '../operations/page.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { newId } from '../operations/random.ts';
 import { frozenFor, notOperator } from './freeze.ts';
-import { STORED_IDENTITIES_MAX } from './identities.ts';
+import { isPerson, STORED_IDENTITIES_MAX } from './identities.ts';
 
 /** Identities in one read. Verifying the MAC of each takes about 30 microseconds. */
 const READ_MAX = 32;
@@ -191,11 +191,35 @@ export async function removeIdentity(parts: ServiceParts, ask: Ask): Promise<Ide
   return audited(parts, await callerOf(parts, ask), 'operator', async (caller) => {
     refuse(notOperator(caller, 'identities'));
     const { identity_id } = requestOf('identities.remove', ask);
-    const removed = acted(await endIdentity(parts, identity_id, caller, actorOf(caller)));
+    const removed = acted(await endKey(parts, identity_id, caller, actorOf(caller)));
     // A row that was altered outside the service ends, and what it says is not shown.
     const isShown = removed?.mac !== undefined;
     return { removed: removed !== undefined, identity: isShown ? identityView(removed) : null };
   });
+}
+
+/** As `endIdentity`. Refuses a person, whose invitation and passkeys would stay. */
+export function endKey(
+  parts: IdentityParts,
+  identityId: string,
+  by: Actor,
+  actor?: string,
+): ReturnType<Store['removeIdentity']> {
+  return endIdentity(parts, identityId, by, { actor, judge: demandKey });
+}
+
+/** A row that was altered outside the service has no MAC here, and ends whatever it says. */
+function demandKey(kept: IdentityRecord): void {
+  if (kept.mac === undefined || !isPerson(kept)) return;
+  const detail = `Cannot remove the identity: it is the person ${kept.principal}; remove the person with "writ people remove" or at the console`;
+  throw new Refusal(failure('invalid_parameters', detail));
+}
+
+interface Ending {
+  /** The token of the caller. */
+  readonly actor?: string | undefined;
+  /** Refuses an identity that is not to end. */
+  judge?(kept: IdentityRecord): void;
 }
 
 /** Removes an identity with its entry; `undefined` when there is none, or it was removed before. */
@@ -203,13 +227,16 @@ export function endIdentity(
   parts: IdentityParts,
   identityId: string,
   by: Actor,
-  actor?: string,
+  { actor, judge }: Ending = {},
 ): ReturnType<Store['removeIdentity']> {
   const now = parts.store.now();
   const detail: IdentityRemoved = { verb: 'identity_removed', identity_id: identityId };
   return parts.store.removeIdentity(
     identityId,
-    (kept) => ({ ...kept, removed_at: now, removed_by: by.principal }),
+    (kept) => {
+      judge?.(kept);
+      return { ...kept, removed_at: now, removed_by: by.principal };
+    },
     () => actEntry(parts, by, { entry_type: 'operator', token_id: actor, detail }),
     actor,
   );

@@ -27,6 +27,7 @@ import type { Logger } from '../../log.ts';
 import type { Platform } from '../../platform.ts';
 import type { Receipt, SignedReceipt } from '../../protocol/invocation.ts';
 import type { Settlement } from '../../storage/port/invocation-store.ts';
+import type { PasskeyRecord } from '../../storage/port/passkey-store.ts';
 import type { Store } from '../../storage/port/store.ts';
 import type { ServiceDefinition } from '../author/definition.ts';
 import type { CallOut } from '../outbound/outbound.ts';
@@ -147,7 +148,9 @@ export interface Identities {
   /** The same, for the key with this SHA-256 in hex. */
   byDigest(digest: string): Promise<Entitlement | undefined>;
   /** What a person of the store is entitled to who signs in with a passkey; `undefined` for anyone else. */
-  ofPerson(principal: string): Promise<Entitlement | undefined>;
+  ofPerson(
+    passkey: Pick<PasskeyRecord, 'principal' | 'identity_id'>,
+  ): Promise<Entitlement | undefined>;
   /** What the rules entitle a principal to that authenticates in another way. */
   byRules(principal: string): Entitlement;
   /** Whether a principal may have one of the scopes now, by any of its credentials or by a rule. */

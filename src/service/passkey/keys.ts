@@ -10,7 +10,7 @@
 import { failure, Refusal } from '../../domain/failure.ts';
 import { readNewPasskey } from '../../domain/passkey/assertion.ts';
 import type { RelyingParty } from '../../domain/passkey/relying-party.ts';
-import { countsWhen, isUsable, usableFrom } from '../../domain/passkey/waiting.ts';
+import { countsWhen, isUsable, PASSKEY_ACCOUNT, usableFrom } from '../../domain/passkey/waiting.ts';
 import { fromBase64url, toBase64url } from '../../domain/wire/base64.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import { sha256, utf8 } from '../../domain/wire/hash.ts';
@@ -35,7 +35,7 @@ const LISTED_MAX = PASSKEYS_MAX + 1;
 const ATTEMPTS_MAX = 3;
 
 /** The person of a session. */
-type Person = Pick<SessionRecord, 'session_id' | 'principal' | 'created_at'>;
+type Person = Pick<SessionRecord, 'session_id' | 'principal' | 'created_at' | 'account_id'>;
 
 /** Also the one that was removed last. */
 export function knownPasskeys(
@@ -175,13 +175,27 @@ export async function addPasskey(
     const isConfirmed = await isConfirmedBy(known, made.confirmed_by, expected, now);
     const counts = countsWhen(known.map(countedOf), person, now);
     const usable_from = usableFrom(counts, isConfirmed, now);
-    const passkey = { ...read, principal, label: made.label, created_at: now, usable_from };
+    const identity_id = identityBehind(known, person);
+    const passkey: PasskeyRecord = {
+      ...read,
+      ...{ principal, label: made.label, created_at: now, usable_from, identity_id },
+    };
     const seen = known.map((each) => each.passkey.credential_id);
     const entry = addedEntry(parts, passkey);
     const confirmedBy = made.confirmed_by?.credential_id;
     const outcome = await parts.store.insertPasskey(passkey, entry, seen, confirmedBy);
     return outcome === 'inserted' ? passkeyView({ passkey }) : outcome;
   });
+}
+
+/** A passkey signs in for the identity that the passkey of its session signs in for. */
+function identityBehind(
+  known: readonly StoredPasskey[],
+  { account_id }: Person,
+): string | undefined {
+  const living = livingOf(known).map(({ passkey }) => passkey);
+  return living.find(({ credential_id }) => account_id === `${PASSKEY_ACCOUNT}${credential_id}`)
+    ?.identity_id;
 }
 
 /** What a browser made, for a challenge with this purpose. Refuses anything else. */

@@ -115,16 +115,18 @@ export async function completeEnrolment(
     const now = parts.store.now();
     const waits = await isWaiting(parts, invitation, known);
     const usable_from = usableFrom(waits ? 'later' : 'at_once', false, now);
+    const made = identityOf(parts, invitation);
+    const identity_id = made.identity?.record.identity_id ?? invitation.identity_id;
     const next: PasskeyRecord = {
       ...read,
-      ...{ principal, label, created_at: now, usable_from, invitation_id },
+      ...{ principal, label, created_at: now, usable_from, invitation_id, identity_id },
     };
     const outcome = await parts.store.enrol({
       invitation_id,
       now,
       passkey: next,
       seen: known.map((each) => each.passkey.credential_id),
-      ...identityOf(parts, invitation),
+      ...made,
       livingMax: STORED_IDENTITIES_MAX,
       entry: addedEntry(parts, next),
     });

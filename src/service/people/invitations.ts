@@ -32,6 +32,9 @@ export const STORE_COMMAND = 'service:store-command';
 /** In milliseconds: how long an invitation waits for its person. */
 const INVITATION_MS = 24 * 3_600_000;
 
+/** Invitations that are open at once, so that one answer lists all. */
+export const OPEN_MAX = 1_000;
+
 /** Who invites, as the entry names it. */
 type Actor = Pick<Caller, 'principal' | 'root_principal'>;
 
@@ -81,7 +84,7 @@ export async function newInvitation(
 }
 
 /** The identity of a person who signs in with passkeys. */
-export async function personIn(
+async function personIn(
   { store }: Pick<IdentityParts, 'store'>,
   principal: string,
 ): Promise<IdentityRecord | undefined> {
@@ -115,7 +118,9 @@ export async function storeInvitation(
     expires_at: record.expires_at.toISOString(),
   };
   const entry = entryOf(parts, by, principal, detail);
-  await parts.store.insertInvitation(record, entry);
+  if ((await parts.store.insertInvitation(record, entry, OPEN_MAX)) === 'inserted') return;
+  const full = `Cannot invite: ${OPEN_MAX} invitations are open; cancel one first`;
+  throw new Refusal(failure('not_entitled', full));
 }
 
 /** Ends an invitation, and the passkey that it enrolled while that does not count. False where there is neither. */

@@ -53,7 +53,7 @@ export async function signInByPasskey(
   const expected = { ...relyingParty(parts), challenge: bytes };
   const wrong = await assertionFault(assertion, public_key, expected);
   if (wrong) throw notSignedIn(`the passkey does not confirm it: ${wrong.fault}`);
-  if (!(await parts.identities.ofPerson(principal))) throw notSignedIn(UNKNOWN);
+  if (!(await parts.identities.ofPerson(found.passkey))) throw notSignedIn(UNKNOWN);
   return begin(parts, passkeyAccount(principal, credential_id, now), {
     userAgent: browser.userAgent,
     authTime: now,

@@ -8,7 +8,7 @@
 
 import { isApproving, widerIdentity } from '../../domain/authority/entitlement.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
-import { isUsable, WAITING_MS } from '../../domain/passkey/waiting.ts';
+import { isUsable, PASSKEY_ACCOUNT } from '../../domain/passkey/waiting.ts';
 import type { ConsoleRequest } from '../../protocol/console/methods.ts';
 import type {
   DeviceList,
@@ -22,7 +22,7 @@ import type { IdentityRecord } from '../../storage/port/identity-store.ts';
 import type { InvitationRecord, StoredInvitation } from '../../storage/port/invitation-store.ts';
 import type { SessionRecord } from '../../storage/port/sign-in-store.ts';
 import { frozenFor, notOperator } from '../authority/freeze.ts';
-import { isPerson } from '../authority/identities.ts';
+import { isPerson, STORED_IDENTITIES_MAX } from '../authority/identities.ts';
 import {
   approvingName,
   endIdentity,
@@ -33,18 +33,14 @@ import {
 import { type Caller, holdsScope } from '../caller/caller.ts';
 import { passkeysOf, removePasskey } from '../passkey/keys.ts';
 import { passkeyOf } from '../sign-in/accounts.ts';
-import { PASSKEY_ACCOUNT } from '../sign-in/entries.ts';
 import type { SignInParts } from '../sign-in/parts.ts';
 import {
   cancelInvitation,
   invitedApprover,
   newInvitation,
-  personIn,
+  OPEN_MAX,
   storeInvitation,
 } from './invitations.ts';
-
-/** Invitations that one answer looks at. */
-const INVITATIONS_MAX = 1_000;
 
 /** A person at the console. */
 export interface AtConsole {
@@ -90,12 +86,10 @@ export function invitationView(record: InvitationRecord): InvitationView {
 /** People and open invitations; for operators. */
 export async function listPeople(parts: IdentityParts): Promise<PeopleList> {
   const living = await livingIdentities(parts);
-  const invitations = await parts.store.listInvitations(parts.store.now(), INVITATIONS_MAX);
+  const invitations = await parts.store.openInvitations(parts.store.now(), OPEN_MAX);
   return {
     people: living.filter(isPerson).map(personView),
-    invitations: invitations
-      .filter(({ ended_at }) => ended_at === undefined)
-      .map(({ invitation }) => invitationView(invitation)),
+    invitations: invitations.map(({ invitation }) => invitationView(invitation)),
   };
 }
 
@@ -116,26 +110,26 @@ export async function devicesOf(parts: IdentityParts, principal: string): Promis
 }
 
 /**
- * Ends a person: the open invitation, every passkey with its sessions, then the identity. In this order a stop in between
- * leaves less, never more.
+ * Ends a person: the open invitation, every passkey with its sessions, then the identity; also what is left of one. In this
+ * order a stop in between leaves less, never more. A passkey that is added meanwhile signs in for no identity. False where
+ * there is nothing.
  */
 export async function removePerson(
   parts: IdentityParts,
   principal: string,
   by: Pick<Caller, 'principal' | 'root_principal'>,
 ): Promise<boolean> {
-  const open = await parts.store.listInvitations(parts.store.now(), INVITATIONS_MAX);
-  for (const { invitation, ended_at } of open) {
-    if (ended_at !== undefined || invitation.principal !== principal) continue;
-    await cancelInvitation(parts, invitation.invitation_id, by);
-  }
-  const person = await personIn(parts, principal);
-  if (!person) return false;
+  const open = await parts.store.openInvitationOf(principal, parts.store.now());
+  let isAny =
+    open !== undefined && (await cancelInvitation(parts, open.invitation.invitation_id, by));
   for (const { credential_id } of await passkeysOf(parts, principal)) {
-    await removePasskey(parts, { principal, credential_id }, by.principal);
+    isAny = (await removePasskey(parts, { principal, credential_id }, by.principal)) || isAny;
   }
-  const removed = await endIdentity(parts, person.identity_id, by);
-  return typeof removed === 'object';
+  const kept = await parts.store.identitiesOf(principal, STORED_IDENTITIES_MAX);
+  for (const { identity_id } of kept.filter(isPerson)) {
+    isAny = typeof (await endIdentity(parts, identity_id, by)) === 'object' || isAny;
+  }
+  return isAny;
 }
 
 /** Operators at the console remove no person and no device of a person who may approve: that is a way to act as one. */
@@ -185,9 +179,11 @@ function approves(caller: Caller): boolean {
 /** Invitations of people who may approve, open or with a passkey that waits, for those who can object. */
 export async function recoveriesFor(parts: SignInParts, caller: Caller): Promise<Recovery[]> {
   const now = parts.store.now();
-  const since = new Date(now.getTime() - WAITING_MS);
   const found: Recovery[] = [];
-  for (const stored of await parts.store.listInvitations(since, INVITATIONS_MAX)) {
+  for (const stored of [
+    ...(await parts.store.waitingInvitations(now, OPEN_MAX)),
+    ...(await openFor(parts, caller, now)),
+  ]) {
     if (!mayObject(caller, stored)) continue;
     const waits = await waitsUntil(parts, stored, now);
     if (waits === undefined || !(await isOfApprover(parts, stored))) continue;
@@ -196,13 +192,24 @@ export async function recoveriesFor(parts: SignInParts, caller: Caller): Promise
   return found;
 }
 
+/** Of the open ones, those that the caller may object to are among these. Only an approver reads those of others. */
+async function openFor(
+  { store }: SignInParts,
+  caller: Caller,
+  now: Date,
+): Promise<readonly StoredInvitation[]> {
+  if (approves(caller)) return store.openInvitations(now, OPEN_MAX);
+  const own = await store.openInvitationOf(caller.principal, now);
+  return own ? [own] : [];
+}
+
 /** Null for an open invitation; `undefined` for one that nobody can object to any more. */
 async function waitsUntil(
   { store }: SignInParts,
-  { invitation, ended_at, credential_id }: StoredInvitation,
+  { ended_at, credential_id }: StoredInvitation,
   now: Date,
 ): Promise<Date | null | undefined> {
-  if (ended_at === undefined) return invitation.expires_at > now ? null : undefined;
+  if (ended_at === undefined) return null;
   const passkey = credential_id === undefined ? undefined : await store.findPasskey(credential_id);
   if (!passkey || passkey.removed_at !== undefined) return undefined;
   const { usable_from } = passkey.passkey;

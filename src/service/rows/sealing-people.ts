@@ -116,7 +116,7 @@ export const sealsRemovedIdentity: Sealed<'removeIdentity'> =
       identityId,
       // An altered row gets no MAC, so fsck names it for as long as it is there.
       (kept) =>
-        check.isIdentity(kept) ? sealed(removed(kept)) : { ...removed(kept), mac: undefined },
+        check.isIdentity(kept) ? sealed(removed(kept)) : removed({ ...kept, mac: undefined }),
       ...rest,
     );
   };

@@ -84,13 +84,13 @@ type Tested<Name extends RowTest> = Parameters<RowCheck[Name]>[0];
 
 /** A row that does not match counts as absent. */
 export function absentUnless<Name extends RowTest>(name: Name) {
-  return <By, Row extends Tested<Name>>(
-    next: (by: By) => Promise<Row | undefined>,
+  return <By extends unknown[], Row extends Tested<Name>>(
+    next: (...by: By) => Promise<Row | undefined>,
     { check }: Sealing,
   ) => {
     const isAuthentic = check[name] as (row: Row) => boolean;
-    return async (by: By): Promise<Row | undefined> => {
-      const row = await next(by);
+    return async (...by: By): Promise<Row | undefined> => {
+      const row = await next(...by);
       return row && isAuthentic(row) ? row : undefined;
     };
   };

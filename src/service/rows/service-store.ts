@@ -167,7 +167,9 @@ const METHODS: {
 
   insertInvitation: { withheld: 'refused', sealed: sealsFirst('invitation') },
   findInvitation: { withheld: 'goes_on', sealed: absentUnless('isInvitation') },
-  listInvitations: { withheld: 'goes_on', sealed: onlyRows('isInvitation') },
+  openInvitations: { withheld: 'goes_on', sealed: onlyRows('isInvitation') },
+  openInvitationOf: { withheld: 'goes_on', sealed: absentUnless('isInvitation') },
+  waitingInvitations: { withheld: 'goes_on', sealed: onlyRows('isInvitation') },
   tryCode: { withheld: 'refused', sealed: verifiesCode },
   enrol: { withheld: 'refused', sealed: sealsEnrolment },
   // Ends what a row gives, so also one that does not match.

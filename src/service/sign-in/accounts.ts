@@ -3,20 +3,20 @@
  *
  * Every refresh of a delegation asks here. A person of an identity provider is asked for at the provider,
  * when the configuration says so; a person with a key must still have it, in the
- * configuration or in the store; a person with a passkey must still have that passkey, and be a person of the store. What the person is entitled to is read again.
+ * configuration or in the store; a person with a passkey must still have that passkey, and the identity of the store that it was enrolled for. What the person is entitled to is read again.
  *
  * @module
  */
 
 import { type Entitlement, withoutDeciding } from '../../domain/authority/entitlement.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
-import { isUsable, maySignIn } from '../../domain/passkey/waiting.ts';
+import { isUsable, maySignIn, PASSKEY_ACCOUNT } from '../../domain/passkey/waiting.ts';
 import { digestOf } from '../../domain/wire/canonical.ts';
 import { sha256Hex, utf8 } from '../../domain/wire/hash.ts';
 import type { StoredPasskey } from '../../storage/port/passkey-store.ts';
 import type { AccountRecord } from '../../storage/port/sign-in-store.ts';
 import { endConsentsOf } from './consents.ts';
-import { endSessions, PASSKEY_ACCOUNT } from './entries.ts';
+import { endSessions } from './entries.ts';
 import type { SignInParts } from './parts.ts';
 import type { ProvedPerson } from './provider.ts';
 
@@ -92,7 +92,7 @@ async function passkeyEntitlement(
   account: AccountRecord,
 ): Promise<Entitlement | undefined> {
   const stored = await passkeyOf(parts, account);
-  const entitlement = stored && (await parts.identities.ofPerson(account.principal));
+  const entitlement = stored && (await parts.identities.ofPerson(stored.passkey));
   if (!stored || !entitlement) return undefined;
   const counts = isUsable({ ...stored.passkey, ...stored }, parts.store.now());
   return counts ? entitlement : withoutDeciding(entitlement);

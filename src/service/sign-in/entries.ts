@@ -5,6 +5,7 @@
  * @module
  */
 
+import { PASSKEY_ACCOUNT } from '../../domain/passkey/waiting.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { SessionRecord, SessionSelector } from '../../storage/port/sign-in-store.ts';
 import { actEntry } from '../caller/entries.ts';
@@ -18,9 +19,6 @@ interface SessionFacts {
   /** Who ended a session. */
   readonly by?: 'person' | 'provider';
 }
-
-/** Begins the account id of a passkey. Its credential id follows. */
-export const PASSKEY_ACCOUNT = 'passkey:';
 
 /** How a person proved who it is: the issuer, or the kind of credential. */
 export function howOf({

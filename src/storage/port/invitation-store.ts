@@ -31,8 +31,8 @@ export interface InvitationRecord {
   readonly mac?: string | undefined;
 }
 
-/** How an invitation ended: by an enrolment, by a person, by the next invitation, or by wrong codes. */
-type InvitationEnd = 'enrolled' | 'cancelled' | 'replaced' | 'guessed';
+/** How an invitation ended: by an enrolment, by a person, or by wrong codes. */
+type InvitationEnd = 'enrolled' | 'cancelled' | 'guessed';
 
 /** An invitation with what changes. The MAC does not cover these. */
 export interface StoredInvitation {
@@ -43,6 +43,8 @@ export interface StoredInvitation {
   readonly outcome?: InvitationEnd | undefined;
   /** The passkey that it enrolled. */
   readonly credential_id?: string | undefined;
+  /** When that passkey counts, where it did not at its enrolment. */
+  readonly waits_until?: Date | undefined;
 }
 
 /** One attempt to prove the code of an invitation. */
@@ -79,17 +81,27 @@ interface Cancelling {
 
 export interface InvitationStore {
   /**
-   * Inserts the invitation with its entry, and ends the person's open one as `replaced`. Deletes at most
-   * `INVITATIONS_DELETED_MAX` that expired `INVITATION_KEPT_MS` before this one began. Concurrent calls for one person leave
-   * one open invitation.
+   * Inserts the invitation with its entry, and deletes the person's open one. `full`, and no change, when `openMax` of
+   * others are open; each concurrent call may add one beyond. Deletes at most `INVITATIONS_DELETED_MAX` that expired
+   * `INVITATION_KEPT_MS` before this one began. Concurrent calls for one person leave one open invitation.
    */
-  insertInvitation(invitation: InvitationRecord, entry: EntryRecord): Promise<void>;
+  insertInvitation(
+    invitation: InvitationRecord,
+    entry: EntryRecord,
+    openMax: number,
+  ): Promise<'inserted' | 'full'>;
 
   /** Also one that has ended or expired. */
   findInvitation(invitationId: string): Promise<StoredInvitation | undefined>;
 
-  /** Invitations that expire after the time, the next to expire first; also those that have ended. */
-  listInvitations(expireAfter: Date, limit: number): Promise<readonly StoredInvitation[]>;
+  /** Those that are open, the last to expire first. */
+  openInvitations(now: Date, limit: number): Promise<readonly StoredInvitation[]>;
+
+  /** The one of a person that is open. */
+  openInvitationOf(principal: string, now: Date): Promise<StoredInvitation | undefined>;
+
+  /** Those that enrolled a passkey which does not count yet, the last to count first; also where it was removed since. */
+  waitingInvitations(now: Date, limit: number): Promise<readonly StoredInvitation[]>;
 
   /**
    * The open invitation with this secret, where its code is right; `unknown` where there is none. A wrong code is counted,
@@ -100,7 +112,7 @@ export interface InvitationStore {
 
   /**
    * Ends the invitation as `enrolled`, and inserts passkey and identity with their entries; or changes nothing. `ended`
-   * when it is not open, or the identity that it names was removed; `taken` and `stale` as `insertPasskey`, `full` as
+   * when it is not open, the identity that it names was removed, or it brings one and the person has one by now; `taken` and `stale` as `insertPasskey`, `full` as
    * `insertIdentity`. Of concurrent calls for one invitation one enrols.
    */
   enrol(enrolment: Enrolment): Promise<'enrolled' | 'ended' | 'taken' | 'stale' | 'full'>;

@@ -24,6 +24,8 @@ export interface PasskeyRecord {
   readonly usable_from: Date;
   /** The invitation that enrolled it. Its person signs in with it before it counts. */
   readonly invitation_id?: string | undefined;
+  /** The person's identity, which it signs in for while that lives. Without one it confirms decisions and signs nobody in. */
+  readonly identity_id?: string | undefined;
   /** Covers every field above. */
   readonly mac?: string | undefined;
 }

@@ -94,7 +94,7 @@ const RECORDS: { readonly [Kind in RowKind]: RowOf<Kind> } = {
   session: signedIn,
   account: accountOf(signedIn, { ended_at: at(HOUR), mac: 'kid.mac' }),
   consent: rotated(consentBeside(token, { mac: 'kid.mac' })),
-  passkey: passkey({ invitation_id: 'pin_0', mac: 'kid.mac' }),
+  passkey: passkey({ invitation_id: 'pin_0', identity_id: 'idn_0', mac: 'kid.mac' }),
   connected_account: connected({ mac: 'kid.mac' }),
   identity: removedIdentity(identity({ mac: 'kid.mac' })),
   invitation: invitation({ identity_id: 'idn_0', mac: 'kid.mac' }),

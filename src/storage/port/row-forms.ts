@@ -161,6 +161,7 @@ const FORMS = {
     created_at: row.created_at,
     usable_from: row.usable_from,
     ...optionalField('invitation_id', row.invitation_id),
+    ...optionalField('identity_id', row.identity_id),
   }),
   // Covers the removal, so that a row whose removal was taken away does not match.
   identity: (row: IdentityRecord) => ({

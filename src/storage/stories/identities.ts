@@ -39,6 +39,12 @@ export function* isLiving(sql: Sql, identityId: string): Steps<boolean> {
   return (yield* sql.one(HOLD_ONE, identityId)) !== undefined;
 }
 
+/** Whether the principal has an identity without a key. */
+export function* hasPerson(sql: Sql, principal: string, limit: number): Steps<boolean> {
+  const identities = yield* sql.all(IDENTITIES_OF, principal, limit);
+  return identities.some(({ key_sha256 }) => key_sha256 === undefined);
+}
+
 export function* findIdentity(sql: SqlReader, keySha256: string): Answer<'findIdentity'> {
   return yield* sql.one(FIND_IDENTITY, keySha256);
 }

@@ -98,6 +98,7 @@ export const PASSKEYS: Description<PasskeyRecord> = {
     created_at: 'time',
     usable_from: 'time',
     invitation_id: 'text?',
+    identity_id: 'text?',
     mac: 'text?',
   },
   beside: { last_used_at: 'time?', removed_at: 'time?' },
@@ -166,10 +167,18 @@ export const INVITATIONS: Description<InvitationRecord> = {
     expires_at: 'time',
     mac: 'text?',
   },
-  beside: { wrong: 'integer', ended_at: 'time?', outcome: 'text?', credential_id: 'text?' },
+  beside: {
+    wrong: 'integer',
+    ended_at: 'time?',
+    outcome: 'text?',
+    credential_id: 'text?',
+    waits_until: 'time?',
+  },
   indexes: [
     'invitations_by_principal (principal, ended_at)',
     'invitations_by_expiry (expires_at, invitation_id)',
+    'invitations_open (expires_at, invitation_id) WHERE outcome IS NULL',
+    'invitations_waiting (waits_until, invitation_id) WHERE waits_until IS NOT NULL',
   ],
 };
 

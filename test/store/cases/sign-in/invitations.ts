@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import {
   INVITATION_KEPT_MS,
   type InvitationRecord,
+  type StoredInvitation,
 } from '../../../../src/storage/port/invitation-store.ts';
 import type { Store } from '../../../../src/storage/port/store.ts';
 import { at, entry, HOUR, SECOND } from '../../../support/fixtures.ts';
@@ -39,6 +40,12 @@ function tried(store: Store, { secret_hash }: InvitationRecord, isRight = false,
   });
 }
 
+const idOf = ({ invitation_id }: InvitationRecord) => invitation_id;
+
+async function idsOf(listed: Promise<readonly StoredInvitation[]>): Promise<string[]> {
+  return (await listed).map(({ invitation: made }) => idOf(made));
+}
+
 async function outcomeOf(store: Store, { invitation_id }: InvitationRecord) {
   return (await store.findInvitation(invitation_id))?.outcome;
 }
@@ -54,7 +61,7 @@ export const INVITATION_CASES: Cases = {
     const made = invitation({ mac: 'kid.invitation', identity_id: 'idn_1' });
     const logged = invitationEntry(made);
 
-    await store.insertInvitation(made, logged);
+    assert.equal(await store.insertInvitation(made, logged, 1), 'inserted');
 
     same(await store.findInvitation(made.invitation_id), { invitation: made, wrong: 0 });
     const entries = await entriesSince(store, size);
@@ -64,16 +71,15 @@ export const INVITATION_CASES: Cases = {
     );
   },
 
-  'insertInvitation() ends the open one of the same person alone': async (store) => {
+  'insertInvitation() deletes the open one of the same person alone': async (store) => {
     const first = await invited(store, invitation());
     const others = await invited(store, invitation({ principal: OTHER }));
 
     const next = await invited(store, invitation({ created_at: at(HOUR) }));
 
-    same(
-      [await outcomeOf(store, first), await outcomeOf(store, others), await outcomeOf(store, next)],
-      ['replaced', undefined, undefined],
-    );
+    assert.equal(await store.findInvitation(first.invitation_id), undefined);
+    const open = await idsOf(store.openInvitations(at(HOUR), 9));
+    same(open.toSorted(), [next, others].map(idOf).toSorted());
     assert.equal(await tried(store, first, true, at(2 * HOUR)), 'unknown');
   },
 
@@ -82,8 +88,7 @@ export const INVITATION_CASES: Cases = {
 
     await Promise.all(made.map((each) => invited(store, each)));
 
-    const listed = await store.listInvitations(at(0), 9);
-    assert.equal(listed.filter(({ ended_at }) => ended_at === undefined).length, 1);
+    assert.equal((await store.openInvitations(at(0), 9)).length, 1);
   },
 
   'insertInvitation() deletes those that expired long ago': async (store) => {
@@ -95,18 +100,61 @@ export const INVITATION_CASES: Cases = {
     assert.equal(await store.findInvitation(old.invitation_id), undefined);
   },
 
-  'listInvitations() lists those that expire after a time, the next first': async (store) => {
+  'insertInvitation() is full at the most open ones of others, and changes nothing': async (
+    store,
+  ) => {
+    const own = await invited(store, invitation());
+    await invited(store, invitation({ principal: OTHER }));
+    const { size } = await store.sequence();
+    const insert = (made: InvitationRecord) =>
+      store.insertInvitation(made, invitationEntry(made), 1);
+
+    assert.equal(await insert(invitation()), 'full');
+    same(await entriesSince(store, size), []);
+    assert.equal(await outcomeOf(store, own), undefined);
+    assert.equal(await insert(invitation({ principal: 'human:eve' })), 'full');
+    const afterwards = { created_at: at(24 * HOUR), expires_at: at(25 * HOUR) };
+    assert.equal(await insert(invitation(afterwards)), 'inserted', 'the others have expired');
+  },
+
+  'openInvitations() lists those that are open, the last to expire first': async (store) => {
     const late = await invited(store, invitation({ expires_at: at(3 * HOUR) }));
     const soon = await invited(store, invitation({ principal: OTHER, expires_at: at(2 * HOUR) }));
     await invited(store, invitation({ principal: 'human:eve', expires_at: at(HOUR) }));
+    const ended = await invited(store, invitation({ principal: 'human:dan' }));
+    await store.cancelInvitation(ended.invitation_id, at(SECOND), cancelling());
 
-    const ids = (await store.listInvitations(at(HOUR), 9)).map(
-      ({ invitation: { invitation_id } }) => invitation_id,
-    );
-
-    same(ids, [soon.invitation_id, late.invitation_id]);
-    assert.equal((await store.listInvitations(at(HOUR), 1)).length, 1);
+    same(await idsOf(store.openInvitations(at(HOUR), 9)), [late, soon].map(idOf));
+    same(await idsOf(store.openInvitations(at(HOUR), 1)), [idOf(late)]);
   },
+
+  'openInvitationOf() finds the one of the person while it is open': async (store) => {
+    const made = await invited(store, invitation());
+    await invited(store, invitation({ principal: OTHER }));
+
+    same(await store.openInvitationOf(PERSON, at(0)), { invitation: made, wrong: 0 });
+    assert.equal(await store.openInvitationOf(PERSON, made.expires_at), undefined);
+    await store.cancelInvitation(made.invitation_id, at(SECOND), cancelling());
+    assert.equal(await store.openInvitationOf(PERSON, at(SECOND)), undefined);
+  },
+
+  'waitingInvitations() lists those whose passkey does not count yet, the last to count first':
+    async (store) => {
+      const enrolled = async (principal: string, usable_from: Date) => {
+        const made = await invited(store, invitation({ principal }));
+        const enrolment = enrolmentOf(made);
+        const waiting = { ...enrolment.passkey, usable_from };
+        assert.equal(await store.enrol({ ...enrolment, passkey: waiting }), 'enrolled');
+        return made;
+      };
+      const [soon, late] = [await enrolled(PERSON, at(HOUR)), await enrolled(OTHER, at(2 * HOUR))];
+      await enrolled('human:eve', at(SECOND));
+      await invited(store, invitation({ principal: 'human:dan' }));
+
+      same(await idsOf(store.waitingInvitations(at(SECOND), 9)), [late, soon].map(idOf));
+      same(await idsOf(store.waitingInvitations(at(SECOND), 1)), [idOf(late)]);
+      same(await idsOf(store.waitingInvitations(at(HOUR), 9)), [idOf(late)]);
+    },
 
   'tryCode() finds the open invitation of a secret, and counts no right code': async (store) => {
     const made = await invited(store, invitation());
@@ -217,6 +265,25 @@ export const INVITATION_CASES: Cases = {
     assert.equal(await store.enrol(enrolmentOf(next, { seen })), 'ended');
 
     assert.equal((await store.listPasskeys(PERSON, 9)).length, 1);
+  },
+
+  'enrol() makes no second identity of a person': async (store) => {
+    const made = await invited(store, invitation());
+    const kept = personIdentity({ principal: OTHER });
+    await store.insertIdentity(kept, identityEntry(kept), 9);
+    const others = await invited(store, invitation({ principal: OTHER }));
+    assert.equal(await store.enrol(enrolmentOf(made)), 'enrolled');
+    const seen = (await store.listPasskeys(PERSON, 9)).map(({ passkey }) => passkey.credential_id);
+    const again = await invited(store, invitation());
+    const { size } = await store.sequence();
+
+    assert.equal(await store.enrol(enrolmentOf(again, { seen })), 'ended');
+    assert.equal(await store.enrol(enrolmentOf(others)), 'ended');
+
+    same(await entriesSince(store, size), []);
+    assert.equal((await store.identitiesOf(PERSON, 9)).length, 1);
+    await store.removeIdentity(kept.identity_id, removedIdentity, identityEntry);
+    assert.equal(await store.enrol(enrolmentOf(others)), 'enrolled');
   },
 
   'enrol() is stale, taken or full as a passkey and an identity are': async (store) => {
