@@ -81,12 +81,13 @@ test('the first passkey of somebody who approves by a rule waits, and the others
   desk.service.advance(24 * HOUR);
 });
 
-test('an operator who may not approve cancels no invitation of an approver', async () => {
+test('an operator who may not approve cancels and replaces no invitation of an approver', async () => {
   const desk = await openDesk(STORE);
   const operator = await (await desk.newcomer(ANN, 'operator:*')).browser.console();
   const { invitation_id } = await desk.invite(BOB, 'approver:*');
 
   assert.deepEqual(await operator.answer('people.cancel', { invitation_id }), { cancelled: false });
+  assert.equal((await operator.reply('people.invite', { principal: BOB })).status, 403);
 });
 
 test('a passkey is enrolled under a visible name', async () => {

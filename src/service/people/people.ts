@@ -63,7 +63,11 @@ export async function invitePerson(
   const maker = entitlementInPerson(caller);
   refuse(await frozenFor(parts, caller.root_principal));
   const { principal } = request;
-  refuse(invitedApprover(principal, await parts.identities.mayApprove(principal)));
+  const open = await parts.store.openInvitationOf(principal, parts.store.now());
+  const mayApprove = open
+    ? await isOfApprover(parts, open)
+    : await parts.identities.mayApprove(principal);
+  refuse(invitedApprover(principal, mayApprove));
   const { record, secret, code } = await newInvitation(parts, request, maker);
   refuse(widerIdentity(maker, record));
   refuse(await approvingName(parts, maker, record));
