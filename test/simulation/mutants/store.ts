@@ -309,7 +309,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     name: 'ledger-not-undone',
     mode: 'embedded',
     why: 'a refused admission keeps what it had claimed before the refusal',
-    found: ['ledger-is-log', 'liveness', 'once-per-key', 'budget'],
+    found: ['ledger-is-log', 'liveness', 'once-per-key', 'budget', 'intent-first'],
     edits: [
       {
         file: COMMIT,
