@@ -15,6 +15,7 @@ import { equalBytes } from '../wire/hash.ts';
 import {
   EMPTY_ROOT,
   foldPeaks,
+  HASH_BYTES,
   type Hash,
   hashNode,
   isTreeSize,
@@ -160,8 +161,6 @@ export function isConsistent(claim: ConsistencyClaim | null | undefined): boolea
 export function topOf(seed: Hash, joins: readonly Join[]): Hash {
   return joins.at(-1)?.joined ?? seed;
 }
-
-const HASH_BYTES = 32;
 
 /** Halves the tree towards `leaf` until `isReached`. The halves it does not enter are the proof, leaf first. */
 function descend(leaf: number, size: number, isReached: (range: LeafRange) => boolean) {

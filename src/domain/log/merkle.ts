@@ -107,7 +107,7 @@ const LEAF_PREFIX = 0x00;
 const LEAF_PREFIX_TEXT = '\u0000';
 const NODE_PREFIX = 0x01;
 
-const HASH_BYTES = 32;
+export const HASH_BYTES = 32;
 
 /** Overwritten by each call and read before the call returns: allocating one costs as much as hashing it. */
 const nodeMessage = Uint8Array.of(NODE_PREFIX, ...new Uint8Array(2 * HASH_BYTES));

@@ -5,7 +5,7 @@
  */
 
 import { LEAF_VERSION, personalDigest, type StoredEntry } from '../../domain/log/entry.ts';
-import { hashLeaf } from '../../domain/log/merkle.ts';
+import { HASH_BYTES, hashLeaf } from '../../domain/log/merkle.ts';
 import { equalBytes, toHex } from '../../domain/wire/hash.ts';
 import { retentionOf } from '../log/segment.ts';
 
@@ -59,8 +59,6 @@ function leftColumns(stored: StoredEntry, columns: readonly Column[]): string[] 
     .filter((column) => (stored[column] ?? '') !== '')
     .map((column) => `column ${column} is ${shown(stored[column])}, the leaf was erased`);
 }
-
-const HASH_BYTES = 32;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 

@@ -11,13 +11,13 @@
 
 import type { EntryRecord, StoredEntry } from '../../domain/log/entry.ts';
 import { retainUntil } from '../../domain/log/entry.ts';
+import { HASH_BYTES } from '../../domain/log/merkle.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { utf8 } from '../../domain/wire/hash.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import type { StoredSegment } from '../tables/log.ts';
 import type { Indexed } from './blocks.ts';
 
-const HASH_BYTES = 32;
 const LINE_END = 0x0a;
 const SPACE = 0x20;
 

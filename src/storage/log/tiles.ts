@@ -8,11 +8,15 @@
  * @module
  */
 
-import { appendLeaves, type Hash, hashNode, type NodeId } from '../../domain/log/merkle.ts';
+import {
+  appendLeaves,
+  HASH_BYTES,
+  type Hash,
+  hashNode,
+  type NodeId,
+} from '../../domain/log/merkle.ts';
 import { nodeFrom } from '../../domain/log/origin.ts';
 import type { TreeHead } from '../port/log-store.ts';
-
-const HASH_BYTES = 32;
 
 /** Levels between two tiles, and nodes in one. */
 const TILE_HEIGHT = 8;
@@ -89,11 +93,16 @@ export function within(tile: Hashes, { from, count }: Needed): Hashes | undefine
   return end > tile.length ? undefined : tile.subarray(start, end);
 }
 
+/** Each by itself. */
+export function hashesIn(hashes: Hashes): Hash[] {
+  return Array.from({ length: hashes.length / HASH_BYTES }, (_, index) => {
+    return hashes.slice(HASH_BYTES * index, HASH_BYTES * (index + 1));
+  });
+}
+
 /** The root over a complete subtree. */
 export function foldComplete(hashes: Hashes): Hash {
-  let row: Hash[] = [];
-  for (let at = 0; at < hashes.length; at += HASH_BYTES)
-    row.push(hashes.slice(at, at + HASH_BYTES));
+  let row = hashesIn(hashes);
   while (row.length > 1) {
     row = Array.from({ length: row.length / 2 }, (_, pair) => {
       return hashNode(row[2 * pair] as Hash, row[2 * pair + 1] as Hash);

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Hash, NodeId } from '../../domain/log/merkle.ts';
+import { HASH_BYTES, type Hash, type NodeId } from '../../domain/log/merkle.ts';
 import { firstPlaceOf, leafIndexOf, type Origin } from '../../domain/log/origin.ts';
 import type { Steps } from '../../steps.ts';
 import type { TreeHead } from '../port/log-store.ts';
@@ -18,13 +18,12 @@ import {
   foldComplete,
   growTiles,
   type Hashes,
+  hashesIn,
   type Needed,
   neededFor,
   tileOf,
   within,
 } from './tiles.ts';
-
-const HASH_BYTES = 32;
 
 export interface HeadRow {
   /** The place of the next entry. */
@@ -35,12 +34,6 @@ export interface HeadRow {
 
 export function headOf({ size, peaks }: HeadRow): TreeHead {
   return { first: firstPlaceOf(size), size: leafIndexOf(size), peaks: hashesIn(peaks) };
-}
-
-function hashesIn(bytes: Uint8Array): Uint8Array[] {
-  return Array.from({ length: bytes.length / HASH_BYTES }, (_, place) => {
-    return bytes.slice(HASH_BYTES * place, HASH_BYTES * (place + 1));
-  });
 }
 
 export function* treeHead(sql: SqlReader): Steps<TreeHead> {

@@ -9,12 +9,11 @@
  */
 
 import type { EntryRecord } from '../../../domain/log/entry.ts';
+import { HASH_BYTES } from '../../../domain/log/merkle.ts';
 import { addBlanks, type Columns, FIELDS, keysOf } from '../../log/blocks.ts';
 
 /** Entries: some blocks of them, about half a megabyte. The oldest ones are forgotten first. */
 const RECENT_MAX = 4_096;
-
-const HASH_BYTES = 32;
 
 /** The times, and the lengths of the leaf and the personal fields, before the keys. */
 const [TIME, LEAF_BYTES, PERSONAL_BYTES, SECOND_PART, KEYS] = [0, 1, 2, 3, 4];
