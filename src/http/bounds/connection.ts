@@ -225,8 +225,14 @@ function slice({ manners }: Watch, connection: Connection): void {
     if (connection.isBroken) return 'drop';
     if (connection.waiting.length > 0) return 'wait';
     const isOrderly = manners.get(connection.network ?? '')?.isOrderly;
-    return isOrderly ? limits.ORDERLY_SLICE_BYTES : limits.SLICE_BYTES;
+    return isOrderly || isInLongBody(connection) ? limits.ORDERLY_SLICE_BYTES : limits.SLICE_BYTES;
   });
+}
+
+/** Whether what follows is the body of one request, and not many small requests. */
+function isInLongBody({ arriving }: Connection): boolean {
+  if (!arriving || arriving.complete) return false;
+  return Number(arriving.headers['content-length'] ?? 0) >= limits.ORDERLY_SLICE_BYTES;
 }
 
 function take(watch: Watch, connection: Connection, pending: Pending): void {

@@ -90,7 +90,7 @@ export const PIPELINED_PER_TURN = 4;
  */
 export const SLICE_BYTES = 512;
 
-/** The same for a network that sends one request at a time. */
+/** The same for a network that sends one request at a time, and in a body that is at least as long. */
 export const ORDERLY_SLICE_BYTES = 8_192;
 
 /** After this many requests without a wait, a network counts as sending one at a time. */
