@@ -67,7 +67,7 @@ export function schemaIssues(
 export function formIssues(form: Form, value: unknown): readonly SchemaIssue[] {
   const check: Check = { steps: 0, issuesMax: ISSUES_MAX, depth: 0, unsure: 0 };
   try {
-    return issuesOf(check, form, { value });
+    return issuesOf(check, form, { value }).map(shown);
   } catch (error) {
     if (error !== TOO_MUCH) throw error;
     const message = `it takes more work to check than allowed (${STEPS_MAX} steps): send less`;
@@ -116,8 +116,14 @@ interface Part {
   results?: Map<Form, Result | typeof PENDING>;
 }
 
+/** Most are found where only their number counts, so each is put into words when the check has ended. */
+interface Issue {
+  readonly part: Part;
+  readonly message: () => string;
+}
+
 interface Result {
-  readonly issues: readonly SchemaIssue[];
+  readonly issues: readonly Issue[];
   readonly isUnsure: boolean;
 }
 
@@ -126,7 +132,7 @@ const PENDING = Symbol('pending');
 /** Thrown where the bound is reached, and caught in `formIssues`. */
 const TOO_MUCH = Symbol('too much');
 
-const NONE: readonly SchemaIssue[] = [];
+const NONE: readonly Issue[] = [];
 
 /** Counts work. Whatever is left unchecked is not admitted. */
 function step(check: Check, count = 1): void {
@@ -134,10 +140,10 @@ function step(check: Check, count = 1): void {
   if (check.steps > STEPS_MAX) throw TOO_MUCH;
 }
 
-function issuesOf(check: Check, form: Form, part: Part): readonly SchemaIssue[] {
+function issuesOf(check: Check, form: Form, part: Part): readonly Issue[] {
   step(check);
   if (form.schema === true) return NONE;
-  if (form.schema === false) return issue(part, 'nothing is expected here');
+  if (form.schema === false) return issue(part, () => 'nothing is expected here');
   if (!form.isShared) return ruled(check, form, part);
   part.results ??= new Map();
   const known = part.results.get(form);
@@ -154,7 +160,7 @@ function issuesOf(check: Check, form: Form, part: Part): readonly SchemaIssue[] 
   return issues;
 }
 
-function ruled(check: Check, form: Form, part: Part): readonly SchemaIssue[] {
+function ruled(check: Check, form: Form, part: Part): readonly Issue[] {
   if (check.depth >= DEPTH_MAX) throw TOO_MUCH;
   check.depth += 1;
   const parts = formParts(form);
@@ -177,12 +183,16 @@ interface Given {
   readonly part: Part;
 }
 
-type Rule = (given: Given) => readonly SchemaIssue[];
+type Rule = (given: Given) => readonly Issue[];
 
-function issue(part: Part, message: string): SchemaIssue[] {
+function issue(part: Part, message: () => string): Issue[] {
+  return [{ part, message }];
+}
+
+function shown({ part, message }: Issue): SchemaIssue {
   const path: (string | number)[] = [];
   for (let at: Part | undefined = part; at?.key !== undefined; at = at.holder) path.unshift(at.key);
-  return [{ message, path }];
+  return { message: message(), path };
 }
 
 /** The same part for every schema that looks at it, so that results are kept. One comparison needs no keeping. */
@@ -214,16 +224,15 @@ function admission({ check, part }: Given, form: Form): 'yes' | 'maybe' | 'no' {
 
 const referred: Rule = ({ check, parts: { target }, part }) => {
   if (target === undefined) return NONE;
-  if (target === 'missing') return issue(part, 'its schema refers to something that is not there');
+  if (target === 'missing')
+    return issue(part, () => 'its schema refers to something that is not there');
   return issuesOf(check, target, part);
 };
 
 const typed: Rule = ({ parts: { types }, part }) => {
   if (types.length === 0 || types.some((each) => isOfType(each, part.value))) return NONE;
-  return issue(
-    part,
-    `expected ${types.map((each) => WORDS.get(each) ?? `"${name(each)}"`).join(' or ')}`,
-  );
+  const words = (type: string) => WORDS.get(type) ?? `"${name(type)}"`;
+  return issue(part, () => `expected ${types.map(words).join(' or ')}`);
 };
 
 /** Whether the form asks only for a type, which the value has. */
@@ -261,7 +270,7 @@ const closed: Rule = ({ check, parts, part }) => {
     step(check, 1 + text.length / CANONICAL_UNITS);
     return texts.has(text);
   });
-  return isAllowed ? NONE : issue(part, 'it is not among the allowed values');
+  return isAllowed ? NONE : issue(part, () => 'it is not among the allowed values');
 };
 
 const bounded: Rule = ({ schema, part }) => {
@@ -269,16 +278,16 @@ const bounded: Rule = ({ schema, part }) => {
   if (typeof value !== 'number') return NONE;
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   if (typeof minimum === 'number' && value < minimum) {
-    return issue(part, `expected at least ${minimum}`);
+    return issue(part, () => `expected at least ${minimum}`);
   }
   if (typeof maximum === 'number' && value > maximum) {
-    return issue(part, `expected at most ${maximum}`);
+    return issue(part, () => `expected at most ${maximum}`);
   }
   if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) {
-    return issue(part, `expected more than ${exclusiveMinimum}`);
+    return issue(part, () => `expected more than ${exclusiveMinimum}`);
   }
   return typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum
-    ? issue(part, `expected less than ${exclusiveMaximum}`)
+    ? issue(part, () => `expected less than ${exclusiveMaximum}`)
     : NONE;
 };
 
@@ -293,10 +302,10 @@ const sized: Rule = ({ check, schema, part }) => {
         ? [lengthOf(check, value, schema), schema.minLength, schema.maxLength]
         : [0, undefined, undefined];
   if (typeof least === 'number' && size < least) {
-    return issue(part, `expected a length of at least ${least}`);
+    return issue(part, () => `expected a length of at least ${least}`);
   }
   return typeof most === 'number' && size > most
-    ? issue(part, `expected a length of at most ${most}`)
+    ? issue(part, () => `expected a length of at most ${most}`)
     : NONE;
 };
 
@@ -322,7 +331,7 @@ const members: Rule = ({ check, parts: { required, properties, others }, part })
   if (!isObject(value)) return NONE;
   step(check, required.length / REQUIRED_PER_STEP);
   const absent = required.filter((key) => !Object.hasOwn(value, key)).slice(0, ISSUES_MAX);
-  const issues = absent.flatMap((key) => issue(part, `"${name(key)}" is missing`));
+  const issues = absent.flatMap((key) => issue(part, () => `"${name(key)}" is missing`));
   if (properties.size === 0 && !others) return issues;
   const keys = keysOf(part);
   step(check, keys.length / KEYS_PER_STEP);
@@ -337,7 +346,7 @@ const members: Rule = ({ check, parts: { required, properties, others }, part })
 
 const elements: Rule = ({ check, parts: { first, rest }, part }) => {
   if (!Array.isArray(part.value)) return NONE;
-  const issues: SchemaIssue[] = [];
+  const issues: Issue[] = [];
   const count = rest ? part.value.length : Math.min(first.length, part.value.length);
   for (let index = 0; index < count && issues.length < check.issuesMax; index += 1) {
     const form = first[index] ?? (rest as Form);
@@ -349,17 +358,17 @@ const elements: Rule = ({ check, parts: { first, rest }, part }) => {
 
 const combined: Rule = (given) => {
   const { check, parts, part } = given;
-  const issues: SchemaIssue[] = [];
+  const issues: Issue[] = [];
   for (const each of parts.all) issues.push(...issuesOf(check, each, part));
   const one = parts.one && admitting(given, parts.one, 2);
   if (one === 0 || (parts.any && admitting(given, parts.any, 1) === 0)) {
-    issues.push(...issue(part, 'it has none of the allowed forms'));
+    issues.push(...issue(part, () => 'it has none of the allowed forms'));
   }
   if (one === 2) {
-    issues.push(...issue(part, 'it has more than one of the forms of which one is allowed'));
+    issues.push(...issue(part, () => 'it has more than one of the forms of which one is allowed'));
   }
   if (parts.not && admission(given, parts.not) === 'yes') {
-    issues.push(...issue(part, 'it has a form that is not allowed'));
+    issues.push(...issue(part, () => 'it has a form that is not allowed'));
   }
   return issues;
 };
