@@ -43,14 +43,14 @@ export function sqliteText({ text }: { readonly text: Fragment }): string {
 
 export function readerOn(connection: Connection): SqlReader {
   return {
-    *one(statement, ...values) {
+    one(statement, ...values) {
       const { text, read } = prepared(statement);
       const row = connection.get<Row>(text, ...bound(values));
-      return yield* wait(row && read(row));
+      return wait(row && read(row));
     },
-    *all(statement, ...values) {
+    all(statement, ...values) {
       const { text, read } = prepared(statement);
-      return yield* wait(connection.all<Row>(text, ...bound(values)).map(read));
+      return wait(connection.all<Row>(text, ...bound(values)).map(read));
     },
   };
 }
@@ -58,29 +58,33 @@ export function readerOn(connection: Connection): SqlReader {
 export function rowsOn(connection: Connection): SqlRows {
   return {
     ...readerOn(connection),
-    *run(statement, ...values) {
+    run(statement, ...values) {
       const { text } = prepared(statement);
-      if (text !== '') yield* wait(connection.run(text, ...bound(values)));
+      return wait(text === '' ? undefined : connection.run(text, ...bound(values)));
     },
-    *insert(insertion, records) {
+    insert(insertion, records) {
       const { insert, values } = tableOf(insertion);
-      for (const record of records) yield* wait(connection.run(insert, ...values(record)));
+      for (const record of records) connection.run(insert, ...values(record));
+      return DONE;
     },
-    *insertNew(insertion, record) {
+    insertNew(insertion, record) {
       const { insertNew, values } = tableOf(insertion);
-      return yield* wait(connection.change(insertNew, ...values(record)) > 0);
+      return wait(connection.change(insertNew, ...values(record)) > 0);
     },
-    *put(insertion, records) {
+    put(insertion, records) {
       const { put, values } = tableOf(insertion);
-      for (const record of records) yield* wait(connection.run(put, ...values(record)));
+      for (const record of records) connection.run(put, ...values(record));
+      return DONE;
     },
-    *replace(replacement, record, ...values) {
+    replace(replacement, record, ...values) {
       const { text, values: valuesOf } = replacing(replacement);
-      return yield* wait(connection.change(text, ...bound(values), ...valuesOf(record)) > 0);
+      return wait(connection.change(text, ...bound(values), ...valuesOf(record)) > 0);
     },
-    *lock() {},
+    lock: () => DONE,
   };
 }
+
+const DONE = wait(undefined);
 
 /** The result of a story, in which nothing waits. */
 export function atOnce<Result>(story: Steps<Result>): Result {
