@@ -5,18 +5,18 @@
  * @module
  */
 
-import { signal, useSignal, useSignalEffect } from '@preact/signals';
+import { signal, useSignalEffect } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { personOf } from '../domain/decision/values.ts';
 import { clockOf, exact, spanWords } from '../domain/values/time-words.ts';
 import type { Me } from '../protocol/console/views.ts';
-import { ask, base, connection, heardAt, loadMe, me, now, pulse, startLive } from './api.ts';
-import { announce, announced } from './parts/announce.ts';
+import { base, connection, heardAt, loadMe, me, now, pulse, startLive } from './api.ts';
+import { announced } from './parts/announce.ts';
 import { Hatching } from './parts/budget.tsx';
-import { Why } from './parts/dialog.tsx';
 import { Code, Shown } from './parts/elements.tsx';
-import { Failed, Loading, useLoaded, whyOf } from './parts/loaded.tsx';
+import { CancelInvitation } from './parts/invitation.tsx';
+import { Failed, Loading, useLoaded } from './parts/loaded.tsx';
 import { ownTitle } from './parts/title.ts';
 import { isWaiting } from './parts/waiting-key.ts';
 import { hrefOf, route, startRouting } from './router.ts';
@@ -170,16 +170,6 @@ function WaitingKeys({ person }: { readonly person: Me }) {
 
 /** An invitation of a person who may approve may be an attack: that person and the other approvers learn of it on every page. */
 function Recoveries() {
-  const why = useSignal<string | undefined>(undefined);
-  const cancel = async (invitation_id: string) => {
-    try {
-      const { cancelled } = await ask('people.cancel', { invitation_id });
-      why.value = cancelled ? undefined : 'It has ended already';
-      if (cancelled) announce('The invitation is cancelled');
-    } catch (error) {
-      why.value = whyOf(error);
-    }
-  };
   return (
     <>
       {(pulse.value?.recoveries ?? []).map(
@@ -195,10 +185,9 @@ function Recoveries() {
                 : `, and has a new passkey that can approve from ${exact(waits_until)} on.`}{' '}
               If nobody lost a device, cancel it.
             </p>
-            <Why of={why.value} />
-            <button type="button" class="danger" onClick={() => void cancel(invitation_id)}>
+            <CancelInvitation of={invitation_id} class="danger">
               Cancel it
-            </button>
+            </CancelInvitation>
           </div>
         ),
       )}

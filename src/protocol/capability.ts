@@ -20,6 +20,7 @@ import {
   Scope,
   SemanticVersion,
   ServiceId,
+  VISIBLE_LINE,
 } from './primitives.ts';
 
 export const ResolutionMode = z.enum([
@@ -259,7 +260,7 @@ export const CapabilityDeclaration = z.strictObject({
     .string()
     .min(1)
     .max(TITLE_LENGTH_MAX)
-    .regex(/^[^\p{C}\p{Zl}\p{Zp}]*$/u, 'expected one line of visible characters')
+    .regex(VISIBLE_LINE, 'expected one line of visible characters')
     .optional(),
   /** The version of this declaration. Raise it with every change: approvals are bound to it. @example '1.1.0' */
   contract_version: SemanticVersion,

@@ -74,6 +74,9 @@ const ANY_CASE_CLASSES = CLASSES.replaceAll(
   (letter) => `[${letter}${letter.toUpperCase()}]`,
 );
 
+/** One line without characters that are not drawn. */
+export const VISIBLE_LINE = /^[^\p{C}\p{Zl}\p{Zp}]*$/u;
+
 /**
  * Refused in a name: all of category C (control, format, surrogate, private, unassigned) and Z (spaces
  * and separators), whatever else is drawn as nothing (fillers, variation selectors), the star, because

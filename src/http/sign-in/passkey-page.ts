@@ -9,6 +9,7 @@
 
 import { COSE_ALGORITHMS } from '../../domain/passkey/key.ts';
 import { escapeHtml, textHash } from '../../openapi/html.ts';
+import { PASSKEY_LABEL_MAX } from '../../protocol/console/methods.ts';
 import type { EnrolmentView } from '../../service/people/enrolment.ts';
 import type { SignInQuestion } from '../../service/people/passkey-sign-in.ts';
 import { type Frame, foreignHtml, form, hidden, page, problemNotice } from './frame.ts';
@@ -19,9 +20,6 @@ const NO_SCRIPT = '<noscript><p class="notice bad">A passkey needs JavaScript.</
 
 /** Filled by the script when the device does not answer. */
 const WHY = '<p class="notice bad" role="alert" hidden></p>';
-
-/** In characters, as the service takes it. */
-const LABEL_MAX = 64;
 
 /** The button of the sign-in page. */
 export function passkeyForm(
@@ -69,8 +67,8 @@ export function enrolmentPage(
   const fields = `${hidden('invitation', invitation_id)}${hidden('challenge', options.challenge)}
 ${answers.map((name) => hidden(name, '')).join('')}
 <div class="field"><label for="label">Name of this device</label>
-<input id="label" name="label" required maxlength="${LABEL_MAX}" pattern=".*\\S.*" autocomplete="off"
- value="${escapeHtml(device.slice(0, LABEL_MAX))}" aria-describedby="label-hint">
+<input id="label" name="label" required maxlength="${PASSKEY_LABEL_MAX}" pattern=".*\\S.*" autocomplete="off"
+ value="${escapeHtml(device.slice(0, PASSKEY_LABEL_MAX))}" aria-describedby="label-hint">
 <small id="label-hint">So that you recognise it when you have several.</small></div>
 <div class="row"><button class="act">Make a passkey</button></div>${WHY}`;
   const asked = {

@@ -24,12 +24,16 @@ import {
   Principal,
   pageSize,
   TokenId,
+  VISIBLE_LINE,
 } from '../primitives.ts';
 import { InvitationId, PersonInvite } from './people.ts';
 
 /** Items of a page of any list in the console. */
 const PAGE_MAX = 100;
 const PAGE_DEFAULT = 25;
+
+/** UTF-16 units of the name that a person gives a passkey. */
+export const PASSKEY_LABEL_MAX = 64;
 
 const page = { limit: pageSize(PAGE_MAX, PAGE_DEFAULT), cursor: optional(Cursor) };
 const approval = { approval_request_id: boundedText(ID_LENGTH_MAX) };
@@ -57,7 +61,7 @@ export const consoleMethods = {
   /** What the browser needs to make a passkey. */
   'passkeys.begin': Nothing,
   'passkeys.add': z.strictObject({
-    label: boundedText(64).regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u, 'expected visible characters'),
+    label: boundedText(PASSKEY_LABEL_MAX).regex(VISIBLE_LINE, 'expected visible characters'),
     /** As `passkeys.begin` gave it. */
     challenge: boundedText(2_000),
     /** Base64url, as the browser made them. */

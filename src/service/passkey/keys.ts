@@ -178,7 +178,11 @@ export async function addPasskey(
     const identity_id = identityBehind(known, person);
     const passkey: PasskeyRecord = {
       ...read,
-      ...{ principal, label: made.label, created_at: now, usable_from, identity_id },
+      principal,
+      label: made.label,
+      created_at: now,
+      usable_from,
+      identity_id,
     };
     const seen = known.map((each) => each.passkey.credential_id);
     const entry = addedEntry(parts, passkey);

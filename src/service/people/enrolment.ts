@@ -119,7 +119,12 @@ export async function completeEnrolment(
     const identity_id = made.identity?.record.identity_id ?? invitation.identity_id;
     const next: PasskeyRecord = {
       ...read,
-      ...{ principal, label, created_at: now, usable_from, invitation_id, identity_id },
+      principal,
+      label,
+      created_at: now,
+      usable_from,
+      invitation_id,
+      identity_id,
     };
     const outcome = await parts.store.enrol({
       invitation_id,

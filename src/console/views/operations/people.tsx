@@ -19,6 +19,7 @@ import type { Passkey } from '../../../protocol/decision.ts';
 import { ask } from '../../api.ts';
 import { Confirm, Why } from '../../parts/dialog.tsx';
 import { Ago, Fact, Left, Person, Shown } from '../../parts/elements.tsx';
+import { CancelInvitation } from '../../parts/invitation.tsx';
 import { Empty, Ready, useLoaded, whyOf } from '../../parts/loaded.tsx';
 import { growth } from '../growth.ts';
 import { Paged } from './turning.tsx';
@@ -192,20 +193,17 @@ function Invitations({ of: invitations, changed }: InvitationsProps) {
       <ul>
         {invitations.map(({ invitation_id, principal, expires_at }) => (
           <li key={invitation_id}>
-            <p class="small">
+            <div class="small">
               <Shown text={personOf(principal)} />, ends <Left until={expires_at} />{' '}
-              <button
-                type="button"
+              <CancelInvitation
+                of={invitation_id}
                 class="text danger"
-                aria-label={`Cancel the invitation of ${personOf(principal)}`}
-                onClick={async () => {
-                  await ask('people.cancel', { invitation_id });
-                  changed();
-                }}
+                label={`Cancel the invitation of ${personOf(principal)}`}
+                cancelled={changed}
               >
                 Cancel
-              </button>
-            </p>
+              </CancelInvitation>
+            </div>
           </li>
         ))}
       </ul>
