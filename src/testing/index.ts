@@ -5,6 +5,7 @@
  */
 
 export { type EntryFilter, expectAnswer, expectFailure } from './expect.ts';
+export { type TestedGuard, type TestGuardOptions, testGuard } from './guard.ts';
 export { type TestServiceOptions, testService } from './test-service.ts';
 export type {
   CallerOptions,

@@ -190,7 +190,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   // The protocol of MCP in all its versions. What the tools are is ours.
   '@modelcontextprotocol/server': ['src/mcp/'],
   // The other side of it, for guarded servers. Loaded by the guard alone.
-  '@modelcontextprotocol/client': ['src/guard/'],
+  '@modelcontextprotocol/client': ['src/guard/', 'src/testing/'],
   // Spans: their common names, their resource, how they are made and how they travel. Optional.
   '@opentelemetry/api': ['src/telemetry.ts'],
   '@opentelemetry/exporter-trace-otlp-http': ['src/telemetry.ts'],
