@@ -22,7 +22,16 @@ test.skipIf(missing)(
   () => walk(FIRST),
 );
 
-for (const name of ['set-budgets-and-prices', 'compose-and-compensate', 'test-your-service']) {
+const OTHERS = [
+  'describe-by-schemas',
+  'quote-and-bind',
+  'limit-rates',
+  'stream-progress',
+  'set-budgets-and-prices',
+  'compose-and-compensate',
+  'test-your-service',
+];
+for (const name of OTHERS) {
   const path = `docs/guides/${name}.md`;
   test(`${path} goes as it says`, { timeout: SLOW }, () => walk(path));
 }
