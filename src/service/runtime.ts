@@ -11,6 +11,7 @@
 import { refuse } from '../domain/failure.ts';
 import type { Pacer } from '../domain/invocation/rate.ts';
 import { relyingPartyOf } from '../domain/passkey/relying-party.ts';
+import { countText } from '../domain/values/count-text.ts';
 import type { Logger } from '../log.ts';
 import { newUuid, type Platform } from '../platform.ts';
 import type { Capability } from '../protocol/capability.ts';
@@ -389,6 +390,7 @@ async function unready(
   await store.probe().catch((error: Error) => reasons.push(`store: ${error.message}`));
   if (keyring.jwks().keys.length === 0) reasons.push('keys: none is published');
   const { waiting, overloaded } = store.backlog();
-  if (overloaded) reasons.push(`log: ${waiting} entries wait for their place`);
+  if (overloaded)
+    reasons.push(`log: ${countText(waiting, 'entry', 'entries')} wait for their place`);
   return reasons;
 }

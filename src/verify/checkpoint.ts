@@ -7,6 +7,7 @@
 import { readRootText, signedCheckpointPayload } from '../domain/log/checkpoint.ts';
 import type { Hash } from '../domain/log/merkle.ts';
 import { firstPlaceOf } from '../domain/log/origin.ts';
+import { countText } from '../domain/values/count-text.ts';
 import { readDetached, TYPS } from '../domain/wire/jws.ts';
 import { Checkpoint, CheckpointDetail } from '../protocol/audit.ts';
 import { noteChecks } from './note.ts';
@@ -90,7 +91,7 @@ export function headOf({ sequence, entry_count, merkle_root }: Checkpoint): Sign
 }
 
 function contentChecks({ sequence, entry_count, created_at, timestamp }: Checkpoint): Check[] {
-  const content = `number ${sequence}, ${entry_count} entries, ${created_at}`;
+  const content = `number ${sequence}, ${countText(entry_count, 'entry', 'entries')}, ${created_at}`;
   const fault = timestamp === created_at ? undefined : '"timestamp" and "created_at" differ';
   return [passedCheck('content', content), unlessFound('time', fault)];
 }

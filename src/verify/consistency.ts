@@ -7,6 +7,7 @@
 import type { Hash } from '../domain/log/merkle.ts';
 import { isConsistent } from '../domain/log/merkle-proof.ts';
 import { firstPlaceOf } from '../domain/log/origin.ts';
+import { countText } from '../domain/values/count-text.ts';
 import { fromHex } from '../domain/wire/hash.ts';
 import { isObject } from '../domain/wire/json.ts';
 import { Checkpoint, ConsistencyProof } from '../protocol/audit.ts';
@@ -123,8 +124,15 @@ function consistencyCheck(
   const proof = hashes.map((hex) => fromHex(hex) as Hash);
   const sizes = { from: first.size, to: second.size };
   const grew = isConsistent({ ...sizes, fromRoot: first.root, toRoot: second.root, proof });
-  if (!grew) return failed(what, `${second.size} entries do not begin with the ${first.size}`);
-  return passedCheck(what, `${second.size} entries begin with the ${first.size}`);
+  if (!grew)
+    return failed(
+      what,
+      `${countText(second.size, 'entry', 'entries')} do not begin with the ${first.size}`,
+    );
+  return passedCheck(
+    what,
+    `${countText(second.size, 'entry', 'entries')} begin with the ${first.size}`,
+  );
 }
 
 function proofOfNothing(first: SignedHead, second: SignedHead): ConsistencyProof {

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { countText } from '../domain/values/count-text.ts';
 import { sha256, toHex } from '../domain/wire/hash.ts';
 import { isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { readDetached, TYPS } from '../domain/wire/jws.ts';
@@ -79,7 +80,10 @@ function contentChecks(manifest: Manifest, value: unknown, anchors: TrustAnchors
   const { sha256: claimed, expires_at } = manifest.manifest_metadata;
   const digest = digestOf(value);
   return [
-    passedCheck('body', `${Object.keys(manifest.capabilities).length} capabilities`),
+    passedCheck(
+      'body',
+      `${countText(Object.keys(manifest.capabilities).length, 'capability', 'capabilities')}`,
+    ),
     unlessFound(
       'digest',
       digest === claimed ? undefined : `"sha256" says ${claimed}, it is ${digest}`,

@@ -13,6 +13,7 @@ import {
   readNote,
 } from '../domain/log/note.ts';
 import { isKeyName, type NoteKey, noteKey, rawEcdsa, vkeyText } from '../domain/log/note-key.ts';
+import { countText } from '../domain/values/count-text.ts';
 import type { Keys, VerifyingKey } from './keys.ts';
 import { type Check, failed, notChecked, passedCheck, unlessFound } from './report.ts';
 import { isSignatureValid } from './signature.ts';
@@ -64,7 +65,9 @@ function headFault(noted: NoteHead, head: SignedHead, serviceId: string): string
     return `it is of "${noted.origin}", no log of "${serviceId}"`;
   }
   const isSame = noted.size === head.size && rootText(noted.root) === rootText(head.root);
-  return isSame ? undefined : `it says ${noted.size} entries, ${rootText(noted.root)}`;
+  return isSame
+    ? undefined
+    : `it says ${countText(noted.size, 'entry', 'entries')}, ${rootText(noted.root)}`;
 }
 
 async function signatureCheck(claim: NoteClaim): Promise<Check> {

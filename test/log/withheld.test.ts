@@ -193,13 +193,13 @@ test('a log with entries and no mark is withheld, also when the mark goes missin
     await eventually(async () => (await unready(service)) !== '');
     assert.match(
       await unready(service),
-      /the log has 1 entries and no mark.*"The mark is missing"/,
+      /the log has 1 entry and no mark.*"The mark is missing"/,
     );
     await assert.rejects(grow(service), /service_unavailable/);
   });
 
   await life(own, { store }, async (service) => {
-    assert.match(await unready(service), /the log has 1 entries and no mark/);
+    assert.match(await unready(service), /the log has 1 entry and no mark/);
     await assert.rejects(grow(service), /service_unavailable/);
     assert.equal((await listed(service)).length, 2);
   });

@@ -8,6 +8,7 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { countText } from '../../domain/values/count-text.ts';
 import { type Report, readKeys, verifyCheckpoint, verifyConsistency } from '../../verify/index.ts';
 import type { Case } from '../case.ts';
 import { field, listAt, numberAt, textAt } from '../target/fields.ts';
@@ -121,7 +122,9 @@ export const checkpointCases: readonly Case[] = [
           numberAt(before, 'entry_count') ?? 0,
         ];
         if (size < smaller)
-          return broken(`checkpoint ${sequence} has ${size} entries, ${earlier} has ${smaller}`);
+          return broken(
+            `checkpoint ${sequence} has ${countText(size, 'entry', 'entries')}, ${earlier} has ${smaller}`,
+          );
       }
       return held(`${count(checkpoints.length, 'checkpoint')} in order`);
     },

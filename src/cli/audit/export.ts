@@ -14,6 +14,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../../domain/log/origin.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
 import { type AuditEntry, type Checkpoint, CheckpointDetail } from '../../protocol/audit.ts';
 import {
@@ -87,8 +88,11 @@ interface Saved {
 /** On standard error, as before: the result is the file. */
 function printSaved({ extent, entries, left_out, checkpoint }: Saved, io: Io): void {
   const what = extent === 'whole' ? 'the whole log' : 'your own trail';
-  io.err(`Saved ${what}: ${entries} entries up to checkpoint ${checkpoint}\n`);
-  if (left_out > 0) io.err(`Left out ${left_out} entries that no checkpoint covers\n`);
+  io.err(
+    `Saved ${what}: ${countText(entries, 'entry', 'entries')} up to checkpoint ${checkpoint}\n`,
+  );
+  if (left_out > 0)
+    io.err(`Left out ${countText(left_out, 'entry', 'entries')} that no checkpoint covers\n`);
 }
 
 async function exported(remote: Remote, { out, extent, progress }: Asked): Promise<Saved> {
@@ -104,7 +108,9 @@ async function exported(remote: Remote, { out, extent, progress }: Asked): Promi
     const isComplete = current === entry_count;
     // A credential that sees entries of others sees all of them, so a gap is a fault of the service.
     if (!isComplete && (extent === 'whole' || (isAnybodys && extent !== 'trail'))) {
-      throw new Error(`of ${entry_count} entries the service gave only ${current}`);
+      throw new Error(
+        `of ${countText(entry_count, 'entry', 'entries')} the service gave only ${current}`,
+      );
     }
     const isWhole = isComplete && extent !== 'trail';
     const earlierCount = isWhole ? await fetchCheckpoints(remote, facts, earlier) : 0;

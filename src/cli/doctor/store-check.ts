@@ -10,6 +10,7 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openHost } from '../../address/host.ts';
 import { type Config, unsafeMark } from '../../config/config.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { storeAddress } from '../../service/log/compare-log.ts';
 import { openStore } from '../../storage/open.ts';
 import type { Store } from '../../storage/port/store.ts';
@@ -113,7 +114,7 @@ async function checkMark(config: Config, store: Store): Promise<Finding> {
     if (size === 0) return okFinding('mark', `"${file}" is made by the first start`);
     return faultFinding(
       'mark',
-      `there is no mark in "${file}", and the log has ${size} entries`,
+      `there is no mark in "${file}", and the log has ${countText(size, 'entry', 'entries')}`,
       'see docs/operating.md, "The mark is missing"',
     );
   }

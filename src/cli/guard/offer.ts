@@ -7,6 +7,7 @@
  * @module
  */
 
+import { countText } from '../../domain/values/count-text.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import { guessEffect } from '../../guard/guess.ts';
 import type { GuessedEffect, UpstreamTool } from '../../guard/upstream.ts';
@@ -115,7 +116,7 @@ export async function askOffer(
     if (given.otherwise !== undefined) return settled(offeredBy(given.otherwise, tools));
     const example = printableLine(tools[0]?.tool.name ?? 'name', NAME_LENGTH_MAX);
     throw new Error(
-      `none of ${tools.length} operations is offered by default; name some with --offer, such as --offer ${example} or --offer reads`,
+      `none of ${countText(tools.length, 'operation')} is offered by default; name some with --offer, such as --offer ${example} or --offer reads`,
     );
   }
   const usual = given.otherwise === undefined ? '' : ` [${given.otherwise}]`;

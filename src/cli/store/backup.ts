@@ -7,6 +7,7 @@
  */
 
 import { existsSync, statSync } from 'node:fs';
+import { countText } from '../../domain/values/count-text.ts';
 import { packageManifest } from '../../package.ts';
 import { backupOf, type Snapshot } from '../../storage/backup/backup.ts';
 import { openSnapshot, openStore, SCHEMA_VERSIONS } from '../../storage/open.ts';
@@ -68,7 +69,7 @@ async function currentLog(url: string): Promise<string> {
 
 function refuseOlder({ head }: Snapshot, marked: CheckpointRecord | undefined): void {
   if (!marked || marked.size <= head.entries) return;
-  const found = `checkpoint ${marked.sequence} was signed over ${marked.size} entries, the log has ${head.entries}`;
+  const found = `checkpoint ${marked.sequence} was signed over ${countText(marked.size, 'entry', 'entries')}, the log has ${head.entries}`;
   throw new Error(`${found}; see docs/operating.md, "The log was rolled back"`);
 }
 
@@ -133,9 +134,9 @@ function relationText({
 }: Pick<Report, 'marked' | 'now' | 'isMarked'> & { readonly newer: number }): string {
   if (!isMarked) return 'none configured here';
   if (!now) return 'nothing of this log was signed yet';
-  const coverage = `checkpoint ${now.sequence} over ${now.size} entries`;
+  const coverage = `checkpoint ${now.sequence} over ${countText(now.size, 'entry', 'entries')}`;
   if (newer > 0) {
-    return `${coverage}: ${newer} entries were signed after this backup began and are not in it`;
+    return `${coverage}: ${countText(newer, 'entry', 'entries')} were signed after this backup began and are not in it`;
   }
   return `${coverage}: all of them are in this backup${marked ? '' : ' (signed while it ran)'}`;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { countText } from '../../domain/values/count-text.ts';
 import type { FsckReport, Marked } from '../../storage/fsck/fsck.ts';
 import type { MacReport } from '../../storage/fsck/macs.ts';
 
@@ -122,7 +123,7 @@ function macsFound(macs: MacReport | undefined): number {
 function macsSummary(macs: MacReport | undefined): string {
   if (macs === undefined) return 'not checked: they need the keys';
   const keys = [...macs.byKey].map(([kid, count]) => `${count} under ${kid}`).join(', ');
-  return `${macs.rows} rows${keys === '' ? '' : ` (${keys})`}`;
+  return `${countText(macs.rows, 'row')}${keys === '' ? '' : ` (${keys})`}`;
 }
 
 const UNCONFIGURED =
@@ -136,7 +137,7 @@ function markSummary(marked: Marked | undefined): string {
   if (!marked?.checkpoint)
     return marked?.status === 'accepted' ? 'none yet, as accepted' : 'none read';
   const { sequence, size } = marked.checkpoint;
-  return `checkpoint ${sequence}, ${size} entries`;
+  return `checkpoint ${sequence}, ${countText(size, 'entry', 'entries')}`;
 }
 
 function signaturesSummary(keys: string): string {

@@ -11,6 +11,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, fileSettings, MARK_FILE, stateFolder } from '../../config/config.ts';
 import { markAddress } from '../../config/log.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { createCheckpointCheck } from '../../keyring/checkpoint-check.ts';
 import { readKeyFolder } from '../../keyring/key-folder.ts';
 import { noteKeysOf } from '../../keyring/note-signing.ts';
@@ -195,7 +196,7 @@ async function deletedLogs(
 }
 
 function deletedLogLine({ logId, signed: { sequence, size } }: SignedElsewhere): string {
-  return `mark ${sequence}: it covers ${size} entries of log ${logId}, and the store has none of them`;
+  return `mark ${sequence}: it covers ${countText(size, 'entry', 'entries')} of log ${logId}, and the store has none of them`;
 }
 
 /** Includes compromised keys: their earlier signatures are part of the log. */

@@ -5,6 +5,7 @@
  */
 
 import type { Config } from '../../config/config.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { system } from '../../platform.ts';
 import {
   type ComparedLog,
@@ -72,7 +73,7 @@ export async function logState(config: MarkSettings, store: Store): Promise<LogS
 function extensionText(signed: CheckpointRecord | undefined, isMarked: boolean): string {
   if (!isMarked) return 'no mark is configured, so a service does not notice an older copy';
   if (!signed) return 'nothing of the log was signed yet';
-  return `the log extends checkpoint ${signed.sequence} over ${signed.size} entries`;
+  return `the log extends checkpoint ${signed.sequence} over ${countText(signed.size, 'entry', 'entries')}`;
 }
 
 function refusedState(error: unknown, entries: number): LogState {

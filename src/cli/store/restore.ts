@@ -6,6 +6,7 @@
 
 import { createReadStream, statSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import type { RestoredFacts } from '../../storage/backup/backup.ts';
 import { checkBackup, openStore, restoreStore } from '../../storage/open.ts';
 import { type Io, leaf } from '../shell/command.ts';
@@ -41,8 +42,10 @@ async function restored(url: string, file: string, io: Io): Promise<RestoredFact
   const open = () => ({ bytes: createReadStream(file), size });
   const progress = startProgress(io);
   try {
-    await checkBackup(open(), (rows) => progress.say(`${rows} rows checked`));
-    return await restoreStore(url, open, (rows) => progress.say(`${rows} rows restored`));
+    await checkBackup(open(), (rows) => progress.say(`${countText(rows, 'row')} checked`));
+    return await restoreStore(url, open, (rows) =>
+      progress.say(`${countText(rows, 'row')} restored`),
+    );
   } finally {
     progress.end();
   }
@@ -78,6 +81,6 @@ function stateText({ state, why, entries, signed }: LogState): string {
   if (state === 'mark_missing')
     return `not ready: ${why}, and "writ recover --accept-missing-mark"`;
   if (state === 'unknown') return `unknown: ${why}`;
-  const lost = signed === undefined ? '' : ` by ${signed - entries} entries`;
+  const lost = signed === undefined ? '' : ` by ${countText(signed - entries, 'entry', 'entries')}`;
   return `rolled back${lost}: ${why}, and "writ recover --accept-loss"`;
 }

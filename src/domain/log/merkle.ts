@@ -11,6 +11,7 @@
  * @module
  */
 
+import { countText } from '../values/count-text.ts';
 import { sha256 } from '../wire/hash.ts';
 
 export type Hash = Uint8Array;
@@ -82,7 +83,7 @@ export function appendLeaves(
 ): GrownTree {
   const expected = peaksOf(size).length;
   if (peaks.length !== expected) {
-    const state = `a tree of ${size} has ${expected} peaks, not ${peaks.length}`;
+    const state = `a tree of ${size} has ${countText(expected, 'peak')}, not ${peaks.length}`;
     throw new RangeError(`Cannot append leaves: ${state}`);
   }
   if (leaves.length > TREE_SIZE_MAX - size) {

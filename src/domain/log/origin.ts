@@ -9,6 +9,7 @@
  * @module
  */
 
+import { countText } from '../values/count-text.ts';
 import { sha256, toHex, utf8 } from '../wire/hash.ts';
 import { isObject } from '../wire/json.ts';
 import { rootText } from './checkpoint.ts';
@@ -94,7 +95,10 @@ export function breakFault(detail: unknown, ended: EndedTree): string | undefine
 export function lossText(detail: unknown): string {
   const lost = isObject(detail) && isObject(detail.lost) ? detail.lost : {};
   const count =
-    typeof lost.entry_count === 'number' ? `${lost.entry_count}` : 'an unknown number of';
-  const by = typeof lost.checkpoint === 'number' ? ` by checkpoint ${lost.checkpoint}` : '';
-  return `${count} entries were signed${by} before an operator accepted their loss`;
+    typeof lost.entry_count === 'number'
+      ? countText(lost.entry_count, 'entry', 'entries')
+      : 'an unknown number of entries';
+  const by =
+    typeof lost.checkpoint === 'number' ? ` that checkpoint ${lost.checkpoint} signed` : '';
+  return `an operator accepted the loss of ${count}${by}`;
 }

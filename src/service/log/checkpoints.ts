@@ -14,6 +14,7 @@ import {
   checkpointView,
 } from '../../domain/log/checkpoint.ts';
 import { firstPlaceOf, leafIndexOf, nodeFrom } from '../../domain/log/origin.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { fromHex, toHex } from '../../domain/wire/hash.ts';
 import type {
   CheckpointListAnswer,
@@ -113,7 +114,7 @@ async function inclusionProof(
   const position = await requestedPosition(parts, ask, request, first);
   const leaf_index = leafIndexOf(position);
   if (firstPlaceOf(position) !== first || leaf_index >= size) {
-    const covers = `checkpoint ${sequence} covers ${size} entries from place ${first} on`;
+    const covers = `checkpoint ${sequence} covers ${countText(size, 'entry', 'entries')} from place ${first} on`;
     return refuseWith('not_found', `Cannot prove the leaf at place ${position}: ${covers}`);
   }
   const [leaf] = await parts.store.nodes([nodeFrom(first, { level: 0, index: leaf_index })]);

@@ -13,6 +13,7 @@ import { type CheckpointRecord, rootText } from '../../domain/log/checkpoint.ts'
 import { foldPeaks, type Hash } from '../../domain/log/merkle.ts';
 import { isConsistent } from '../../domain/log/merkle-proof.ts';
 import { firstPlaceOf, type Origin } from '../../domain/log/origin.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import type { MarkStore } from '../../storage/port/mark.ts';
 import type { Store } from '../../storage/port/store.ts';
@@ -138,7 +139,7 @@ export async function seenElsewhere(
 ): Promise<number> {
   const seen = (await guard?.seen(last)) ?? 0;
   if (seen <= size) return seen;
-  const found = `a witness has seen ${seen} entries, the log has ${size}`;
+  const found = `a witness has seen ${countText(seen, 'entry', 'entries')}, the log has ${size}`;
   throw new SealingRefused(found, 'rollback', { entry_count: seen });
 }
 
@@ -168,7 +169,10 @@ async function refuseEndedOrUnmarked(
   }
   if (!mark || marked || tree.size === 0) return;
   if (status === 'accepted' && !last) return;
-  throw new SealingRefused(`the log has ${tree.size} entries and no mark`, 'missing');
+  throw new SealingRefused(
+    `the log has ${countText(tree.size, 'entry', 'entries')} and no mark`,
+    'missing',
+  );
 }
 
 /**
@@ -179,7 +183,7 @@ async function refuseSignedNumbers(parts: ComparedLog, origin: Origin): Promise<
   const [highest] = await signedElsewhere(parts, origin);
   if (!highest) return;
   const { logId, signed } = highest;
-  const found = `checkpoint ${signed.sequence} was signed over ${signed.size} entries of log ${logId}, and the database has none of them`;
+  const found = `checkpoint ${signed.sequence} was signed over ${countText(signed.size, 'entry', 'entries')} of log ${logId}, and the database has none of them`;
   throw new SealingRefused(found, 'rollback', lostHead(signed));
 }
 
@@ -214,7 +218,7 @@ async function refuseOtherHistory(
   tree: Tree,
 ): Promise<void> {
   if (!signed) return;
-  const covers = `checkpoint ${signed.sequence} was signed over ${signed.size} entries`;
+  const covers = `checkpoint ${signed.sequence} was signed over ${countText(signed.size, 'entry', 'entries')}`;
   const refuse = (rest: string): never => {
     throw new SealingRefused(`${covers}${rest}`, 'rollback', lostHead(signed));
   };

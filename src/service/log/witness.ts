@@ -14,6 +14,7 @@ import type { CheckpointRecord } from '../../domain/log/checkpoint.ts';
 import { noteClaims, readNote, readSignatureLines, signatureLine } from '../../domain/log/note.ts';
 import { type NoteKey, readVkey } from '../../domain/log/note-key.ts';
 import { firstPlaceOf } from '../../domain/log/origin.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { toBase64 } from '../../domain/wire/base64.ts';
 import { isNoteClaim } from '../../keyring/note-signing.ts';
 import type { Logger } from '../../log.ts';
@@ -53,12 +54,12 @@ export function witnessGuard(parts: Asking, witness: Witness): SealGuard {
       if (status === 409) {
         // Either another process was first, or this log is a fork of one that grew elsewhere.
         if (sizeOf(body) <= next.size) return undefined;
-        const found = `a witness has seen ${sizeOf(body)} entries, the log has ${next.size}`;
+        const found = `a witness has seen ${countText(sizeOf(body), 'entry', 'entries')}, the log has ${next.size}`;
         throw new SealingRefused(found, 'rollback', { entry_count: sizeOf(body) });
       }
       if (status === 422) {
         throw new SealingRefused(
-          `a witness has seen ${seen} entries that are not those of the log`,
+          `a witness has seen ${countText(seen, 'entry', 'entries')} that are not those of the log`,
         );
       }
       return refuseStatus(status);

@@ -10,6 +10,7 @@
 import type { StoredEntry } from '../../domain/log/entry.ts';
 import { foldPeaks } from '../../domain/log/merkle.ts';
 import { firstPlaceOf, leafIndexOf } from '../../domain/log/origin.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { fromBase64 } from '../../domain/wire/base64.ts';
 import { toHex } from '../../domain/wire/hash.ts';
 import { run, type Steps } from '../../steps.ts';
@@ -262,7 +263,7 @@ function checkHead(check: LogCheck, { place, entries, root }: BackupHead): void 
   const tree = check.tree();
   const has = { place: tree.place, root: toHex(foldPeaks(tree.peaks)) };
   if (has.place === place && has.root === root && leafIndexOf(place) === entries) return;
-  const found = `its head says ${entries} entries with root ${root}, its log has ${has.place - firstPlaceOf(has.place)} with ${has.root}`;
+  const found = `its head says ${countText(entries, 'entry', 'entries')} with root ${root}, its log has ${has.place - firstPlaceOf(has.place)} with ${has.root}`;
   throw new CopyFault(`the log is damaged: ${found}; see "writ fsck"`);
 }
 

@@ -9,6 +9,7 @@
 
 import { appendLeaves, type Hash } from '../../domain/log/merkle.ts';
 import { firstPlaceOf, leafIndexOf } from '../../domain/log/origin.ts';
+import { countText } from '../../domain/values/count-text.ts';
 
 export interface GrownTree {
   /** The place after the last entry. */
@@ -85,7 +86,9 @@ export function createLogCheck(): LogCheck {
     checkpoint(sequence, size) {
       const has = sizeOf(firstPlaceOf(sequence));
       if (size <= has) return;
-      throw new CopyFault(`checkpoint ${sequence} covers ${size} entries, the log has ${has}`);
+      throw new CopyFault(
+        `checkpoint ${sequence} covers ${countText(size, 'entry', 'entries')}, the log has ${has}`,
+      );
     },
     tree: () => {
       // A log that was begun has its first entry, so the last one with entries is the current one.

@@ -7,6 +7,7 @@
  */
 
 import { headText, readHeadText, readNote, readSignatureLines } from '../../domain/log/note.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { equalBytes } from '../../domain/wire/hash.ts';
 import type { CheckpointRecord } from '../port/records.ts';
 
@@ -28,7 +29,8 @@ export function noteFault(checkpoint: CheckpointRecord, logId: string): string |
   const head = note && readHeadText(note.text);
   if (!head) return 'its note does not state a tree head';
   if (!head.origin.endsWith(`/log/${logId}`)) return `its note is of the log "${head.origin}"`;
-  if (head.size !== checkpoint.size) return `its note covers ${head.size} entries`;
+  if (head.size !== checkpoint.size)
+    return `its note covers ${countText(head.size, 'entry', 'entries')}`;
   if (!equalBytes(head.root, checkpoint.root)) return 'its note has another root';
   // Other logs may write extension lines; this service writes none.
   if (note.text !== headText(head)) return 'its note has lines that the service does not write';

@@ -32,6 +32,7 @@ import {
   nodeFrom,
   type Origin,
 } from '../../domain/log/origin.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { equalBytes, toHex } from '../../domain/wire/hash.ts';
 import { isTiled } from '../log/tiles.ts';
 import { storeFaults } from '../port/inspection.ts';
@@ -304,11 +305,11 @@ async function checkTail(check: Check, head: TreeHead): Promise<void> {
 function checkHead(check: Check, head: TreeHead): void {
   const where = `${head.size}`;
   if (head.size !== check.tree.size) {
-    const found = `its size is ${head.size}, the log has ${check.tree.size} entries`;
+    const found = `its size is ${head.size}, the log has ${countText(check.tree.size, 'entry', 'entries')}`;
     report(check, 'head', where, found);
   }
   if (head.peaks.length !== check.tree.peaks.length) {
-    const counts = `it has ${head.peaks.length} peaks, the log gives ${check.tree.peaks.length}`;
+    const counts = `it has ${countText(head.peaks.length, 'peak')}, the log gives ${check.tree.peaks.length}`;
     report(check, 'head', where, counts);
     return;
   }
@@ -372,11 +373,12 @@ async function checkMark(
   const fail = (detail: string) => report(check, 'mark', `${mark?.sequence ?? 'none'}`, detail);
   if (status === 'ended') fail('an operator has ended this log: the store is an older copy');
   const { size } = check.tree;
-  if (!mark && size > 0 && status !== 'accepted') fail(`the log has ${size} entries and no mark`);
+  if (!mark && size > 0 && status !== 'accepted')
+    fail(`the log has ${countText(size, 'entry', 'entries')} and no mark`);
   if (!mark) return;
   // The next start stores a checkpoint that was signed before a crash and not stored.
   const missing = mark.sequence - Math.max(last?.sequence ?? 0, firstPlaceOf(mark.sequence));
-  if (missing > 1) fail(`it is ${missing} checkpoints ahead of the store`);
+  if (missing > 1) fail(`it is ${countText(missing, 'checkpoint')} ahead of the store`);
   const fault = await treeFault(check, mark);
   if (fault) fail(fault);
 }
@@ -388,7 +390,7 @@ async function treeFault(
   const first = firstPlaceOf(sequence);
   const entries = check.trees.get(first)?.size ?? 0;
   if (!isTreeSize(size) || size > entries) {
-    return `it covers ${size} entries, the log has ${entries}`;
+    return `it covers ${countText(size, 'entry', 'entries')}, the log has ${entries}`;
   }
   // All stored nodes were compared with the leaves before, so a wrong one is already reported.
   const ids = peaksOf(size).map((id) => nodeFrom(first, id));

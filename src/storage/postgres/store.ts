@@ -7,6 +7,7 @@
  * @module
  */
 
+import { countText } from '../../domain/values/count-text.ts';
 import type { Platform, Timer } from '../../platform.ts';
 import { createSight } from '../log/search.ts';
 import type { Overrun } from '../port/invocation-store.ts';
@@ -164,9 +165,12 @@ const PLACE_WAIT_MS = 5_000;
 async function placeFirst({ after, cancel }: Platform, sequencer: Sequencer): Promise<void> {
   const { waiting } = sequencer.backlog();
   const refusal = (cause?: unknown) =>
-    new StoreUnavailable(`Cannot admit: ${waiting} entries wait for their place in the log`, {
-      cause,
-    });
+    new StoreUnavailable(
+      `Cannot admit: ${countText(waiting, 'entry', 'entries')} wait for their place in the log`,
+      {
+        cause,
+      },
+    );
   let timer: Timer | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = after(PLACE_WAIT_MS, () => reject(refusal()));

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { countText } from '../../domain/values/count-text.ts';
 import type { Checkpoint } from '../../protocol/audit.ts';
 import {
   type ExportedDetail,
@@ -186,7 +187,9 @@ function trailReader(header: TrailHeader, anchors: CheckpointAnchors): ExportRea
       if (!covered) await open();
       const expected = header.entries;
       const fault =
-        count === expected ? undefined : `${count} entries, the header says ${expected}`;
+        count === expected
+          ? undefined
+          : `${countText(count, 'entry', 'entries')}, the header says ${expected}`;
       return [...tally.checks(), unlessFound('end', fault)];
     },
   };

@@ -8,6 +8,7 @@
 import { FIRST_SEQUENCE, rootText } from '../../domain/log/checkpoint.ts';
 import { appendLeaves, foldPeaks, type Hash } from '../../domain/log/merkle.ts';
 import { breakFault, firstPlaceOf, lossText } from '../../domain/log/origin.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import type { AuditEntry, Checkpoint } from '../../protocol/audit.ts';
 import { type LogHeader, LogLine } from '../../protocol/export.ts';
 import { verifyCheckpoint, withoutNotes } from '../checkpoint.ts';
@@ -122,7 +123,7 @@ function orderFault({ first, last }: Log, next: Checkpoint): string | undefined 
 function rootFault({ size, peaks }: Log, checkpoint: Checkpoint): string | undefined {
   const { sequence, entry_count, merkle_root } = checkpoint;
   if (entry_count !== size) {
-    return `number ${sequence} covers ${entry_count} entries, and ${size} come before it`;
+    return `number ${sequence} covers ${countText(entry_count, 'entry', 'entries')}, and ${size} come before it`;
   }
   const root = rootText(foldPeaks(peaks));
   return root === merkle_root ? undefined : `number ${sequence}: the entries give ${root}`;
@@ -131,8 +132,8 @@ function rootFault({ size, peaks }: Log, checkpoint: Checkpoint): string | undef
 /** Detects a file that was cut. */
 function endChecks(log: Log, header: LogHeader): Check[] {
   const { ended, size, checkpoints, last } = log;
-  const found = `${ended + size} entries and ${checkpoints} checkpoints`;
-  const expected = `${header.tree_size} entries and ${header.checkpoints} checkpoints`;
+  const found = `${countText(ended + size, 'entry', 'entries')} and ${countText(checkpoints, 'checkpoint')}`;
+  const expected = `${countText(header.tree_size, 'entry', 'entries')} and ${countText(header.checkpoints, 'checkpoint')}`;
   const whole = unlessFound(
     'end',
     found === expected ? undefined : `${found}, the header says ${expected}`,
@@ -146,10 +147,16 @@ function coverCheck(size: number, { sequence, entry_count: covered }: Checkpoint
   if (covered > size) {
     return failed(
       'cover',
-      `checkpoint ${sequence} covers ${covered} entries, the file has ${size}`,
+      `checkpoint ${sequence} covers ${countText(covered, 'entry', 'entries')}, the file has ${size}`,
     );
   }
   return covered === size
-    ? passedCheck('cover', `checkpoint ${sequence} covers all ${size} entries`)
-    : notChecked('cover', `no checkpoint covers the last ${size - covered} entries`);
+    ? passedCheck(
+        'cover',
+        `checkpoint ${sequence} covers all ${countText(size, 'entry', 'entries')}`,
+      )
+    : notChecked(
+        'cover',
+        `no checkpoint covers the last ${countText(size - covered, 'entry', 'entries')}`,
+      );
 }

@@ -22,6 +22,7 @@
 
 import { logOrigin, signedCheckpointPayload } from '../../domain/log/checkpoint.ts';
 import { readHeadText, readNote } from '../../domain/log/note.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { equalBytes } from '../../domain/wire/hash.ts';
 import { Checkpoint } from '../../protocol/audit.ts';
 import type { SignedReceipt } from '../../protocol/invocation.ts';
@@ -65,7 +66,7 @@ export function receiptSearch({ receipt, after }: ExportAnchors): ReceiptSearch 
   let newest: Checkpoint | undefined;
 
   async function absenceChecks(signed: SignedReceipt | undefined, anchors: CheckpointAnchors) {
-    const missing = `the signed tree of ${seen} entries does not have its leaf`;
+    const missing = `the signed tree of ${countText(seen, 'entry', 'entries')} does not have its leaf`;
     const unkept = signed && brokenPromise({ missing, signed, newest }, anchors);
     if (unkept?.outcome === 'failed') return [unkept];
     if (after === undefined) {

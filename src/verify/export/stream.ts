@@ -12,6 +12,7 @@ import { appendLeaves, foldPeaks, type Hash, peaksOf } from '../../domain/log/me
 import { verifyPrefix } from '../../domain/log/merkle-proof.ts';
 import { readHeadText, readNote } from '../../domain/log/note.ts';
 import { breakFault, lossText } from '../../domain/log/origin.ts';
+import { countText } from '../../domain/values/count-text.ts';
 import { equalBytes, fromHex } from '../../domain/wire/hash.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import type { AuditEntry, InclusionProof } from '../../protocol/audit.ts';
@@ -155,7 +156,9 @@ async function openChunk(stream: Stream, value: unknown) {
   if (!parsed.success) return { fault: 'it does not begin with the header of a chunk' };
   const header = parsed.data;
   if (header.peaks.length !== peaksOf(header.size).length) {
-    return { fault: `a tree of ${header.size} entries does not have ${header.peaks.length} peaks` };
+    return {
+      fault: `a tree of ${countText(header.size, 'entry', 'entries')} does not have ${countText(header.peaks.length, 'peak')}`,
+    };
   }
   const { now, allowErased, serviceId = header.service_id } = stream.anchors;
   if (serviceId !== header.service_id) {
@@ -261,7 +264,7 @@ function breakCheck({ stream, name, header, ended }: Break, detail: unknown) {
   const isShorter = typeof count === 'number' && count < size;
   // A checkpoint signed what the stream has beyond that. Without one, only the break vouches for the last entries.
   if (isShorter && !stream.uncovered) {
-    const kept = `the stream has ${size} entries of log "${logId}", the service kept ${count}`;
+    const kept = `the stream has ${countText(size, 'entry', 'entries')} of log "${logId}", the service kept ${count}`;
     return notChecked('', `${name}: ${kept}`);
   }
   const named = isObject(detail) ? detail.log_id : undefined;
@@ -335,7 +338,9 @@ export function treeFault(
 ): string | undefined {
   if (proof === undefined) {
     const isWhole = head.size === size && equalBytes(foldPeaks(peaks), head.root);
-    return isWhole ? undefined : `its checkpoint signs another tree of ${head.size} entries`;
+    return isWhole
+      ? undefined
+      : `its checkpoint signs another tree of ${countText(head.size, 'entry', 'entries')}`;
   }
   const claim = {
     index: size - 1,
@@ -347,7 +352,7 @@ export function treeFault(
   const isNamed = proof.leaf_index === size - 1 && proof.tree_size === head.size;
   const isSame = leaf !== undefined && equalBytes(fromHex(proof.leaf_hash) as Hash, leaf);
   if (isNamed && isSame && verifyPrefix(claim, before)) return undefined;
-  return `the tree of its checkpoint does not begin with its ${size} entries`;
+  return `the tree of its checkpoint does not begin with its ${countText(size, 'entry', 'entries')}`;
 }
 
 /** Witnesses sign the note of a checkpoint; the newest one shows what they saw. */

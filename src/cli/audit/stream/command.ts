@@ -6,6 +6,7 @@
 
 import { basename, dirname, join, resolve } from 'node:path';
 import { pauseFor } from '../../../client/pace.ts';
+import { countText } from '../../../domain/values/count-text.ts';
 import { toHex, utf8 } from '../../../domain/wire/hash.ts';
 import { printable } from '../../../domain/wire/printable.ts';
 import { makeFolder } from '../../../folder.ts';
@@ -234,7 +235,7 @@ function show(delivered: Delivered, { json }: StreamGiven, io: Io): void {
     io.out(`Log ${printable(after_log_id)} ended: ${why}; log ${printable(log_id)} follows\n`);
   }
   const under = checkpoint === undefined ? '' : `, under checkpoint ${checkpoint}`;
-  io.out(`${name}: ${entries} entries from place ${from}${under}\n`);
+  io.out(`${name}: ${countText(entries, 'entry', 'entries')} from place ${from}${under}\n`);
 }
 
 interface Begin {

@@ -10,6 +10,7 @@
 
 import { rootText } from '../../../domain/log/checkpoint.ts';
 import { appendLeaves, foldPeaks, type Hash } from '../../../domain/log/merkle.ts';
+import { countText } from '../../../domain/values/count-text.ts';
 import { canonicalJson } from '../../../domain/wire/canonical.ts';
 import { toHex, utf8 } from '../../../domain/wire/hash.ts';
 import {
@@ -111,7 +112,7 @@ async function sendSpan(
   const [from, to] = [span.first + span.from, span.first + span.to];
   for await (const entry of source.entries(from, to)) {
     grow(growing, entry);
-    say(`${growing.size} of ${span.to} entries of log ${span.logId}`);
+    say(`${growing.size} of ${countText(span.to, 'entry', 'entries')} of log ${span.logId}`);
     const isFull = growing.lines.length >= chunkEntries || growing.bytes >= CHUNK_BYTES_MAX;
     if (!isFull && growing.size < span.to) continue;
     state = await send(following, state, { span, start, growing });
@@ -210,7 +211,7 @@ async function checkSurviving(source: Source, place: StreamPlace, span: Span): P
   const root = rootText(foldPeaks(tree.peaks));
   if (surviving?.count === tree.size && surviving.root === root) return;
   throw otherLog(
-    `its ended log has ${tree.size} entries with ${root}, the next log says otherwise`,
+    `its ended log has ${countText(tree.size, 'entry', 'entries')} with ${root}, the next log says otherwise`,
   );
 }
 

@@ -11,6 +11,7 @@
 import { logOrigin, signedCheckpointPayload } from '../../../domain/log/checkpoint.ts';
 import { readHeadText, readNote } from '../../../domain/log/note.ts';
 import { firstPlaceOf, leafIndexOf, ORIGIN_SPAN } from '../../../domain/log/origin.ts';
+import { countText } from '../../../domain/values/count-text.ts';
 import { isObject } from '../../../domain/wire/json.ts';
 import { readDetached, TYPS } from '../../../domain/wire/jws.ts';
 import type { Checkpoint, CheckpointDetail } from '../../../protocol/audit.ts';
@@ -163,7 +164,7 @@ async function olderHead(source: Source, { before, newest, first }: OlderHead) {
   if (hasEnded && newest.sequence < before.sequence) return undefined;
   const isKnown = (await source.checkpoint(before.checkpoint_id)) !== undefined;
   if (isKnown && newest.sequence < before.sequence) return 'stale' as const;
-  const found = `checkpoint ${newest.sequence} with ${newest.entry_count} entries`;
+  const found = `checkpoint ${newest.sequence} with ${countText(newest.entry_count, 'entry', 'entries')}`;
   const had = `checkpoint ${before.sequence} with ${before.entry_count}`;
   throw otherLog(`its newest is ${found}, the target has ${had}`);
 }
