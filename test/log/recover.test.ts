@@ -382,7 +382,10 @@ async function verifiedOffline({ url }: Desk, place: Place): Promise<void> {
   const named = (what: string) => checks.find((each: { what: string }) => each.what === what);
   assert.equal(verdict, 'incomplete', verified.out);
   assert.equal(named('breaks').outcome, 'ok');
-  assert.match(named('lost entries').detail, /the loss of \d+ (?:entry|entries) that checkpoint \d+ signed/);
+  assert.match(
+    named('lost entries').detail,
+    /the loss of \d+ (?:entry|entries) that checkpoint \d+ signed/,
+  );
   assert.equal(named('checkpoint roots').outcome, 'ok');
 
   const lines = readFileSync(out, 'utf8').split('\n');

@@ -191,10 +191,7 @@ test('a log with entries and no mark is withheld, also when the mark goes missin
       rmSync(join(own.folder, `mark.db${part}`), { force: true });
     }
     await eventually(async () => (await unready(service)) !== '');
-    assert.match(
-      await unready(service),
-      /the log has 1 entry and no mark.*"The mark is missing"/,
-    );
+    assert.match(await unready(service), /the log has 1 entry and no mark.*"The mark is missing"/);
     await assert.rejects(grow(service), /service_unavailable/);
   });
 
