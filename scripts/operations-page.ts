@@ -20,8 +20,9 @@ export function operationsPage(): string {
   return `<!-- Made by \`npm run generate\` from src/protocol/operations.ts. -->
 # Operations
 
-What a service does for a caller, under one name in \`client.ask(name, input)\`, over stdio (\`svc.<name>\`) and in the API description
-([openapi.json](openapi.json) has every field). The command line does the same in words of its own: [cli.md](cli.md).
+What a service does for a caller, under one name in \`client.ask(name, input)\`, with \`writ ask <name> --input <json>\`, over stdio
+(\`svc.<name>\`) and in the API description ([openapi.json](openapi.json) has every field). The other commands do the same for people, in
+tables: [cli.md](cli.md).
 
 | operation | does | over HTTP | for |
 |---|---|---|---|

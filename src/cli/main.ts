@@ -10,6 +10,7 @@ import { runProgram } from './shell/program.ts';
 const SUMMARIES = {
   agents: 'list the agents of a principal, and end one',
   approvals: 'show, decide and watch approval requests',
+  ask: 'ask a service for any operation by its name',
   attack: 'attack a service, and say which rules held',
   audit: 'read, follow or save the log of a service',
   backup: 'copy the store into one file while services run',
@@ -45,6 +46,7 @@ const SUMMARIES = {
 const LOADERS: Readonly<Record<keyof typeof SUMMARIES, Entry['load']>> = {
   agents: async () => (await import('./operate/agents.ts')).agentsCommand(),
   approvals: async () => (await import('./approvals/approvals.ts')).approvalsCommand(),
+  ask: async () => (await import('./call/ask.ts')).askCommand,
   attack: async () => (await import('./attack/attack.ts')).attackCommand,
   audit: async () => (await import('./audit/audit.ts')).auditCommand,
   backup: async () => (await import('./store/backup.ts')).backupCommand,

@@ -12,17 +12,21 @@ import { parseJsonBytes, readJsonFile } from '../shell/files.ts';
 import { pairsIn } from '../shell/values.ts';
 
 /** Reads `{…}`, `@file` or `-` (standard input). */
-export async function parametersIn(text: string | undefined, io: Io): Promise<JsonObject> {
+export async function parametersIn(
+  text: string | undefined,
+  io: Io,
+  option = '--parameters',
+): Promise<JsonObject> {
   if (text === undefined) return {};
-  const value = await valueIn(text, io);
+  const value = await valueIn(text, io, option);
   if (isObject(value)) return value;
-  throw new Error('expected a JSON object after --parameters');
+  throw new Error(`expected a JSON object after ${option}`);
 }
 
-async function valueIn(text: string, io: Io): Promise<unknown> {
+async function valueIn(text: string, io: Io, option: string): Promise<unknown> {
   if (text.startsWith('@')) return readJsonFile(text.slice(1));
   if (text !== '-')
-    return parseJsonBytes(new TextEncoder().encode(text), 'the text after --parameters');
+    return parseJsonBytes(new TextEncoder().encode(text), `the text after ${option}`);
   if (!io.input) throw new Error('there is no standard input');
   return parseJsonBytes(new TextEncoder().encode(await io.input()), 'standard input');
 }

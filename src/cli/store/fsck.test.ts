@@ -359,12 +359,12 @@ test('writ fsck ends with 1 on a log that does not extend its mark, or has none 
   keyring.close();
 
   assert.equal(whole.status, 0, whole.out);
-  assert.match(whole.out, /^mark {9}checkpoint 2, 1 entries$/m);
+  assert.match(whole.out, /^mark {9}checkpoint 2, 1 entry$/m);
   assert.match(whole.out, /^All is well$/m);
   assert.equal(unmarked.status, 0, unmarked.out);
   assert.match(unmarked.out, /without its mark, fsck cannot check whether it is the newest copy$/m);
   assert.equal(missing.status, 1);
-  assert.match(missing.out, /^mark none: the log has 1 entries and no mark$/m);
+  assert.match(missing.out, /^mark none: the log has 1 entry and no mark$/m);
   assert.equal(shorter.status, 1);
   assert.match(shorter.out, /^mark 5: it is 3 checkpoints ahead of the store$/m);
   assert.match(shorter.out, /^mark 5: it covers 9 entries, the log has 1$/m);
