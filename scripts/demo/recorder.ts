@@ -38,6 +38,8 @@ const LINE_MS_MAX = 2_400;
 const PAGE_MS = 1_700;
 const SCENE_MS = 1_200;
 const END_MS = 4_000;
+/** A decision comes first too: where a film does not play yet, or never, its first frame is the picture. */
+const POSTER_MS = 2_500;
 
 /** One palette for all frames, without a pattern of dots; an animation without end. */
 const PALETTE = 'split[a][b];[a]palettegen=stats_mode=full[p];[b][p]paletteuse=dither=none';
@@ -45,6 +47,7 @@ const JOINED = ['-vsync', 'vfr', '-vf', PALETTE, '-plays', '0', '-f', 'apng'];
 
 export function createRecorder(): Recorder {
   const frames: Frame[] = [];
+  let poster: Frame | undefined;
   return {
     async attend(browser) {
       const { error } = spawnSync('ffmpeg', ['-version'], { stdio: 'ignore' });
@@ -68,11 +71,13 @@ export function createRecorder(): Recorder {
           const shown = { picture, caption, isPhone, address: addressOf(page) };
           await stage.evaluate(`showPage(${JSON.stringify(shown)})`);
           await take(PAGE_MS);
+          if (shown.address.includes('apr_')) poster ??= frames.at(-1);
         },
       };
     },
     save(file) {
       lengthenLast(frames, END_MS);
+      if (poster) frames.unshift({ ...poster, ms: POSTER_MS });
       joinFrames(frames, file);
       const { size } = statSync(file);
       const seconds = frames.reduce((sum, { ms }) => sum + ms, 0) / 1_000;
