@@ -21,6 +21,12 @@ export interface Walk {
   readonly equal: readonly string[];
 }
 
+/** What the replay of some stores planned, and those of the stores without which a plan would be missing. */
+export interface Replayed {
+  readonly planned: readonly Planned[];
+  readonly needed: readonly (readonly Ran[])[];
+}
+
 export interface Planned {
   readonly text: string;
   readonly methods: ReadonlySet<string>;
@@ -68,12 +74,16 @@ export async function plannedWithin(
   client: pg.Client,
   transcripts: readonly (readonly Ran[])[],
   columns: ReadonlyMap<string, readonly string[]>,
-): Promise<Planned[]> {
+): Promise<Replayed> {
   const found = new Map<string, Planned>();
+  const needed: (readonly Ran[])[] = [];
+  // A plan as the server sends it: most of them come again and again.
+  const sent = new Set<string>();
   let method = '';
   const onNotice = ({ message = '' }: { message?: string | undefined }) => {
     const [, json] = /^duration: .* plan:\n(.*)$/s.exec(message) ?? [];
-    if (json === undefined) return;
+    if (json === undefined || sent.has(`${method} ${json}`)) return;
+    sent.add(`${method} ${json}`);
     const { 'Query Text': text, Plan } = JSON.parse(json) as {
       'Query Text': string;
       Plan: PlanNode;
@@ -88,6 +98,7 @@ export async function plannedWithin(
     const ways = [...new Set(replayed.map((ran) => `${ran.method} ${ran.text}`))];
     if (ways.every((way) => (stores.get(way) ?? 0) >= STORES_OF_ONE_STATEMENT)) continue;
     for (const way of ways) stores.set(way, (stores.get(way) ?? 0) + 1);
+    const before = found.size;
     await client.query('BEGIN');
     for (const ran of replayed) {
       // Ends the statement before: only then its own plan comes.
@@ -99,9 +110,10 @@ export async function plannedWithin(
         .catch(() => client.query('ROLLBACK TO before'));
     }
     await client.query('ROLLBACK');
+    if (found.size > before) needed.push(transcript);
   }
   client.off('notice', onNotice);
-  return [...found.values()];
+  return { planned: [...found.values()], needed };
 }
 
 export function walksIn(

@@ -246,7 +246,7 @@ export interface Filled {
   analyze(): Promise<void>;
   walksOf(text: string): Promise<Walk[]>;
   /** Those of the statements that functions of the database run, while all that ran on each store runs again. */
-  walksWithin(transcripts: Recording['transcripts']): Promise<Planned[]>;
+  walksWithin(transcripts: Recording['transcripts']): Promise<readonly Planned[]>;
   /** Functions of the database that did not run in `walksWithin`. */
   unseen(): Promise<string[]>;
   /** How many rows have the same values in these columns, at most. */
@@ -342,9 +342,14 @@ export async function filledPostgres(): Promise<Filled> {
   const replaying = new URL(url);
   replaying.searchParams.set('options', [...startupOptions(), ...EXPLAINED].join(' '));
   const replay = await connectedTo(replaying.href);
+  let needed: Recording['transcripts'] | undefined;
   return {
     analyze: async () => void (await run('ANALYZE')),
-    walksWithin: (transcripts) => plannedWithin(replay, transcripts, columns),
+    async walksWithin(transcripts) {
+      const replayed = await plannedWithin(replay, needed ?? transcripts, columns);
+      needed ??= replayed.needed;
+      return replayed.planned;
+    },
     async unseen() {
       await replay.query('SELECT pg_stat_force_next_flush()');
       const rows = await run<{ name: string }>(UNSEEN);
