@@ -17,7 +17,7 @@ import type { ServeOptions } from './open.ts';
 import type { ServiceDefinition } from './service/author/definition.ts';
 
 export { eur, gbp, round, usd } from './domain/values/amounts.ts';
-export type { AppRequest } from './http/mounted/app.ts';
+export type { AppRequest, PersonOfApp } from './http/mounted/app.ts';
 export type { MountedService, MountOptions } from './http/mounted/mount.ts';
 export type { RunningService } from './http/serve.ts';
 export type { ServeOptions } from './open.ts';

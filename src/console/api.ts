@@ -99,6 +99,9 @@ const RETRY_MS_MAX = 15_000;
 
 export const pulse = signal<Pulse | undefined>(undefined);
 
+/** How the pulse is refused when nobody is signed in any more, and when another person is. */
+const OVER = new Set(['authentication_required', 'not_entitled']);
+
 /** `over`: the session has ended. */
 type Connection = 'live' | 'lost' | 'over';
 export const connection = signal<Connection>('live');
@@ -134,7 +137,7 @@ export function startLive(): void {
         connection.value = 'live';
         waitMs = PULSE_MS;
       } catch (error) {
-        const isOver = error instanceof Refused && error.failure.type === 'authentication_required';
+        const isOver = error instanceof Refused && OVER.has(error.failure.type);
         connection.value = isOver ? 'over' : 'lost';
         waitMs = Math.min(waitMs * 2, RETRY_MS_MAX);
       }

@@ -92,12 +92,17 @@ function Pending() {
   return <> ({pending >= pending_max ? `${pending_max} or more` : pending})</>;
 }
 
-/** Sessions end on a page that works without a script. */
+/** Sessions end on a page that works without a script; one of the app around the service ends there. */
 function Account({ person }: { readonly person: Me }) {
   return (
     <p>
-      <Shown text={personOf(person.principal)} /> · <a href={hrefOf('passkeys')}>Passkeys</a> ·{' '}
-      <a href={`${base}/agents`}>Sign out…</a>
+      <Shown text={personOf(person.principal)} /> · <a href={hrefOf('passkeys')}>Passkeys</a>
+      {person.session.is_of_app ? null : (
+        <>
+          {' · '}
+          <a href={`${base}/agents`}>Sign out…</a>
+        </>
+      )}
     </p>
   );
 }

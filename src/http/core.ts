@@ -33,9 +33,10 @@ import {
   type Route,
   type WriteBody,
 } from './exchange.ts';
+import { signInAdvice } from './front-page.ts';
 import type { Metrics } from './metrics.ts';
 import { type Cors, createCors, originIn } from './origin.ts';
-import { createFrontPage, createMissingPage, createReference } from './reference.ts';
+import { createFrontPage, createReference, createRefusalPage } from './reference.ts';
 import { askOf, codingOf, judgedBearer, requestPath, strangerJudge, traceOf } from './request.ts';
 import { createRouter, hasLongValue, type Match, type Router, routedPath } from './router.ts';
 import { askSurface, type Surface, startLater } from './surface.ts';
@@ -69,7 +70,7 @@ interface Core extends CoreOptions {
   readonly platform: Platform;
   readonly cors: Cors | undefined;
   readonly routes: Router<Route>;
-  readonly missingPage: ReturnType<typeof createMissingPage>;
+  readonly refusalPage: ReturnType<typeof createRefusalPage>;
 }
 
 export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
@@ -80,7 +81,7 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
     platform,
     cors: createCors(config.cors_origins),
     routes: createRouter(),
-    missingPage: createMissingPage(runtime),
+    refusalPage: createRefusalPage(runtime),
   };
   addOperations(core);
   for (const surface of options.surfaces) addSurface(core, surface);
@@ -136,9 +137,9 @@ function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
       exchange.body = isPromised(body) ? ((yield body) as Uint8Array) : body;
       given = unreadBody(exchange, route) ?? (yield* stepsOf(route.answer(exchange)));
     }
-    made = 'type' in given ? httpRefusal(core.runtime, exchange, given) : given;
+    made = 'type' in given ? refused(core, exchange, given) : given;
   } catch (error) {
-    made = httpRefusal(core.runtime, exchange, failureOf(core, error));
+    made = refused(core, exchange, failureOf(core, error));
   }
   ({ status } = made);
   if (typeof made.body === 'function') return untilWritten(core, exchange, made);
@@ -146,6 +147,13 @@ function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
   slot.leave();
   if (exchange.visit) core.visits?.end(exchange.visit, status);
   return made;
+}
+
+/** A browser that opens a page gets words, everything else a failure. */
+function refused({ runtime, refusalPage }: Core, exchange: Exchange, found: Failure): HttpAnswer {
+  const answer = httpRefusal(runtime, exchange, found);
+  const page = refusalPage(exchange.ask, found);
+  return page ? { ...answer, ...page, headers: { ...answer.headers, ...page.headers } } : answer;
 }
 
 /** Names a request and continues its trace. */
@@ -230,7 +238,7 @@ function limitedVisit({ visits }: Core, exchange: Exchange): Eventual<Failure | 
 
 /** Tells a wrong method on a known path from a path that does not exist. */
 function unrouted(
-  { routes, cors, missingPage, runtime: { basePath } }: Core,
+  { routes, cors, runtime: { basePath } }: Core,
   exchange: Exchange,
 ): HttpAnswer | Failure {
   const { ask, headers } = exchange;
@@ -243,7 +251,7 @@ function unrouted(
   const path = `${requestPath(ask.target)}${basePath === '' ? '' : ` under "${basePath}"`}`;
   const methods = routes.methodsOf(routed);
   if (methods.length === 0) {
-    return missingPage(exchange, routed) ?? failure('not_found', `Cannot find ${method} ${path}`);
+    return failure('not_found', `Cannot find ${method} ${path}`);
   }
   if (method === 'OPTIONS' && isShared(routes.find(methods[0] as string, routed))) {
     const preflight = cors?.preflight(ask.headers, methods);
@@ -383,6 +391,8 @@ function addFront({ runtime, routes, visits }: Core): void {
     gated: runtime.gated,
     basePath: runtime.basePath,
     hasSignIn: runtime.signIn !== undefined,
+    hasConsole: runtime.console !== undefined,
+    advice: signInAdvice(runtime),
   });
   routes.add('GET', '/', {
     name: 'front',

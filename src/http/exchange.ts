@@ -36,6 +36,8 @@ export interface HttpAsk {
   fault?(): string | undefined;
   /** Asks the app around the service who calls. Author code: only `service/foreign/foreign.ts` calls it. */
   identify?: (() => unknown) | undefined;
+  /** The same, also for a request that another site caused: the pages judge themselves which requests count. */
+  person?: (() => unknown) | undefined;
   /** Calls when all of the answer was handed to the client. */
   onSent(call: () => void): void;
   /** Calls when the answer was sent or never will be; at once when the client has left already. */

@@ -11,6 +11,7 @@
 import { escapeHtml } from '../openapi/html.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
 import type { Discovery } from '../protocol/trust.ts';
+import type { Runtime } from '../service/runtime.ts';
 
 /** Ink on paper, thin rules between sections, in light and dark. */
 export const FRONT_STYLE = `
@@ -47,13 +48,23 @@ interface FrontFacts {
   /** Operations that ask for a credential here, although their row asks for none. */
   readonly gated?: readonly OperationName[];
   readonly basePath?: string;
-  /** Whether people can sign in. */
+  /** Whether people can sign in here. */
   readonly hasSignIn?: boolean;
+  /** The same, or at the app around the service. */
+  readonly hasConsole?: boolean;
+  /** What an operator can do where they cannot. */
+  readonly advice?: string;
 }
 
 export function frontPage(
   { service_id, protocol, capabilities, ...found }: Discovery,
-  { gated = [], basePath = '', hasSignIn = false }: FrontFacts = {},
+  {
+    gated = [],
+    basePath = '',
+    hasSignIn = false,
+    hasConsole = hasSignIn,
+    advice = '',
+  }: FrontFacts = {},
 ): string {
   const linked = (path: string, summary: string) => linkTo(basePath, path, summary);
   const count = Object.keys(capabilities).length;
@@ -67,9 +78,9 @@ export function frontPage(
 It checks the authority of the caller before each call acts.</p>
 <section>
 <h2>For people</h2>
-${hasSignIn ? '' : `<p>${NO_SIGN_IN} ${escapeHtml(SIGN_IN_ADVICE)}</p>`}
+${hasConsole ? '' : `<p>${NO_SIGN_IN} ${escapeHtml(advice)}</p>`}
 <dl>${hasSignIn ? linked('/sign-in', 'Sign in, see the agents that act for you, and end them') : ''}
-${hasSignIn ? linked('/console/', 'Decide requests, watch and end agents, verify the log') : ''}
+${hasConsole ? linked('/console/', 'Decide requests, watch and end agents, verify the log') : ''}
 ${linked('/docs', 'Every operation of the API, with examples')}</dl>
 </section>
 <section>
@@ -86,11 +97,23 @@ ${surfacesOf(found.surfaces ?? {})}`,
 const NO_SIGN_IN = 'People cannot sign in here, so there is no console.';
 
 /** For the operator: what makes the pages for people appear. */
-export const SIGN_IN_ADVICE =
+export function signInAdvice({ basePath, config }: Pick<Runtime, 'basePath' | 'config'>): string {
+  const isMounted = basePath !== '';
+  const found =
+    isMounted && config.public_url === undefined
+      ? 'The service is in an app and does not know its address: public_url is missing. '
+      : '';
+  const app = isMounted
+    ? ' The people of the app come in with the option identify of mount() (docs/mounting.md, "The pages").'
+    : '';
+  return `${found}${ADVICE}${app}`;
+}
+
+const ADVICE =
   'To let people in, set public_url to an https address with a name, and invite them with "writ people invite" (docs/sign-in.md, "People without a provider"). On a loopback address restart the service after the first invitation.';
 
 /** What a browser sees at the address of a page for people, where people cannot sign in. */
-export function noSignInPage(serviceId: string): string {
+export function noSignInPage(serviceId: string, advice: string): string {
   return framed(
     serviceId,
     '',
@@ -98,8 +121,19 @@ export function noSignInPage(serviceId: string): string {
 <p>${NO_SIGN_IN} Automated agents and programs call <b>${escapeHtml(serviceId)}</b> with a credential.</p>
 <section>
 <h2>For the operator</h2>
-<p>${escapeHtml(SIGN_IN_ADVICE)}</p>
+<p>${escapeHtml(advice)}</p>
 </section>`,
+  );
+}
+
+/** What a browser sees instead of a page for people: why it cannot be shown, and the way to the others. */
+export function refusalPage(serviceId: string, why: string, start: string): string {
+  return framed(
+    serviceId,
+    '',
+    `<h1>This page cannot be shown</h1>
+<p>${escapeHtml(why)}.</p>
+<p><a href="${escapeHtml(start)}">To the start of ${escapeHtml(serviceId)}</a></p>`,
   );
 }
 

@@ -3,22 +3,25 @@
  *
  * Data and page describe exactly the operations that the service offers, from what was made when the package was
  * built. The data is put together as soon as the service listens, so that no caller waits for it. None of the three is an operation, so discovery does not list them. Where people cannot
- * sign in, a page says so at the addresses of the pages for people.
+ * sign in, a page says so at the addresses of the pages for people; where a page cannot be shown, it says why.
  *
  * @module
  */
 
 import { createHash } from 'node:crypto';
+import { pathOfBase } from '../address/host.ts';
 import { pageHeaders, textHash } from '../openapi/html.ts';
 import { openApiDocument } from '../openapi/openapi.ts';
 import { type BuiltPage, builtPage, builtSchemas } from '../openapi/page.ts';
+import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
 import type { DiscoveryAnswer } from '../protocol/trust.ts';
 import { DOCUMENT_MAX_AGE_SECONDS, type Document } from '../service/operations/documents.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { prefersHtml } from './accept.ts';
-import { type Exchange, type HttpAnswer, headerText } from './exchange.ts';
-import { FRONT_STYLE, frontPage, noSignInPage, SIGN_IN_ADVICE } from './front-page.ts';
+import { type HttpAnswer, type HttpAsk, headerText } from './exchange.ts';
+import { FRONT_STYLE, frontPage, noSignInPage, refusalPage, signInAdvice } from './front-page.ts';
+import { plainPath } from './router.ts';
 
 export interface Reference {
   /** The API as OpenAPI, made at the first call. */
@@ -87,30 +90,28 @@ export function createFrontPage(
   };
 }
 
-/** The addresses of pages for people begin so. */
-const PAGES_FOR_PEOPLE = /^\/(?:console|sign-in|authorize|agents|accounts)(?:\/|$)/;
+/** The addresses of pages for people begin so; the front page is one. */
+const PAGES_FOR_PEOPLE = /^\/(?:(?:console|sign-in|enrol|authorize|agents|accounts)(?:\/|$)|$)/;
 
 /**
- * Answers a browser that opens a page for people at a service without sign-in, and logs at the start that there is none.
- * Programs get a failure as everywhere.
+ * Answers a browser that opens a page for people which cannot be shown: with the words of the failure, or with what an
+ * operator can do where people cannot sign in, which is also logged at the start. Programs get a failure as everywhere.
  */
-export function createMissingPage({
-  id,
-  signIn,
-  log,
-}: Pick<Runtime, 'id' | 'signIn' | 'log'>): (
-  exchange: Exchange,
-  path: string,
-) => HttpAnswer | undefined {
-  if (signIn) return () => undefined;
-  log.info({}, `people cannot sign in, so there is no console. ${SIGN_IN_ADVICE}`);
-  const body = noSignInPage(id);
-  const fixed = { ...pageHeaders(textHash(FRONT_STYLE)), 'cache-control': 'no-store' };
-  return ({ ask, headers }, path) => {
-    const isOpened = ask.method === 'GET' || ask.method === 'HEAD';
-    if (!isOpened || !PAGES_FOR_PEOPLE.test(path)) return undefined;
+export function createRefusalPage(
+  runtime: Pick<Runtime, 'id' | 'console' | 'log' | 'config' | 'basePath' | 'baseUrl'>,
+): (ask: HttpAsk, found: Failure) => Pick<HttpAnswer, 'headers' | 'body'> | undefined {
+  const { id, log, baseUrl } = runtime;
+  const hasConsole = runtime.console !== undefined;
+  const advice = signInAdvice(runtime);
+  if (!hasConsole) log.info({}, `people cannot sign in, so there is no console. ${advice}`);
+  const headers = { ...pageHeaders(textHash(FRONT_STYLE)), vary: 'Accept' };
+  return (ask, found) => {
+    if (ask.method !== 'GET' || !PAGES_FOR_PEOPLE.test(plainPath(ask.target))) return undefined;
     if (!prefersHtml(headerText(ask, 'accept'))) return undefined;
-    return { status: 404, headers: Object.assign(headers, fixed, { vary: 'Accept' }), body };
+    const isMissing = !hasConsole && found.type === 'not_found';
+    const start = `${pathOfBase(baseUrl())}/`;
+    const body = isMissing ? noSignInPage(id, advice) : refusalPage(id, found.detail, start);
+    return { headers, body };
   };
 }
 

@@ -159,7 +159,7 @@ function servingOf(
 ): Serving {
   // Metrics are for operators. Only a service that other machines cannot reach asks for no credential.
   const hasOpenMetrics = isReachedHereOnly(runtime.config);
-  const added = [...signInRoutes(runtime, given.visits), ...consoleRoutes(runtime)];
+  const added = [...signInRoutes(runtime, given.visits), ...consoleRoutes(runtime, given.visits)];
   const core = createCore(runtime, { ...given, hasOpenMetrics, added });
   runtime.watch(given.metrics);
   runtime.watchAlarms(given.metrics.alarmed);

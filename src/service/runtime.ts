@@ -120,7 +120,7 @@ export interface Runtime {
   readonly signIn: SignIn | undefined;
   /** Present where people can sign in. */
   readonly people: People | undefined;
-  /** Present where people can sign in. */
+  /** Present where people can sign in, here or at the app around the service. */
   readonly console: Console | undefined;
   /** Present where people can sign in and the service declares accounts. */
   readonly accounts: Accounts | undefined;
@@ -203,7 +203,8 @@ export async function createRuntime({
   sealer = await startAnchoredSealer({ ...given, instanceId, onCompared: logs.look }, mark);
   const watchers = new Set<Watcher>();
   const facts = await signInFacts(basePath, kept, store);
-  const site = { config, providers, baseUrl, ...facts };
+  const { isIdentifiedByApp } = options;
+  const site = { config, providers, baseUrl, isIdentifiedByApp, ...facts };
   const pageUrl = pageUrls(site);
   const withoutAccounts: InvokeParts = {
     ...given,
@@ -311,12 +312,16 @@ function forPeople(
   const parts = { ...given, startedAt: given.store.now() };
   const signIn = createSignIn(parts);
   const { definition } = parts;
-  const useless = signIn ? [] : [...unconfirmable(definition), ...unconnectable(definition)];
+  const hasConsole = signIn !== undefined || parts.isIdentifiedByApp;
+  const useless = [
+    ...(hasConsole ? [] : unconfirmable(definition)),
+    ...(signIn ? [] : unconnectable(definition)),
+  ];
   for (const each of useless) parts.log.warn({}, each);
   return {
     signIn,
     people: signIn && createPeople(parts),
-    console: signIn && createConsole(parts),
+    console: hasConsole ? createConsole(parts) : undefined,
     accounts: signIn && accounts,
   };
 }

@@ -75,7 +75,8 @@ describe('paths', () => {
     const links = [...front.body.matchAll(/href="([^"]+)"/g)].map(([, link]) => link);
     assert.ok(links.length > 3);
     for (const link of links) {
-      assert.equal((await desk.fetch(requestOf('GET', `${ORIGIN}${link}`))).status, 200, link);
+      const { status } = await desk.fetch(requestOf('GET', `http://localhost:3000${link}`));
+      assert.equal(status, link === '/desk/console/' ? 303 : 200, link);
     }
   });
 

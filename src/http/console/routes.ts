@@ -12,6 +12,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pagesUrl, pathOfBase } from '../../address/host.ts';
+import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { isObject, readJson } from '../../domain/wire/json.ts';
 import {
@@ -26,6 +27,7 @@ import type { Runtime } from '../../service/runtime.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { httpAnswer } from '../answer.ts';
+import type { Visits } from '../bounds/strangers.ts';
 import {
   type AddedRoute,
   closedOf,
@@ -43,6 +45,8 @@ import {
   redirectAnswer,
 } from '../sign-in/arrival.ts';
 import { csrfOf, isCsrf } from '../sign-in/csrf.ts';
+import { requestQuery } from '../sign-in/page-parts.ts';
+import { returnToOf } from '../sign-in/routes.ts';
 
 /** What the proofs of the console's requests have in common; a form of another page has another one. */
 const PURPOSE = 'console';
@@ -69,16 +73,24 @@ const VIEWS = [
 
 interface ConsoleRoutes {
   readonly runtime: Runtime;
-  readonly signIn: SignIn;
+  /** Absent where only the app around the service signs people in. */
+  readonly signIn: SignIn | undefined;
   readonly console: Console;
+  readonly visits: Visits | undefined;
   cookies(): Cookies;
 }
 
 /** None where no person can sign in. */
-export function consoleRoutes(runtime: Runtime): AddedRoute[] {
+export function consoleRoutes(runtime: Runtime, visits: Visits | undefined): AddedRoute[] {
   const { signIn, console } = runtime;
-  if (!signIn || !console) return [];
-  const parts: ConsoleRoutes = { runtime, signIn, console, cookies: createCookies(signIn) };
+  if (!console) return [];
+  const parts: ConsoleRoutes = {
+    runtime,
+    signIn,
+    console,
+    visits,
+    cookies: createCookies(runtime),
+  };
   const page = routeOf('console', (exchange) => showPage(parts, exchange));
   const start = routeOf('console', (exchange) =>
     redirectAnswer(exchange, rooted(parts, '/console/')),
@@ -86,7 +98,7 @@ export function consoleRoutes(runtime: Runtime): AddedRoute[] {
   const api: Route = {
     ...routeOf('console_api', (exchange) => answerApi(parts, exchange)),
     stranger: async (exchange) => {
-      await provedSession(parts, exchange);
+      await provedPerson(parts, exchange);
       return undefined;
     },
   };
@@ -96,6 +108,7 @@ export function consoleRoutes(runtime: Runtime): AddedRoute[] {
     { method: 'GET', path: '/console/assets/{file}', route: routeOf('console_assets', showAsset) },
     { method: 'GET', path: '/console/verify.html', route: routeOf('console_verify', giveVerifier) },
     { method: 'POST', path: '/console/api/{method}', route: api },
+    ...(signIn ? [] : [signInAtApp(parts)]),
   ];
 }
 
@@ -103,23 +116,84 @@ function routeOf(name: string, answer: Route['answer']): Route {
   return { name, isForOwnPages: true, answer };
 }
 
+/** The address to which an open page leads when its session is over: back to the page, which says who is asked. */
+function signInAtApp(parts: ConsoleRoutes): AddedRoute {
+  const answer = (exchange: Exchange) => {
+    const view = returnToOf(requestQuery(exchange).get('return_to') ?? undefined);
+    return redirectAnswer(
+      exchange,
+      rooted(parts, view.startsWith('/console/') ? view : '/console/'),
+    );
+  };
+  return { method: 'GET', path: '/sign-in', route: routeOf('console', answer) };
+}
+
 /** A proxy may add a path that the service itself does not see. */
-function rooted({ signIn }: ConsoleRoutes, path: string): string {
-  return `${pathOfBase(signIn.baseUrl())}${path}`;
+function rooted({ runtime }: ConsoleRoutes, path: string): string {
+  return `${pathOfBase(runtime.baseUrl())}${path}`;
 }
 
 async function showPage(parts: ConsoleRoutes, exchange: Exchange): Promise<HttpAnswer> {
-  const { signIn, cookies } = parts;
-  const elsewhere = ownName(exchange, signIn);
+  const { runtime, signIn, cookies } = parts;
+  const elsewhere = ownName(exchange, runtime);
   if (elsewhere !== undefined) return redirectAnswer(exchange, elsewhere);
-  const session = await signIn.session(cookies().session.read(exchange.ask));
-  if (!session) {
+  const person = await personOf(parts, exchange);
+  if (!person) {
+    if (!signIn) throw new Refusal(failure('authentication_required', notInApp(runtime)));
     const query = new URLSearchParams({ return_to: exchange.ask.target });
     return redirectAnswer(exchange, rooted(parts, `/sign-in?${query}`));
   }
+  const { session } = person;
+  const headers: HttpAnswer['headers'] = { ...exchange.headers, ...PAGE_HEADERS };
+  const before = exchange.ask.person && (await ownSession(parts, exchange));
+  // As a new sign-in does: otherwise the one before would be back when this person leaves the app.
+  if (before && before.record.principal !== session.record.principal) {
+    await signIn?.signOut(before, false);
+    headers['set-cookie'] = [cookies().session.clear()];
+  }
   const csrf = csrfOf(session.secret, PURPOSE);
   const html = consoleAssets().page({ basePath: rooted(parts, ''), csrf });
-  return { status: 200, headers: { ...exchange.headers, ...PAGE_HEADERS }, body: html };
+  return { status: 200, headers, body: html };
+}
+
+/** For the person. On this machine the pages have one name, and the app may be signed in to under another. */
+function notInApp({ baseUrl }: Pick<Runtime, 'baseUrl'>): string {
+  return `You are not signed in: sign in to the app at ${new URL(pagesUrl(baseUrl())).origin}, then open this page again`;
+}
+
+/** Who asks: the person of the app around the service, otherwise that of a session which began here. */
+interface Person {
+  readonly session: Session;
+  /** What the person is entitled to now; undefined once the session is over. */
+  entitlement(): Promise<Entitlement | undefined>;
+}
+
+async function personOf(parts: ConsoleRoutes, exchange: Exchange): Promise<Person | undefined> {
+  const { console } = parts;
+  const identify = exchange.ask.person;
+  const named = identify && (await console.ofApp(identify));
+  if (!named) {
+    const session = await ownSession(parts, exchange);
+    return session && { session, entitlement: () => console.entitlement(session.secret) };
+  }
+  const { session } = named;
+  let heard: typeof named | undefined = named;
+  return {
+    session,
+    async entitlement() {
+      // The first answer is of this moment. A call that waited for its turn asks again.
+      const found = heard ?? (await console.ofApp(identify));
+      heard = undefined;
+      return found?.session.secret === session.secret ? found.entitlement : undefined;
+    },
+  };
+}
+
+async function ownSession(
+  { signIn, cookies }: ConsoleRoutes,
+  { ask }: Exchange,
+): Promise<Session | undefined> {
+  return signIn?.session(cookies().session.read(ask));
 }
 
 function showAsset({ headers, params }: Exchange): HttpAnswer | Failure {
@@ -152,9 +226,9 @@ async function answerApi(parts: ConsoleRoutes, exchange: Exchange): Promise<Http
   const { runtime, console } = parts;
   const { params } = exchange;
   Object.assign(exchange.headers, API_HEADERS);
-  const session = await provedSession(parts, exchange);
+  const person = await provedPerson(parts, exchange);
   const name = params.method as ConsoleMethodName | ConsoleOperation;
-  const asking = askOf(console, exchange, session);
+  const asking = askOf(parts, exchange, person);
   const own = Object.hasOwn(console.methods, name)
     ? console.methods[name as ConsoleMethodName]
     : undefined;
@@ -165,31 +239,35 @@ async function answerApi(parts: ConsoleRoutes, exchange: Exchange): Promise<Http
 }
 
 /** Refuses a request that our page did not send. A browser names the origin of the page in every such request. */
-async function provedSession(
-  { signIn, cookies }: ConsoleRoutes,
-  exchange: Exchange,
-): Promise<Session> {
-  const session = await signIn.session(cookies().session.read(exchange.ask));
-  const { origin } = new URL(pagesUrl(signIn.baseUrl()));
+async function provedPerson(parts: ConsoleRoutes, exchange: Exchange): Promise<Person> {
+  const { runtime } = parts;
+  const { origin } = new URL(pagesUrl(runtime.baseUrl()));
   // Exactly: another port of this machine is another origin, and shares its cookies.
-  if (isForeign(exchange, signIn) || headerText(exchange.ask, 'origin') !== origin) {
+  if (isForeign(exchange, runtime) || headerText(exchange.ask, 'origin') !== origin) {
     const detail = 'Cannot take the request: a page of another site sent it';
     throw new Refusal(failure('not_entitled', detail));
   }
-  if (!session) {
+  const person = await personOf(parts, exchange);
+  if (!person) {
     const detail = 'Cannot identify the person: the session is over; sign in again';
     throw new Refusal(failure('authentication_required', detail));
   }
-  if (isCsrf(headerText(exchange.ask, CSRF_HEADER), session.secret, PURPOSE)) return session;
+  const { secret } = person.session;
+  if (isCsrf(headerText(exchange.ask, CSRF_HEADER), secret, PURPOSE)) return person;
   const detail = 'Cannot take the request: the page is out of date; load it again';
   throw new Refusal(failure('not_entitled', detail));
 }
 
-function askOf(console: Console, { ask, body }: Exchange, session: Session): ConsoleAsk {
+function askOf(
+  { visits }: ConsoleRoutes,
+  { ask, body, visit }: Exchange,
+  { session, entitlement }: Person,
+): ConsoleAsk {
   return {
     session,
     bearer: () => undefined,
-    bySession: () => console.entitlement(session.secret),
+    bySession: entitlement,
+    proved: () => visits?.prove(visit),
     input: () => fieldsOf(body),
     gone: () => closedOf(ask),
     delivered: () => closedOf(ask),

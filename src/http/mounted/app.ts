@@ -56,15 +56,36 @@ export interface AppRequest {
   readonly raw: Request | IncomingMessage;
 }
 
+/**
+ * A person of the app.
+ *
+ * @example
+ * import type { PersonOfApp } from 'writ';
+ *
+ * const ann: PersonOfApp = { principal: 'human:ann@shop.example', scopes: ['stock.read'] };
+ */
+export interface PersonOfApp {
+  /** Of class `human`, and of no identity of the service. */
+  readonly principal: string;
+  /** What the person has now, of what a rule of `entitlements` gives. */
+  readonly scopes: readonly string[];
+  /** When the person signed in to the app. A first passkey counts at once for 15 minutes after it. */
+  readonly signed_in_at?: Date;
+}
+
+/** A principal alone has all that a rule of `entitlements` gives. */
+type Identified = PersonOfApp | string | null | undefined;
+
 /** Hooks of the app. */
 export interface AppHooks {
   /**
-   * The app's own authentication: returns the principal of a caller that presents no credential, or null.
+   * The app's own authentication: returns the person who asks, or null.
    *
-   * Called only for operations that take a bootstrap credential, and never for a request that a browser sent
-   * for a page of another site. `entitlements` decide what the principal may ask for.
+   * Called for every page and request of the console, and for operations that take a bootstrap credential where
+   * none is presented and no page of another site sent the request. `entitlements` decide what the person may have
+   * at most.
    */
-  readonly identify?: (request: AppRequest) => string | null | Promise<string | null>;
+  readonly identify?: (request: AppRequest) => Identified | Promise<Identified>;
   /** The address of the client of a Web request, by which strangers are counted. */
   readonly address?: (request: Request) => string | undefined;
   /**
@@ -96,7 +117,7 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
   const metrics = createMetrics(load, () => runtime);
   // The app decides who reaches it, so metrics always ask for a credential.
   const visits = createVisits(runtime);
-  const added = [...signInRoutes(runtime, visits), ...consoleRoutes(runtime)];
+  const added = [...signInRoutes(runtime, visits), ...consoleRoutes(runtime, visits)];
   const given = { load, visits, metrics, surfaces, hasOpenMetrics: false, added };
   const core = createCore(runtime, given);
   try {
@@ -221,6 +242,7 @@ function inApp(
     fault: () => ask.fault?.() ?? mountedAt.foreignHost(arrival),
     body: (admit) => bodyInTime(platform, ask.body(admit)),
     identify: identify && (() => (isForeign() ? null : identify(asked))),
+    person: identify && (() => identify(asked)),
   };
 }
 

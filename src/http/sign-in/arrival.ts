@@ -32,7 +32,7 @@ export interface Cookies {
 }
 
 /** The address is known once the service listens, so cookies are made at the first request. */
-export function createCookies({ baseUrl }: SignIn): () => Cookies {
+export function createCookies({ baseUrl }: Pick<SignIn, 'baseUrl'>): () => Cookies {
   let made: { readonly base: string; readonly cookies: Cookies } | undefined;
   return () => {
     const base = baseUrl();
@@ -58,7 +58,7 @@ export function userAgentOf({ ask }: Exchange): string {
 }
 
 /** Whether a page of another site sent the request. */
-export function isForeign({ ask }: Exchange, { baseUrl }: SignIn): boolean {
+export function isForeign({ ask }: Exchange, { baseUrl }: Pick<SignIn, 'baseUrl'>): boolean {
   const { host, origin } = ask.headers;
   const arrival = {
     host: host?.toString(),
@@ -149,7 +149,10 @@ interface Fault {
  * The address of the same page under the name that the pages have, for a browser on this machine that used another:
  * cookies and passkeys belong to one name. An identity provider and a client may still use the address.
  */
-export function ownName({ ask }: Exchange, { baseUrl }: SignIn): string | undefined {
+export function ownName(
+  { ask }: Exchange,
+  { baseUrl }: Pick<SignIn, 'baseUrl'>,
+): string | undefined {
   const own = new URL(pagesUrl(baseUrl()));
   const { host } = ask.headers;
   if (ask.method !== 'GET' || typeof host !== 'string' || host === own.host) return undefined;

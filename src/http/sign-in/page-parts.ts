@@ -6,6 +6,7 @@
  */
 
 import { failure, Refusal } from '../../domain/failure.ts';
+import type { Console } from '../../service/console/console.ts';
 import type { People } from '../../service/people/pages.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { SignIn } from '../../service/sign-in/sign-in.ts';
@@ -17,6 +18,7 @@ import type { Form } from './forms.ts';
 export interface PageParts {
   readonly signIn: SignIn;
   readonly people: People;
+  readonly ofApp: Console['ofApp'];
   readonly basePath: string;
   cookies(): Cookies;
 }

@@ -7,13 +7,11 @@
  * @module
  */
 
-import { pathOfBase } from '../../address/host.ts';
-import { Refusal } from '../../domain/failure.ts';
-import type { People } from '../../service/people/pages.ts';
+import { isLoopback, pagesUrl, pathOfBase } from '../../address/host.ts';
+import { failure, Refusal } from '../../domain/failure.ts';
 import type { Runtime } from '../../service/runtime.ts';
 import { OAuthError } from '../../service/sign-in/oauth.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
-import type { SignIn } from '../../service/sign-in/sign-in.ts';
 import { tooLong } from '../bounds/bodies.ts';
 import type { Visits } from '../bounds/strangers.ts';
 import type { AddedRoute, Exchange, HttpAnswer } from '../exchange.ts';
@@ -55,17 +53,26 @@ import { signInPage } from './sign-in-page.ts';
 
 /** None where no person can sign in. */
 export function signInRoutes(
-  { signIn, people, accounts }: Pick<Runtime, 'signIn' | 'people' | 'accounts'>,
-  visits: Visits | undefined,
-): AddedRoute[] {
-  if (!signIn || !people) return [];
-  return [...pageRoutes(signIn, people, accounts), ...oauthRoutes(signIn, visits)];
-}
-
-function pageRoutes(signIn: SignIn, people: People, accounts: Runtime['accounts']): AddedRoute[] {
-  const parts: PageParts = {
+  {
     signIn,
     people,
+    console,
+    accounts,
+  }: Pick<Runtime, 'signIn' | 'people' | 'console' | 'accounts'>,
+  visits: Visits | undefined,
+): AddedRoute[] {
+  if (!signIn || !people || !console) return [];
+  const { ofApp } = console;
+  return [...pageRoutes({ signIn, people, ofApp }, accounts), ...oauthRoutes(signIn, visits)];
+}
+
+function pageRoutes(
+  given: Pick<PageParts, 'signIn' | 'people' | 'ofApp'>,
+  accounts: Runtime['accounts'],
+): AddedRoute[] {
+  const { signIn } = given;
+  const parts: PageParts = {
+    ...given,
     cookies: createCookies(signIn),
     // Known once the service listens. A proxy may add a path that the service itself does not see.
     get basePath() {
@@ -183,16 +190,27 @@ function requestedAgain({ ask, body }: Exchange): string {
 const RETURNS =
   /^\/(?:authorize\?[\x21-\x7e]*|agents(?:$|[/?][\x21-\x7e]*)|accounts(?:\/[\w-]+)?|console\/[\x21-\x7e]*)$/;
 
-function returnToOf(text: string | undefined): string {
+export function returnToOf(text: string | undefined): string {
   return text !== undefined && RETURNS.test(text) ? text : '/agents';
 }
 
 async function showSignIn(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
   const query = requestQuery(exchange);
   const returnTo = returnToOf(query.get('return_to') ?? undefined);
-  const session = query.has(AGAIN_FIELD) ? undefined : await sessionIn(parts, exchange);
-  if (session) return redirectAnswer(exchange, `${parts.basePath}${returnTo}`);
+  const isKnown = !query.has(AGAIN_FIELD) && (await isSignedInFor(parts, exchange, returnTo));
+  if (isKnown) return redirectAnswer(exchange, `${parts.basePath}${returnTo}`);
   return signInAnswer(parts, exchange, returnTo);
+}
+
+/** The console is for people of the app around the service, too; the other pages take a session that began here. */
+async function isSignedInFor(
+  parts: PageParts,
+  exchange: Exchange,
+  returnTo: string,
+): Promise<boolean> {
+  const { person } = exchange.ask;
+  if (person && returnTo.startsWith('/console/') && (await parts.ofApp(person))) return true;
+  return (await sessionIn(parts, exchange)) !== undefined;
 }
 
 /** The proof of a form before there is a session: without it another site could sign the person in as somebody else. */
@@ -205,7 +223,8 @@ function signInAnswer(
   const { browser, frame, cookies } = arrived(parts, exchange);
   const { providers, takesKeys: takesKey } = parts.signIn;
   const question = parts.people.question(browser);
-  const view = { providers, takesKey, question, returnTo, problem: problem?.text };
+  const appOrigin = exchange.ask.person && new URL(pagesUrl(parts.signIn.baseUrl())).origin;
+  const view = { providers, takesKey, question, returnTo, appOrigin, problem: problem?.text };
   return pageAnswer(exchange, signInPage(frame, view), {
     status: problem?.status ?? 200,
     cookies,
@@ -231,8 +250,15 @@ function signInWith(session: SignInMethod): PageMethod {
   };
 }
 
-const keySession: SignInMethod = ({ signIn }, exchange, form) =>
-  signIn.signInByKey(form.one('key') ?? '', userAgentOf(exchange));
+/** The address says that no other machine reaches the service. An app around it may listen elsewhere, too. */
+const keySession: SignInMethod = async ({ signIn }, exchange, form) => {
+  const { localAddress } = exchange.ask;
+  if (localAddress !== undefined && !isLoopback(localAddress.replace(/^::ffff:/, ''))) {
+    const detail = 'Cannot sign in: a key is taken on this machine only';
+    throw new Refusal(failure('not_entitled', detail));
+  }
+  return signIn.signInByKey(form.one('key') ?? '', userAgentOf(exchange));
+};
 
 /** A person who enrolled is signed in, at the console. */
 async function endEnrolment(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {

@@ -19,6 +19,8 @@ interface SignInView {
   readonly takesKey: boolean;
   /** The path that the person came for. */
   readonly returnTo: string;
+  /** Of the app around the service, where it signs people in to the console. */
+  readonly appOrigin?: string | undefined;
   readonly problem?: string | undefined;
 }
 
@@ -29,11 +31,18 @@ export function signInPage(frame: Frame, view: SignInView): string {
   const main = `<h1>Sign in to <bdi>${escapeHtml(frame.service)}</bdi></h1>
 ${problemNotice(problem)}
 <p>Here you decide what an agent may do for you, and end it.</p>
+${appNotice(frame, view)}
 ${providerLinks(frame, view)}
 ${question ? passkeyForm(frame, question, { returnTo, isFirst }) : ''}
 ${takesKey ? keyForm(frame, view) : ''}
 ${isFirst && !question ? '<p>There is no way to sign in here. An operator of the service can configure one.</p>' : ''}`;
   return page(frame, { title, main, isNarrow: true, ...(question && { script: PASSKEY_SCRIPT }) });
+}
+
+function appNotice({ basePath }: Frame, { appOrigin, returnTo }: SignInView): string {
+  if (appOrigin === undefined || !returnTo.startsWith('/console/')) return '';
+  const again = `<a href="${escapeHtml(basePath + returnTo)}">open the page again</a>`;
+  return `<p>If you have an account in the app at <bdi>${escapeHtml(appOrigin)}</bdi>, sign in there, then ${again}.</p>`;
 }
 
 function providerLinks({ basePath }: Frame, { providers, returnTo }: SignInView): string {

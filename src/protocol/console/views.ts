@@ -55,7 +55,12 @@ export interface Me {
   readonly principal: string;
   readonly service: string;
   readonly now: string;
-  readonly session: { readonly session_id: string; readonly expires_at: string };
+  readonly session: {
+    readonly session_id: string;
+    readonly expires_at: string;
+    /** The app around the service began it and ends it. */
+    readonly is_of_app: boolean;
+  };
   /** Capabilities whose requests the person may decide. */
   readonly approves: readonly string[];
   /** What the person may do as an operator, such as "freeze"; empty for everybody else. */

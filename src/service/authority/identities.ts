@@ -12,6 +12,7 @@
 
 import type { Config } from '../../config/config.ts';
 import type { EntitlementRule, Identity } from '../../config/parts.ts';
+import { readAppPerson } from '../../domain/authority/app-person.ts';
 import { type Entitlement, isApproving } from '../../domain/authority/entitlement.ts';
 import { isIdentityKey } from '../../domain/authority/identity-key.ts';
 import { isPrincipal, matchesPrincipal } from '../../domain/authority/principal.ts';
@@ -95,16 +96,27 @@ export function createIdentities(
       return configuredBy(digest) ?? identifyOther(bearer, digest);
     },
     async identifyBy(code) {
-      const principal = (await askHook(code)) ?? null;
-      if (principal === null) return undefined;
-      // The message leaves out the value: a hook may have returned a session.
-      if (!isPrincipal(principal)) throw new Error('Cannot use what identify() returned');
-      return ruleFor(entitlements, principal);
+      const returned = (await askHook(code)) ?? null;
+      if (returned === null) return undefined;
+      const reading = readAppPerson(returned, (principal) => ruleFor(entitlements, principal));
+      if ('fault' in reading) throw unusablePerson(reading.fault);
+      const { principal } = reading.person;
+      const kept = await stored.identitiesOf(principal, STORED_IDENTITIES_MAX);
+      // The same name by two ways would be two people with one list of passkeys.
+      if (identities.some((each) => each.principal === principal) || kept.some(livingOf)) {
+        throw unusablePerson(`${principal} has a credential or a passkey of its own here`);
+      }
+      return reading.person;
     },
     isEntitled: (principal, ...scopes) =>
       isAny(principal, (each) => scopes.some((scope) => allows(each, scope))),
     mayApprove: (principal) => isAny(principal, ({ scopes }) => scopes.some(isApproving)),
   };
+}
+
+function unusablePerson(fault: string): Refusal {
+  const detail = `Cannot identify the person: identify() of the app returned what cannot be used: ${fault}`;
+  return new Refusal(failure('service_unavailable', detail));
 }
 
 /** Whether the identity has no key: its person signs in with a passkey. */

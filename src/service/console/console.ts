@@ -40,7 +40,9 @@ import {
   removeOwnPasskey,
   removePerson,
 } from '../people/people.ts';
+import { type AppSession, appSession } from '../sign-in/app-session.ts';
 import { entitledSession, type Session } from '../sign-in/sessions.ts';
+import { refusingWhileAway } from '../sign-in/sign-in.ts';
 import { daysOf, invocationOf } from './activity.ts';
 import { inboxOf } from './approvals.ts';
 import { meOf, pulseOf, trustOf } from './me.ts';
@@ -53,6 +55,8 @@ export interface Console {
   readonly methods: Readonly<Partial<Record<ConsoleMethodName, ConsoleMethod>>>;
   /** What the person of a session is entitled to now; undefined once the session is over. */
   entitlement(secret: string): Promise<Entitlement | undefined>;
+  /** The person whom the app around the service names; undefined when it names none. */
+  ofApp(identify: () => unknown): Promise<AppSession | undefined>;
 }
 
 type ConsoleMethod = (ask: ConsoleAsk) => ReturnType<Method>;
@@ -119,6 +123,7 @@ export function createConsole(parts: ConsoleParts): Console {
         ),
     },
     entitlement: async (secret) => (await entitledSession(parts, secret))?.entitlement,
+    ofApp: refusingWhileAway(parts.log)((identify) => appSession(parts, identify)),
   };
 }
 

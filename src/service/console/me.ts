@@ -14,21 +14,19 @@ import {
 import { type Caller, holdsScope } from '../caller/caller.ts';
 import { passkeysOf } from '../passkey/keys.ts';
 import { recoveriesFor } from '../people/people.ts';
+import { isOfApp } from '../sign-in/app-session.ts';
 import type { Session } from '../sign-in/sessions.ts';
 import { countPending, decidable } from './approvals.ts';
 import type { ConsoleParts } from './parts.ts';
 
-export async function meOf(
-  parts: ConsoleParts,
-  caller: Caller,
-  { record: { session_id, expires_at } }: Session,
-): Promise<Me> {
+export async function meOf(parts: ConsoleParts, caller: Caller, session: Session): Promise<Me> {
   const { definition, store } = parts;
+  const { session_id, expires_at } = session.record;
   return {
     principal: caller.principal,
     service: definition.id,
     now: store.now().toISOString(),
-    session: { session_id, expires_at: expires_at.toISOString() },
+    session: { session_id, expires_at: expires_at.toISOString(), is_of_app: isOfApp(session) },
     approves: decidable(parts, caller),
     operates: OPERATOR_RIGHTS.filter((right) => holdsScope(caller, `operator:${right}`)),
     has_approvals: [...definition.catalog.capabilities.values()].some((each) => each.approval),

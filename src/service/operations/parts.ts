@@ -20,6 +20,7 @@
  */
 
 import type { Config } from '../../config/config.ts';
+import type { AppPerson } from '../../domain/authority/app-person.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import type { RelyingParty } from '../../domain/passkey/relying-party.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
@@ -137,8 +138,8 @@ export type TokenReader = (bearer: string) => PresentedToken | undefined;
 export interface Identities {
   /** What the credential entitles to; `undefined` for an unknown credential. A configured one is known at once. */
   identify(bearer: string): Entitlement | Promise<Entitlement | undefined>;
-  /** What the principal that author code names is entitled to; `undefined` when it names none. */
-  identifyBy(code: () => unknown): Promise<Entitlement | undefined>;
+  /** The person whom the app around the service names; `undefined` when it names none. */
+  identifyBy(code: () => unknown): Promise<AppPerson | undefined>;
   /** Whether the configuration contains the credential. Does not ask the store. */
   isConfigured(bearer: string): boolean;
   /** The same, for the credential with this SHA-256 in hex. */

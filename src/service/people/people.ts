@@ -68,14 +68,17 @@ export async function invitePerson(
     ? await isOfApprover(parts, open)
     : await parts.identities.mayApprove(principal);
   refuse(invitedApprover(principal, mayApprove));
+  const page = parts.pageUrl('/enrol');
+  if (page === undefined) throw new Refusal(failure('not_entitled', NOBODY_ENROLS));
   const { record, secret, code } = await newInvitation(parts, request, maker);
   refuse(widerIdentity(maker, record));
   refuse(await approvingName(parts, maker, record));
   await storeInvitation(parts, record, caller);
-  const page = parts.pageUrl('/enrol');
-  if (page === undefined) throw new Error('Cannot invite: the service has no pages');
   return { ...invitationView(record), link: linkOf(page, secret), code };
 }
+
+const NOBODY_ENROLS =
+  'Cannot invite: people sign in to the app here, and the service has no page where somebody enrols a passkey';
 
 /** The secret is in the fragment, which no browser sends and no server logs. */
 export function linkOf(page: string, secret: string): string {

@@ -55,10 +55,18 @@ export function pageUrls({
   ...parts
 }: Pick<
   SignInParts,
-  'config' | 'providers' | 'isMounted' | 'storesKeys' | 'storesPeople' | 'baseUrl'
+  | 'config'
+  | 'providers'
+  | 'isMounted'
+  | 'isIdentifiedByApp'
+  | 'storesKeys'
+  | 'storesPeople'
+  | 'baseUrl'
 >): (path: `/${string}`) => string | undefined {
-  const isOffered = hasSignIn(parts);
+  const hasOwn = hasSignIn(parts);
   return (path) => {
+    // People whom the app signs in have the console and no other page.
+    const isOffered = hasOwn || (parts.isIdentifiedByApp && path.startsWith('/console/'));
     const base = baseUrl();
     // On standard input and output a service has an address only where one is configured.
     return isOffered && /^https?:/.test(base) ? `${pagesUrl(base)}${path}` : undefined;

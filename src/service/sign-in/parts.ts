@@ -22,7 +22,7 @@ export interface SignInParts extends ServiceParts {
   readonly providers: Providers;
   /** Where callers reach the service. It is the issuer of all answers. */
   baseUrl(): string;
-  /** An app decides who reaches a mounted service, so the address in the settings says nothing. */
+  /** An app decides who reaches a mounted service, so the setting `host` says nothing. */
   readonly isMounted: boolean;
   /** Whether a person had a key in the store when the service started. */
   readonly storesKeys: boolean;

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { bareHost, isLoopback, isReachedHereOnly } from '../../address/host.ts';
+import { isReachedHereOnly } from '../../address/host.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { SKEW_SECONDS } from '../../domain/authority/external-identity.ts';
 import { parsePrincipal } from '../../domain/authority/principal.ts';
@@ -42,13 +42,22 @@ export interface Session {
   readonly secret: string;
 }
 
-/** Whether a key lets its person sign in: only on a service that no other machine reaches. */
+/** Whether no other machine reaches the service. An app listens in place of a mounted one, and `public_url` says where. */
+function isHereOnly({ config, isMounted }: Pick<SignInParts, 'config' | 'isMounted'>): boolean {
+  return isReachedHereOnly(isMounted ? { ...config, host: 'localhost' } : config);
+}
+
+/**
+ * Whether a key lets its person sign in: only on a service that no other machine reaches. As for demo credentials, a
+ * mounted service has to know its address.
+ */
 export function takesKeys({
   config,
   isMounted,
   storesKeys,
 }: Pick<SignInParts, 'config' | 'isMounted' | 'storesKeys'>): boolean {
-  if (isMounted || !isReachedHereOnly(config)) return false;
+  if (isMounted && config.public_url === undefined) return false;
+  if (!isHereOnly({ config, isMounted })) return false;
   return storesKeys || config.identities.some(({ principal }) => isHuman(principal));
 }
 
@@ -67,8 +76,7 @@ function takesPasskeys({
 }: Pick<SignInParts, 'config' | 'isMounted' | 'storesPeople'>): boolean {
   const { public_url } = config;
   if (public_url?.startsWith('https:')) return relyingPartyOf(public_url) !== undefined;
-  if (!storesPeople || !isMounted) return storesPeople && isReachedHereOnly(config);
-  return public_url === undefined || isLoopback(bareHost(new URL(public_url)));
+  return storesPeople && isHereOnly({ config, isMounted });
 }
 
 /** Whether a person can sign in at all, so that there are pages. */
