@@ -100,6 +100,26 @@ test('the cookie of the app and the proof of a page open no operation with a tok
   assert.equal(app.asked.length, before);
 });
 
+test('the console is at the public address, with no cookie of the service on any scheme', async () => {
+  for (const scheme of ['https', 'http']) {
+    const origin = `${scheme}://shop.example`;
+    const app = await openApp({ settings: { public_url: `${origin}/desk` } });
+    const host = { host: 'shop.example' };
+    const page = await app.open('/console/', 'ann', host);
+    const api = (headers: Record<string, string>) =>
+      app.ask('POST', '/console/api/me', {
+        body: {},
+        headers: { ...host, cookie: 'shop=ann', 'x-writ-csrf': proofIn(page), ...headers },
+      });
+
+    assert.equal(page.status, 200, page.text);
+    assert.deepEqual(page.headers['set-cookie'], []);
+    assert.equal((await api({ origin })).body.principal, ANN);
+    assertRefused(await api({ origin: `${scheme}://evil.example` }), 403, 'not_entitled');
+    assertRefused(await api({ origin: PAGES }), 403, 'not_entitled');
+  }
+});
+
 test('a link of another site opens the page, which stands in no frame', async () => {
   const app = await openApp();
   const { status, headers } = await app.open('/console/approvals/apr_1', 'ann', {
