@@ -120,6 +120,16 @@ test('the console is at the public address, with no cookie of the service on any
   }
 });
 
+test('an open page does not use up the allowance of strangers, whose address it shares', async () => {
+  const app = await openApp({ settings: { address_rate: '3/PT1H' } });
+  const api = await asker(app, 'ann');
+  for (let i = 0; i < 6; i++) assert.equal((await api('pulse')).status, 200);
+
+  assert.equal((await app.open('/console/')).status, 401);
+  assert.equal((await app.open('/console/')).status, 401);
+  assert.equal((await app.open('/console/')).status, 429);
+});
+
 test('a link of another site opens the page, which stands in no frame', async () => {
   const app = await openApp();
   const { status, headers } = await app.open('/console/approvals/apr_1', 'ann', {
