@@ -42,8 +42,9 @@ export interface InvocationStore {
   /**
    * The one step between the last rule and the handler. All of this, or nothing: every token of the lineage
    * is alive at `now`; no freeze applies; the charge is reserved on the token and on each ancestor with a
-   * budget; one use of the grant is taken; the lease of every exclusive token in the lineage is taken; the
-   * idempotency key is claimed; the intent is durable.
+   * budget; one use of the grant is taken; the lease of every exclusive token in the lineage is taken (or, for
+   * a call that runs under the leases of another, held by that other); the idempotency key is claimed; the intent
+   * is durable.
    *
    * Where several tokens are dead, the refusal names the revoked token nearest to the root; without a revoked
    * one, the expired token nearest to the root. Of several freezes it names the widest: service, root
@@ -214,6 +215,8 @@ export interface Admission {
   readonly composed?: JsonObject | undefined;
   /** Taken on every exclusive token of the lineage, when there is one. */
   readonly leaseUntil: Date;
+  /** The operation under whose leases the call runs: a handler made the call. It takes none of its own. */
+  readonly leasedBy?: string | undefined;
   readonly idempotency?: (IdempotencyScope & { fingerprint: string; keepUntil: Date }) | undefined;
 }
 

@@ -172,6 +172,47 @@ export const LEASE_CASES: Cases = {
     assert.equal((await store.admit(admission(leaf))).admitted, true);
   },
 
+  'admit() lets a call run under the leases of another, and takes and releases none for it': async (
+    store,
+  ) => {
+    const root = await insert(store, rootToken(EXCLUSIVE));
+    const leaf = await insert(store, childToken(root, EXCLUSIVE));
+    const outer = await admitCall(store, leaf, { leaseUntil: at(HOUR) });
+    const leasedBy = outer.intent.operation_id;
+
+    // An expired lease is still that of its call, until another one takes it.
+    const inner = await admitCall(store, leaf, {
+      leasedBy,
+      now: at(HOUR),
+      leaseUntil: at(9 * HOUR),
+    });
+    await store.settle(settlement(inner));
+
+    const busy = { admitted: false, reason: 'busy', token_id: root.token_id, until: at(HOUR) };
+    same(await refusal(store, admission(leaf), [root, leaf]), busy);
+    assert.equal(await store.settle(settlement(outer)), 'settled');
+  },
+
+  'admit() refuses a call under leases that another call has, or that were released': async (
+    store,
+  ) => {
+    const token = await insert(store, rootToken(EXCLUSIVE));
+    const { token_id } = token;
+    const busy = (until: Date) => ({ admitted: false, reason: 'busy', token_id, until });
+    const never = admission(token, { leasedBy: 'nobody', now: at(HOUR) });
+    same(await refusal(store, never, [token]), busy(at(HOUR)));
+
+    const lost = await admitCall(store, token, { leaseUntil: at(HOUR) });
+    const next = await admitCall(store, token, { now: at(HOUR), leaseUntil: at(3 * HOUR) });
+    const late = { leasedBy: lost.intent.operation_id, now: at(2 * HOUR) };
+    same(await refusal(store, admission(token, late), [token]), busy(at(3 * HOUR)));
+
+    await store.settle(settlement(next));
+    const after = { leasedBy: next.intent.operation_id, now: at(4 * HOUR) };
+    same(await refusal(store, admission(token, after), [token]), busy(at(4 * HOUR)));
+    assert.equal((await store.admit(admission(token, { now: at(4 * HOUR) }))).admitted, true);
+  },
+
   'renewLeases() extends all leases of a running call': async (store) => {
     const line = await chain(store, [EXCLUSIVE, EXCLUSIVE]);
     const leaf = line[1];

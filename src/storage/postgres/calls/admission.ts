@@ -144,6 +144,7 @@ function callRow(request: Admission, lineage: number): Row {
     key: request.idempotency,
     use: request.grant,
     lease_until: request.leaseUntil,
+    leased_by: request.leasedBy,
   };
 }
 

@@ -13,7 +13,7 @@ CREATE TYPE admitting AS (
   lineage integer, operation_id text, invocation_id text, subject text, root_principal text,
   capability text, facts jsonb, instance_id text, admitted_at timestamptz, composing json,
   now timestamptz, currency text, amount bigint, is_charged boolean, key jsonb, use jsonb,
-  lease_until timestamptz, refusal jsonb
+  lease_until timestamptz, leased_by text, refusal jsonb
 );
 
 -- A lineage on which calls of the batch were judged, and whether one is charged; 'budgeted' are its tokens with a budget, and
@@ -56,7 +56,7 @@ BEGIN
   RETURN ARRAY(
     SELECT ROW(c.lineage, c.operation_id, c.invocation_id, c.subject, c.root_principal,
       c.capability, c.facts, c.instance_id, c.admitted_at, c.composing::json, c.now, c.currency,
-      c.amount, c.is_charged, c.key, c.use, c.lease_until,
+      c.amount, c.is_charged, c.key, c.use, c.lease_until, c.leased_by,
       coalesce(h.refusal,
         CASE WHEN c.now >= h.expires_at THEN (
           SELECT jsonb_build_object('reason', j.fault, 'token_id', j.culprit)
@@ -71,10 +71,11 @@ BEGIN
     FROM ROWS FROM (jsonb_to_recordset(p_calls) AS (lineage integer, operation_id text,
         invocation_id text, subject text, root_principal text, capability text, facts jsonb,
         instance_id text, admitted_at timestamptz, composing text, now timestamptz, currency text,
-        amount bigint, is_charged boolean, key jsonb, use jsonb, lease_until timestamptz))
+        amount bigint, is_charged boolean, key jsonb, use jsonb, lease_until timestamptz,
+        leased_by text))
       WITH ORDINALITY AS c (lineage, operation_id, invocation_id, subject, root_principal,
         capability, facts, instance_id, admitted_at, composing, now, currency, amount, is_charged,
-        key, use, lease_until, place)
+        key, use, lease_until, leased_by, place)
     JOIN unnest(p_lineages) WITH ORDINALITY AS h ON h.ordinality = c.lineage
     ORDER BY c.place);
 END $$;
@@ -101,7 +102,7 @@ BEGIN
   o_refusals := o_budgets;
   FOR c IN
     SELECT a.lineage, a.operation_id, a.now, a.currency, a.amount, a.is_charged, a.key, a.use,
-      a.lease_until, coalesce(a.refusal, h.refusal) AS refusal, a.refusal IS NULL AS has_claimed,
+      a.lease_until, a.leased_by, coalesce(a.refusal, h.refusal) AS refusal, a.refusal IS NULL AS has_claimed,
       h.exclusive, h.places, h.is_charged AS is_held
     FROM unnest(p_calls) WITH ORDINALITY AS a
     JOIN unnest(p_lineages) WITH ORDINALITY AS h ON h.ordinality = a.lineage
@@ -140,7 +141,9 @@ BEGIN
       PERFORM writ_take_grant(c.use, c.now);
     END IF;
     IF v_refusal IS NULL AND c.exclusive IS NOT NULL THEN
-      v_refusal := writ_take_leases(c.exclusive, c.operation_id, c.now, c.lease_until);
+      v_refusal := CASE WHEN c.leased_by IS NULL
+        THEN writ_take_leases(c.exclusive, c.operation_id, c.now, c.lease_until)
+        ELSE writ_find_leases(c.exclusive, c.leased_by, c.now) END;
     END IF;
     IF v_refusal IS NOT NULL THEN
       IF c.has_claimed AND (c.key IS NOT NULL OR c.use IS NOT NULL) THEN
@@ -211,7 +214,8 @@ BEGIN
     admitted_at, result, composing)
   SELECT c.operation_id, 'admitted', c.invocation_id, h.token_id, c.subject, c.root_principal,
     c.capability, c.currency, c.amount, CASE WHEN c.is_charged THEN c.amount ELSE 0 END,
-    CASE WHEN c.is_charged THEN h.budgeted ELSE '{}' END, coalesce(h.exclusive, '{}'),
+    CASE WHEN c.is_charged THEN h.budgeted ELSE '{}' END,
+    CASE WHEN c.leased_by IS NULL THEN coalesce(h.exclusive, '{}') ELSE '{}' END,
     c.key IS NOT NULL, c.facts, c.instance_id, c.admitted_at, d.o_budgets[c.ordinality], c.composing
   FROM unnest(v_calls) WITH ORDINALITY AS c
   JOIN unnest(v_lineages) WITH ORDINALITY AS h ON h.ordinality = c.lineage

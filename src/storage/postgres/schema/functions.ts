@@ -193,6 +193,15 @@ BEGIN
   RETURN NULL;
 END $$;
 
+-- Finds the lease of each of these tokens with the operation under which a call runs, or answers which is not there.
+CREATE FUNCTION writ_find_leases(p_tokens text[], p_operation_id text, p_now timestamptz)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('reason', 'busy', 'token_id', l.token_id, 'until', greatest(l.until, p_now))
+  FROM leases l
+  WHERE l.token_id = ANY (p_tokens) AND l.operation_id IS DISTINCT FROM p_operation_id
+  ORDER BY array_position(p_tokens, l.token_id) LIMIT 1;
+$$;
+
 -- A token that was never leased gets a free lease first, so that there is a row to hold.
 CREATE FUNCTION writ_make_leases(p_tokens text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

@@ -45,13 +45,13 @@ export function admit(
 
   const exclusive = lineage.filter(({ link }) => link.exclusive);
   // The first of the claims, because the others refer to it.
-  insertIntent(connection, admission, exclusive.length);
+  insertIntent(connection, admission, admission.leasedBy === undefined ? exclusive.length : 0);
 
   const claims = claimKey(connection, admission) ?? reserve(tokens, admission, lineage);
   if ('admitted' in claims) return claims;
   return (
     takeGrantUse(connection, admission) ??
-    takeLeases(connection, admission, exclusive) ?? { admitted: true, budgets: claims }
+    claimLeases(connection, admission, exclusive) ?? { admitted: true, budgets: claims }
   );
 }
 
@@ -190,34 +190,47 @@ function useGrant(connection: Connection, use: GrantUse, now: Date): boolean {
   return used === 1;
 }
 
-/** The next call takes an expired lease, with a higher fence. */
-function takeLeases(
+function claimLeases(
   connection: Connection,
-  { intent, leaseUntil, now }: Admission,
+  admission: Admission,
   exclusive: readonly HeldToken[],
 ): Refused | undefined {
+  const { now } = admission;
   for (const { token_id } of exclusive.map(({ link }) => link)) {
-    const taken = connection.change(
-      `INSERT INTO leases (token_id, operation_id, fence, until) VALUES (?, ?, 1, ?)
-       ON CONFLICT (token_id) DO UPDATE
-       SET operation_id = excluded.operation_id, fence = leases.fence + 1, until = excluded.until
-       WHERE leases.operation_id IS NULL OR leases.until <= ?`,
-      token_id,
-      intent.operation_id,
-      leaseUntil,
-      now,
-    );
-    if (taken === 0)
-      return { admitted: false, reason: 'busy', token_id, until: leaseEnd(connection, token_id) };
+    if (hasLease(connection, admission, token_id)) continue;
+    const until = leaseEnd(connection, token_id) ?? now;
+    return { admitted: false, reason: 'busy', token_id, until: until > now ? until : now };
   }
   return undefined;
 }
 
-function leaseEnd(connection: Connection, tokenId: string): Date {
+/** Takes the lease, or finds it with the operation that the call runs under. An expired one goes to the next call, with a higher fence. */
+function hasLease(
+  connection: Connection,
+  { intent, leaseUntil, leasedBy, now }: Admission,
+  tokenId: string,
+): boolean {
+  if (leasedBy !== undefined) {
+    const held = 'SELECT 1 FROM leases WHERE token_id = ? AND operation_id = ?';
+    return connection.get(held, tokenId, leasedBy) !== undefined;
+  }
+  const taken = connection.change(
+    `INSERT INTO leases (token_id, operation_id, fence, until) VALUES (?, ?, 1, ?)
+     ON CONFLICT (token_id) DO UPDATE
+     SET operation_id = excluded.operation_id, fence = leases.fence + 1, until = excluded.until
+     WHERE leases.operation_id IS NULL OR leases.until <= ?`,
+    tokenId,
+    intent.operation_id,
+    leaseUntil,
+    now,
+  );
+  return taken > 0;
+}
+
+function leaseEnd(connection: Connection, tokenId: string): Date | undefined {
   const row = connection.get<{ until: bigint }>(
     'SELECT until FROM leases WHERE token_id = ?',
     tokenId,
   );
-  if (!row) throw new Error(`Cannot read the lease of token "${tokenId}": it is gone`);
-  return timeOf(row.until);
+  return row && timeOf(row.until);
 }
