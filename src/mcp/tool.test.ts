@@ -141,6 +141,20 @@ for (const [type, advised] of [
   });
 }
 
+test('toolOf() tells a model to call first what the handler does not call itself', () => {
+  const { description } = tool({
+    requires: [
+      { capability: 'find', reason: 'it is booked by its quote' },
+      { capability: 'send_sms', reason: 'confirms the booking', called_by: 'handler' },
+    ],
+  });
+
+  assert.deepEqual(description?.split('\n').slice(2), [
+    'Needs find first: it is booked by its quote.',
+    'Calls send_sms itself: confirms the booking.',
+  ]);
+});
+
 test('failureAdvice() names what it takes, who grants it, when, and what to choose from', () => {
   const text = failureAdvice(
     failure('clarification_required', 'Cannot continue', {

@@ -62,7 +62,9 @@ export function descriptionOf(capability: CapabilityDeclaration): string {
     compensation &&
       `Undone by ${compensation}${rollback_window ? ` within ${rollback_window}` : ''}.`,
     costText(capability),
-    ...requires.map((each) => `Needs ${each.capability} first: ${each.reason}.`),
+    ...requires.map(({ capability: name, reason, called_by }) =>
+      called_by ? `Calls ${name} itself: ${reason}.` : `Needs ${name} first: ${reason}.`,
+    ),
     ...(capability.business_effects?.does_not_produce ?? []).map(
       (each) => `Does not give ${each}.`,
     ),

@@ -244,6 +244,8 @@ const Requirement = z.strictObject({
   capability: CapabilityName,
   /** Why, in words for an agent. @example 'finds the flight and its quote' */
   reason: z.string().min(1),
+  /** The handler calls it itself, by `context.invoke`, so an agent does not call it first. @example 'handler' */
+  called_by: z.literal('handler').optional(),
 });
 
 const BusinessEffects = z.strictObject({
@@ -273,7 +275,7 @@ export const CapabilityDeclaration = z.strictObject({
   side_effect: SideEffect,
   minimum_scope: z.array(Scope),
   cost: Cost.optional(),
-  /** Capabilities that an agent calls first. @example [{ capability: 'search_flights', reason: 'finds the flight and its quote' }] */
+  /** Capabilities that an agent calls first, and those that the handler calls itself. @example [{ capability: 'search_flights', reason: 'finds the flight and its quote' }] */
   requires: z.array(Requirement).optional(),
   /** `composed`: steps of other capabilities do the work. @example 'composed' */
   kind: z.enum(['atomic', 'composed']).default('atomic'),

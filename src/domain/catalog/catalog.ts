@@ -21,6 +21,7 @@ import { needsPolicy, resolverOf } from '../invocation/inputs.ts';
 import { parseDuration } from '../values/duration.ts';
 import { amountFault } from '../values/money.ts';
 import { canonicalJson } from '../wire/canonical.ts';
+import { calledFaults } from './called.ts';
 import { compensationFaults } from './compensation.ts';
 import { compositionFaults } from './composition.ts';
 import { failureFaults } from './failures.ts';
@@ -49,13 +50,14 @@ export function createCatalog(declared: readonly Declared[]): CatalogResult {
   );
   // A name whose declaration does not parse still counts as declared: it causes no faults elsewhere.
   const known = new Set(declared.map(([name]) => name));
+  const all = { capabilities, known };
   const faults = [
     ...readings.flatMap((reading) => reading.faults),
     ...(declared.length > CAPABILITIES_MAX
       ? [serviceFault('', 'capabilities', `more than ${CAPABILITIES_MAX} are declared`, FEWER)]
       : []),
     ...readings.flatMap(({ judged: each, judges }) =>
-      each ? RULES.flatMap((rule) => rule(each, { capabilities, known })).filter(judges) : [],
+      each ? RULES.flatMap((rule) => rule(each, all)).filter(judges) : [],
     ),
   ];
   return faults.length > 0 ? { faults } : { catalog: { capabilities } };
@@ -358,4 +360,5 @@ const RULES: readonly FaultRule[] = [
   titleFaults,
   costFaults,
   compositionFaults,
+  calledFaults,
 ];
