@@ -46,6 +46,7 @@ export type {
   Advice,
   Handler,
   HandlerContext,
+  InnerAnswer,
   Price,
   PriceContext,
 } from './service/author/handler.ts';

@@ -17,6 +17,7 @@ import { newUuid, type Platform } from '../platform.ts';
 import type { Capability } from '../protocol/capability.ts';
 import type { Failure } from '../protocol/failure.ts';
 import type { OperationName } from '../protocol/operations.ts';
+import { run } from '../steps.ts';
 import type { IdentityRecord } from '../storage/port/identity-store.ts';
 import type { MarkStore } from '../storage/port/mark.ts';
 import type { Store } from '../storage/port/store.ts';
@@ -37,6 +38,7 @@ import { type Console, createConsole } from './console/console.ts';
 import type { ConsoleParts } from './console/parts.ts';
 import type { InvokeParts } from './invoke/handler.ts';
 import { closeAbandoned } from './invoke/indeterminate.ts';
+import { invokeWithin } from './invoke/invoke.ts';
 import { type RecoveryOptions, startRecovery } from './invoke/recovery.ts';
 import { createSettler, LEASE_MS } from './invoke/settle.ts';
 import { startAnchoredSealer } from './log/anchored.ts';
@@ -223,6 +225,7 @@ export async function createRuntime({
     waits: createWaits(platform),
     withheld,
     compose: runComposition,
+    invokeWithin: (request, within) => run(invokeWithin(parts, request, within)),
     relyingParty: () => relyingPartyOf(baseUrl()),
     decisionUrl: (id) => pageUrl(`/console/approvals/${encodeURIComponent(id)}`),
     webhooks: startWebhooks({ ...given, store, ...notifyAll(watchers) }, upkeep),

@@ -16,7 +16,7 @@ import { type Declarations, type FaultRule, fault } from './fault.ts';
 const CALL_DEPTH_MAX = 5;
 
 /** The capabilities that the handler of this one may call. */
-function calledBy({ requires = [] }: Pick<Capability, 'requires'>): string[] {
+export function calledBy({ requires = [] }: Pick<Capability, 'requires'>): string[] {
   return requires.flatMap(({ capability, called_by }) => (called_by ? [capability] : []));
 }
 

@@ -5,7 +5,9 @@
  */
 
 import type { FailureType, OwnFailureType } from '../../protocol/failure.ts';
+import type { InvokeFailure, InvokeSuccess } from '../../protocol/invocation.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
+import type { CapabilityTypes } from '../../protocol/typed.ts';
 import type { PinnedBinding } from './typed.ts';
 
 /** The bindings of a capability whose requirements the type checker does not know. */
@@ -118,7 +120,38 @@ export interface HandlerContext<Bindings = AnyBindings> {
    * it before anything has an effect.
    */
   account(name: string): Promise<string>;
+  /**
+   * Calls another capability of this service, under the same token and task, with every check, budget and entry of a
+   * call of its own. The capability stands in `requires` with `called_by: 'handler'`. Resolves with its answer, also
+   * with that of a refused or failed call. Rejects where the handler may not make the call at all.
+   */
+  invoke<Types extends CapabilityTypes>(
+    capability: Callable<Types>,
+    parameters: Types['parameters'],
+  ): Promise<InnerAnswer<Types['result']>>;
+  invoke(capability: string, parameters: JsonObject): Promise<InnerAnswer>;
 }
+
+/** A capability that carries its types, as `defineCapability()` returns it. */
+interface Callable<Types extends CapabilityTypes> {
+  readonly name: string;
+  readonly '~types'?: Types | undefined;
+}
+
+/**
+ * The answer to a call that a handler made: that of a success with the result, or that of a failure.
+ *
+ * @example
+ * import { HandlerFailure, type InnerAnswer } from 'writ';
+ *
+ * function receiptOf(sent: InnerAnswer<{ receipt: string }>): string {
+ *   if (sent.success) return sent.result.receipt;
+ *   throw new HandlerFailure(`Cannot confirm: ${sent.failure.detail}`, 'outcome_unknown');
+ * }
+ */
+export type InnerAnswer<Result = JsonObject> =
+  | (Omit<InvokeSuccess, 'result'> & { readonly result: Result })
+  | InvokeFailure;
 
 /** A list as a capability declares it in `failure_types`. */
 type Declared = readonly { readonly type: string }[];

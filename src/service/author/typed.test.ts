@@ -345,3 +345,41 @@ test('NoEffect and HandlerFailure take types of the protocol and of the list tha
 
   assert.equal(made.length, 6);
 });
+
+test('context.invoke() knows parameters and result of a capability that is passed as an object', () => {
+  const send = defineCapability({
+    ...COMMON,
+    name: 'send_sms',
+    inputs: z.object({ to: z.string(), urgent: z.boolean().default(false) }),
+    output: z.object({ receipt: z.string() }),
+    handler: () => ({ receipt: 'R-1' }),
+  });
+  const listed = defineCapability({
+    ...COMMON,
+    name: 'listed',
+    inputs: [{ name: 'to', type: 'string' }],
+    handler: () => ({}),
+  });
+  const tell = defineCapability({
+    ...COMMON,
+    async handler(_, { invoke }) {
+      const sent = await invoke(send, { to: '+1' });
+      if (!sent.success) return { why: sent.failure.detail };
+      const receipt: string = sent.result.receipt;
+      // @ts-expect-error The result has no "recipt".
+      void sent.result.recipt;
+      // @ts-expect-error "to" is missing.
+      void invoke(send, { urgent: true });
+      // @ts-expect-error "to" is a text.
+      void invoke(send, { to: 1 });
+      // @ts-expect-error "to" is missing.
+      void invoke(listed, {});
+      const named = await invoke('send_sms', { to: '+1' });
+      // @ts-expect-error A failure has no result.
+      void named.result;
+      return { receipt, named: named.success };
+    },
+  });
+
+  assert.deepEqual(tell.faults, []);
+});

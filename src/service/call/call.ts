@@ -33,7 +33,7 @@ import { disclosedTo } from '../caller/audited.ts';
 import type { TokenCaller } from '../caller/caller.ts';
 import { type EntryContent, entryBy } from '../caller/entries.ts';
 import type { Ask } from '../operations/operations.ts';
-import type { ServiceParts } from '../operations/parts.ts';
+import type { PresentedToken, ServiceParts } from '../operations/parts.ts';
 import { newInvocationId } from '../operations/random.ts';
 import type { Span } from '../operations/tracing.ts';
 
@@ -71,10 +71,31 @@ export interface Call {
   idempotencyKey?: string | undefined;
   /** The grant whose use admission takes. */
   grant?: GrantRecord | undefined;
+  /** The call whose handler makes this one. */
+  readonly within?: Enclosing | undefined;
+}
+
+/** A call whose handler makes another, as the other one sees it. */
+export interface Enclosing {
+  /** The token of both. The other call judges its stored row again. */
+  readonly presented: PresentedToken;
+  /** How many calls it and all calls below it have made. One count for the whole tree of a call from outside. */
+  readonly made: { count: number };
+  /** The operation that holds the leases of exclusive tokens. The other call runs under them. */
+  readonly leasedBy: string | undefined;
+  /** In milliseconds, until its deadline. */
+  leftMs(): number;
+  /** Called before a call with an effect counts as ended, unless it had none. */
+  acted(): void;
+  /** Its handler does not count as ended before this work. */
+  hold(work: Promise<unknown>): void;
 }
 
 /** A call whose caller is known. */
 export type CallerCall = Call & { caller: TokenCaller };
+
+/** What the run of a handler needs of its call. */
+export type HandledCall = Pick<CallerCall, 'ids' | 'caller' | 'within'>;
 
 /** A call that has passed every check that needs no change of the store. */
 export interface CheckedCall extends Call {
@@ -102,7 +123,7 @@ export interface Ending {
 }
 
 /** A call with every field that it will ever have. */
-export function beginCall(rates: RateState[], invocation_id: string): Call {
+export function beginCall(rates: RateState[], invocation_id: string, within?: Enclosing): Call {
   return {
     ids: { invocation_id },
     caller: undefined,
@@ -119,6 +140,7 @@ export function beginCall(rates: RateState[], invocation_id: string): Call {
     bound: undefined,
     idempotencyKey: undefined,
     grant: undefined,
+    within,
   };
 }
 
@@ -269,10 +291,14 @@ export interface Watch {
   end(answer: InvokeAnswer): void;
 }
 
-export function watchCall({ platform, tracer, ended }: ServiceParts, ask: Ask): Watch {
+export function watchCall(
+  { platform, tracer, ended }: ServiceParts,
+  ask: Ask,
+  within?: Enclosing,
+): Watch {
   const begun = platform.monotonic();
-  const span = tracer.call('invoke', ask.trace);
-  const call = beginCall([], newInvocationId(platform));
+  const span = within ? tracer.step('invoke') : tracer.call('invoke', ask.trace);
+  const call = beginCall([], newInvocationId(platform), within);
   return {
     span,
     call,

@@ -139,6 +139,12 @@ export function presentedToken(parts: ServiceParts, ask: Ask): PresentedToken {
   return presented;
 }
 
+/** The token of a caller as its text would present it: for a call that a handler makes, which has no text. */
+export function presentedBy({ definition }: ServiceParts, { token }: TokenCaller): PresentedToken {
+  const claims = canonicalJson(delegationClaims(definition.id, token));
+  return { tokenId: token.token_id, claims, digest: token.claims_digest };
+}
+
 /**
  * A caller, or the failure of a refused one. `known` is the owner of a stored token that is
  * refused.

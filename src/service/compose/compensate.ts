@@ -15,14 +15,14 @@ import type { BegunStep, EndedStep, StepRecord } from '../../storage/port/compos
 import { capabilityOf } from '../author/definition.ts';
 import type { Work } from '../invoke/context.ts';
 import { type Done, runHandler, withinDeadline } from '../invoke/handler.ts';
+import type { HandlerParts } from '../invoke/inner.ts';
 import { resolvedParameters } from '../invoke/inputs.ts';
 import { costAndOverrun, lateSettlement } from '../invoke/late-outcome.ts';
 import { failureOf } from '../operations/operations.ts';
-import type { ServiceParts } from '../operations/parts.ts';
 import { claimStep, recordStep, stepIds, type Whole } from './trail.ts';
 
 /** Runs every compensation that is due and not yet claimed. */
-export async function compensate(parts: ServiceParts, whole: Whole): Promise<void> {
+export async function compensate(parts: HandlerParts, whole: Whole): Promise<void> {
   const { capabilities } = parts.definition.catalog;
   const due = dueCompensations(
     whole.trail,
@@ -33,7 +33,7 @@ export async function compensate(parts: ServiceParts, whole: Whole): Promise<voi
 }
 
 async function compensateStep(
-  parts: ServiceParts,
+  parts: HandlerParts,
   whole: Whole,
   undone: StepRecord,
   name: string,
@@ -69,8 +69,8 @@ async function compensateStep(
 
 /** Runs the handler. An error before it becomes the outcome. */
 async function performed(
-  parts: ServiceParts,
-  { call: { caller } }: Whole,
+  parts: HandlerParts,
+  { call: { caller, within }, operationId }: Whole,
   capability: Capability,
   { ids, parameters: sent }: Pick<BegunStep, 'parameters'> & { ids: ReturnType<typeof stepIds> },
 ): Promise<Done> {
@@ -81,6 +81,7 @@ async function performed(
     const work: Work = {
       handler,
       capability: capability.name,
+      operationId,
       parameters,
       bound: new Map(),
       approval: 'undeclared',
@@ -88,7 +89,7 @@ async function performed(
       progress: async () => undefined,
     };
     const running = withinDeadline(parts.platform, deadlineMs, (each) =>
-      runHandler(parts, { ids, caller }, work, each),
+      runHandler(parts, { ids, caller, within }, work, each),
     );
     return await run(running);
   } catch (error) {

@@ -24,6 +24,7 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import { run } from '../../steps.ts';
 import type { CheckedCall } from '../call/call.ts';
 import { type ComposedWork, completed, type Done } from '../invoke/handler.ts';
+import type { HandlerParts } from '../invoke/inner.ts';
 import { isStoreFailure } from '../invoke/settle.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { compensate } from './compensate.ts';
@@ -31,7 +32,7 @@ import { flowOf, runStep } from './step.ts';
 import { CallLost, drawnBy, StepRefused, stepViews, type Whole } from './trail.ts';
 
 export async function runComposition(
-  parts: ServiceParts,
+  parts: HandlerParts,
   call: CheckedCall,
   work: ComposedWork,
 ): Promise<Done> {
@@ -60,7 +61,7 @@ export type Reached =
 
 /** Applies the policies and makes the outcome of the call. */
 export async function composedDone(
-  parts: ServiceParts,
+  parts: HandlerParts,
   whole: Whole,
   reached: Reached,
 ): Promise<Done> {
@@ -88,7 +89,7 @@ export async function composedDone(
 }
 
 async function runSteps(
-  parts: ServiceParts,
+  parts: HandlerParts,
   whole: Whole,
   { deadline, progress }: ComposedWork,
 ): Promise<Reached> {

@@ -33,6 +33,7 @@ import {
 import type { TokenCaller } from '../caller/caller.ts';
 import type { Done } from '../invoke/handler.ts';
 import { admittedCaller } from '../invoke/indeterminate.ts';
+import type { HandlerParts } from '../invoke/inner.ts';
 import { rollbackOf } from '../invoke/inputs.ts';
 import type { RecoveryOptions } from '../invoke/recovery.ts';
 import type { ServiceParts } from '../operations/parts.ts';
@@ -49,10 +50,10 @@ type Timing = Pick<RecoveryOptions, 'intervalMs' | 'silentMs'>;
  * It takes them under an id with heartbeats of its own. After a pass that failed it takes another id: an adoption
  * without an answer may have taken a call that nothing here resumes, and a silent id gives the call free.
  */
-export function startResuming(parts: ServiceParts, timing: Timing = {}): Repeated {
+export function startResuming(parts: HandlerParts, timing: Timing = {}): Repeated {
   const { intervalMs = HEARTBEAT_MS, silentMs = SILENT_MS } = timing;
   const { store, platform, log } = parts;
-  const underNewId = (): ServiceParts => ({ ...parts, instanceId: newUuid(platform) });
+  const underNewId = (): HandlerParts => ({ ...parts, instanceId: newUuid(platform) });
   let resumer = underNewId();
   const beat = () => store.heartbeat(resumer.instanceId, store.now());
   const pass = async () => {
@@ -83,7 +84,7 @@ export function startResuming(parts: ServiceParts, timing: Timing = {}): Repeate
  * end, so that the next pass, in this or another process, tries it again. Otherwise its money would
  * stay reserved while this process lives.
  */
-async function resumeAll(parts: ServiceParts, silentMs: number): Promise<void> {
+async function resumeAll(parts: HandlerParts, silentMs: number): Promise<void> {
   const { store, instanceId } = parts;
   const failed: string[] = [];
   for (;;) {
@@ -99,7 +100,7 @@ async function resumeAll(parts: ServiceParts, silentMs: number): Promise<void> {
 }
 
 /** Resumes one call. False when the call is still open. */
-async function resume(parts: ServiceParts, adopted: AdoptedComposition): Promise<boolean> {
+async function resume(parts: HandlerParts, adopted: AdoptedComposition): Promise<boolean> {
   const { intent } = adopted;
   const facts = { invocation_id: intent.invocation_id, capability: intent.capability };
   try {
@@ -144,7 +145,7 @@ async function callOf(
 
 /** Ends interrupted steps, then applies the policies. */
 async function goOn(
-  parts: ServiceParts,
+  parts: HandlerParts,
   call: AdoptedCall,
   { intent, steps }: AdoptedComposition,
 ): Promise<Done> {

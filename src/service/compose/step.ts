@@ -31,6 +31,7 @@ import { isApprovalNeeded } from '../invoke/approve-call.ts';
 import { quotedPrice } from '../invoke/author-schema.ts';
 import type { Work } from '../invoke/context.ts';
 import { type Done, runHandler } from '../invoke/handler.ts';
+import type { HandlerParts } from '../invoke/inner.ts';
 import {
   boundBindings,
   type Inputs,
@@ -53,7 +54,7 @@ export interface StepDone {
 }
 
 export async function runStep(
-  parts: ServiceParts,
+  parts: HandlerParts,
   whole: Whole,
   declared: CompositionStep,
   deadline: Deadline,
@@ -82,7 +83,7 @@ export async function runStep(
   const claimed = { ...begun, parameters: ready.parameters };
   await claimStep(parts, whole, claimed);
   const { caller } = whole.call;
-  const call = { ids, caller };
+  const call = { ids, caller, within: whole.call.within };
   const work = workOf(parts, whole, capability, ready);
   const done = await run(runHandler(parts, call, work, { deadline }));
   // A step that reports more than was left is charged what was left.
@@ -175,7 +176,7 @@ function* withBindings({ store }: ServiceParts, inputs: Inputs): Steps<Inputs> {
 
 function workOf(
   parts: ServiceParts,
-  { call }: Whole,
+  { call, operationId }: Whole,
   capability: Capability,
   { parameters, bound }: Prepared,
 ): Work {
@@ -185,6 +186,7 @@ function workOf(
   return {
     handler,
     capability: capability.name,
+    operationId,
     parameters,
     bound,
     approval: call.grant ? 'granted' : unapproved,

@@ -30,7 +30,7 @@ import { newInvocationId } from '../operations/random.ts';
 /** The part of a composed call that its steps use. */
 type WholeCall = Pick<
   CheckedCall,
-  'ids' | 'caller' | 'capability' | 'parameters' | 'charge' | 'grant'
+  'ids' | 'caller' | 'capability' | 'parameters' | 'charge' | 'grant' | 'within'
 >;
 
 /** A composed call in progress. */

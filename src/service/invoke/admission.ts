@@ -7,7 +7,7 @@
  * @module
  */
 
-import { refuse } from '../../domain/failure.ts';
+import { failure, refuse } from '../../domain/failure.ts';
 import { budgetView } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
 import { utf8 } from '../../domain/wire/hash.ts';
@@ -47,6 +47,7 @@ import { fingerprintOf } from './replay.ts';
 import {
   brokenCall,
   brokenRead,
+  isExclusive,
   leaseUntil,
   renewLeases,
   unrecordedCall,
@@ -120,7 +121,7 @@ function needsAdmission({ capability, caller, charge, request }: CheckedCall): b
     charge !== undefined ||
     request.approval_grant !== undefined ||
     request.idempotency_key !== undefined ||
-    caller.loaded.lineage.some(({ exclusive }) => exclusive)
+    isExclusive(caller)
   );
 }
 
@@ -167,8 +168,11 @@ function* runAndSettle(
   const done = yield* handled(parts, call, stream, operation_id);
   // A handler that runs past its deadline keeps its exclusive lease until it ends.
   const letGo = ({ isAbandoned }: Done) => (isAbandoned ? leases.stop() : leases.release());
-  if (done.late) void parts.work.track(done.late.then(letGo));
-  else leases.stop();
+  if (done.late) {
+    void parts.work.track(done.late.then(letGo));
+    // It still runs under the leases of the call that made it, so that call goes on too.
+    if (isExclusive(call.caller)) call.within?.hold(done.late);
+  } else leases.stop();
   if (done.isAbandoned) return unsettledCall(parts, call);
   const { ending, overrun } = endingOf(parts, call, done, stream);
   call.budget = settledContext(call, done, ending, budgets);
@@ -211,19 +215,32 @@ function* handled(
   stream?: Stream,
   operationId?: string,
 ): Steps<Done> {
+  const tooLate = lateInnerCall(call);
+  if (tooLate) return tooLate;
   const progress = async (event: JsonObject) => stream?.progress(event);
   const perform = call.capability.composition
     ? ({ deadline }: Running) =>
         wait(parts.compose(parts, call, { operationId, deadline, progress }))
-    : (running: Running) => runHandler(parts, call, workOf(parts, call, progress), running);
+    : (running: Running) =>
+        runHandler(parts, call, workOf(parts, call, progress, operationId), running);
   const running = withinDeadline(parts.platform, deadlineOf(parts, call), perform);
   const done = yield* traced(parts.tracer, 'handler', running);
+  if (done.outcome !== 'no_effect' && call.capability.side_effect.type !== 'read') {
+    call.within?.acted();
+  }
   if (!done.needsApproval) return done;
   try {
     return { ...done, failure: yield* wait(requestApproval(parts, call)) };
   } catch (error) {
     return { ...done, failure: failureOf('invoke', error, parts.log) };
   }
+}
+
+/** A call by a handler that came to its own handler too late: checks, resolvers and the store take time too. */
+function lateInnerCall({ capability, within }: CheckedCall): Done | undefined {
+  if (!within || within.leftMs() > 0) return undefined;
+  const detail = `Cannot run "${capability.name}": the deadline of the call that made it has passed; nothing happened`;
+  return { outcome: 'no_effect', failure: failure('service_unavailable', detail), bindings: [] };
 }
 
 function admissionOf(parts: InvokeParts, call: CheckedCall): Admission {
@@ -250,6 +267,7 @@ function admissionOf(parts: InvokeParts, call: CheckedCall): Admission {
     composed: capability.composition && call.parameters,
     grant: call.grant && grantUseOf(call.grant, call),
     leaseUntil: leaseUntil(parts),
+    leasedBy: call.within?.leasedBy,
     idempotency:
       idempotencyKey === undefined
         ? undefined
@@ -263,13 +281,19 @@ function admissionOf(parts: InvokeParts, call: CheckedCall): Admission {
   };
 }
 
-function workOf(parts: InvokeParts, call: CheckedCall, progress: Work['progress']): Work {
+function workOf(
+  parts: InvokeParts,
+  call: CheckedCall,
+  progress: Work['progress'],
+  operationId: string | undefined,
+): Work {
   const { name } = call.capability;
   const { handler, approval } = parts.definition.code.get(name) ?? {};
   if (!handler) throw new Error(`Cannot run "${name}": it has no handler`);
   return {
     handler,
     capability: name,
+    operationId,
     parameters: call.parameters,
     bound: call.bound,
     approval: call.grant ? 'granted' : approval ? 'open' : 'undeclared',
@@ -278,8 +302,10 @@ function workOf(parts: InvokeParts, call: CheckedCall, progress: Work['progress'
   };
 }
 
-function deadlineOf({ definition }: ServiceParts, { capability }: CheckedCall): number {
-  return definition.code.get(capability.name)?.deadlineMs as number;
+/** An inner call ends with the call that made it, at the latest. */
+function deadlineOf({ definition }: ServiceParts, { capability, within }: CheckedCall): number {
+  const own = definition.code.get(capability.name)?.deadlineMs as number;
+  return within ? Math.min(own, Math.ceil(within.leftMs())) : own;
 }
 
 /** How a call ended, and what it cost. */

@@ -24,13 +24,19 @@ import { type Platform, pause } from '../../platform.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
-import { ApprovalNeeded, type Handler, type HandlerContext } from '../author/handler.ts';
-import type { Call } from '../call/call.ts';
+import {
+  ApprovalNeeded,
+  type Handler,
+  type HandlerContext,
+  type InnerAnswer,
+} from '../author/handler.ts';
+import type { Call, HandledCall } from '../call/call.ts';
 import type { TokenCaller } from '../caller/caller.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { newBindingId } from '../operations/random.ts';
 import type { Deadline } from '../pace/deadline.ts';
-import { containsLent, isErrorWithLent } from './lent-tokens.ts';
+import { createInnerCalls, type HandlerParts, type InnerCalls } from './inner.ts';
+import { containsLent, isErrorWithLent, LENT } from './lent-tokens.ts';
 
 /** Bounds what one call can store. */
 const BINDINGS_PER_CALL_MAX = 1_000;
@@ -66,14 +72,18 @@ const LINES_PER_CALL_MAX = 1_000;
 /** Tokens of people that one call gets. */
 const ACCOUNTS_PER_CALL_MAX = 100;
 
-export type HandledCall = Pick<Call, 'ids'> & { readonly caller: TokenCaller };
-
 /** What a call runs with. */
 export interface Given {
   readonly deadline: Deadline;
   readonly notes: Notes;
   /** The tokens of people that the handler got so far. */
   readonly lent: string[];
+  /** The calls that the handler made so far. */
+  inner?: InnerCalls | undefined;
+  /** The handler has returned or thrown. It may still have its context. */
+  hasEnded: boolean;
+  /** A call that the handler made had an effect. */
+  hasActed: boolean;
 }
 
 /** What a handler has reported and issued so far. */
@@ -83,11 +93,13 @@ export interface Notes {
 }
 
 export function handlerContext(
-  parts: ServiceParts,
-  { ids, caller }: HandledCall,
+  parts: HandlerParts,
+  call: HandledCall,
   work: Work,
-  { deadline, notes, lent }: Given,
+  given: Given,
 ): HandlerContext {
+  const { ids, caller } = call;
+  const { deadline, notes, lent } = given;
   const { token } = caller;
   const context = {
     [SIGNAL_OF]: () => deadline.signal,
@@ -108,6 +120,11 @@ export function handlerContext(
     cost: costOf(notes),
     requireApproval: () => requireApproval(work),
     account: (name) => tokenFor(parts, caller, lent, name),
+    invoke: (capability: unknown, parameters: unknown) => {
+      given.inner ??= createInnerCalls(parts, call, work, given);
+      // Safe: the types of the parameters and of the result are those that the capability declares.
+      return given.inner.make(capability, parameters) as Promise<InnerAnswer<never>>;
+    },
   } satisfies Omit<HandlerContext, 'signal' | keyof Call['ids']> & Aborted;
   Object.assign(context, ids);
   Object.defineProperty(context, 'signal', SIGNAL);
@@ -242,9 +259,6 @@ export function bindingData(data: unknown): JsonObject {
   throw new TypeError(`Cannot issue a binding: "data": ${reading.fault}`);
 }
 
-/** What a handler hands over contains a token that it was lent. */
-const LENT = 'it contains the token of a person';
-
 async function tokenFor(
   { accounts }: ServiceParts,
   { root_principal }: TokenCaller,
@@ -339,6 +353,8 @@ export interface Work {
   /** Failure types of the capability, besides those of the protocol. */
   readonly failureTypes?: Capability['failure_types'];
   readonly capability: string;
+  /** Absent when the call was not admitted, because it only reads. */
+  readonly operationId?: string | undefined;
   /** Sends an event that was read. Never rejects. */
   progress(event: JsonObject): Promise<void>;
 }

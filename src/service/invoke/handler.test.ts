@@ -14,6 +14,7 @@ import type { SchemaReader } from '../author/schema.ts';
 import type { TokenCaller } from '../caller/caller.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { type Done, runHandler, withinDeadline } from './handler.ts';
+import type { HandlerParts } from './inner.ts';
 
 let store: Store;
 let lines: string[];
@@ -49,7 +50,7 @@ function running(handler: Handler, given: Given = {}) {
   const code = new Map([['tested', { readOutput: given.readOutput }]]);
   const definition = { code } as unknown as ServiceParts['definition'];
   const accounts = { tokenOf: async () => LENT } as unknown as ServiceParts['accounts'];
-  const parts = { store, log, platform, definition, accounts } as ServiceParts;
+  const parts = { store, log, platform, definition, accounts } as HandlerParts;
   const call = { ids: { invocation_id: 'inv-000000000000' }, caller };
   const progress = async () => undefined;
   const capability = 'tested';

@@ -24,12 +24,13 @@ import { type JsonObject, Principal } from '../../protocol/primitives.ts';
 import { isPromised, run, type Steps, wait } from '../../steps.ts';
 import type { BindingRecord } from '../../storage/port/records.ts';
 import { ApprovalNeeded, HandlerFailure, NoEffect } from '../author/handler.ts';
-import type { CheckedCall } from '../call/call.ts';
+import type { CheckedCall, HandledCall } from '../call/call.ts';
 import { callForeign } from '../foreign/foreign.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { createDeadline, type Deadline, inTime } from '../pace/deadline.ts';
 import { validatedResult } from './author-schema.ts';
-import { type HandledCall, handlerContext, type Notes, type Work } from './context.ts';
+import { type Given, handlerContext, type Notes, type Work } from './context.ts';
+import type { HandlerParts } from './inner.ts';
 import { containsLent, withoutLent } from './lent-tokens.ts';
 
 /** What a handler did, as far as it is known. */
@@ -60,22 +61,53 @@ export interface Running {
 
 /** Runs a handler to its end, however long it takes. Never throws. */
 export function* runHandler(
-  parts: ServiceParts,
+  parts: HandlerParts,
   call: HandledCall,
   work: Work,
   { deadline, notes = { bindings: [] } }: Running,
 ): Steps<Done> {
   const lent: string[] = [];
-  const given = { deadline, notes, lent };
+  const given: Given = {
+    deadline,
+    notes,
+    lent,
+    inner: undefined,
+    hasEnded: false,
+    hasActed: false,
+  };
   const heard = yield* callForeign(() =>
     work.handler(copyOf(work.parameters), handlerContext(parts, call, work, given)),
   );
+  given.hasEnded = true;
+  if (given.inner) yield* wait(given.inner.ended());
   const finalNotes = copyOfNotes(notes);
+  if ('thrown' in heard && given.hasActed && saysNoEffect(heard.thrown)) {
+    return contradicting(parts, work, withoutLent(lent, heard.thrown), finalNotes);
+  }
   if ('thrown' in heard) return broken(parts, work, withoutLent(lent, heard.thrown), finalNotes);
   if (lent.length > 0 && isLentIn(lent, heard.returned)) return disclosing(parts, work, finalNotes);
   const done = yield* completed(parts, work.capability, heard.returned, finalNotes);
   // While a schema waits, the handler may still get a token that it asked for.
   return containsLent(lent, done.result) ? disclosing(parts, work, finalNotes) : done;
+}
+
+function saysNoEffect(thrown: unknown): boolean {
+  return NoEffect.is(thrown) || ApprovalNeeded.is(thrown);
+}
+
+/**
+ * The handler says that nothing happened, and a call that it made had an effect. The caller, or the grant, would
+ * repeat that effect, so this is a defect.
+ */
+function contradicting(
+  { log }: ServiceParts,
+  { capability }: Work,
+  err: unknown,
+  notes: Notes,
+): Done {
+  const what = 'a handler says that nothing happened, but a call that it made had an effect';
+  log.error({ capability, err }, what);
+  return { outcome: 'failed', failure: broke(), ...notes };
 }
 
 /** A schema may read a value that is not JSON. Its result is compared again. */
@@ -116,9 +148,9 @@ export function* withinDeadline(
   deadlineMs: number,
   work: (running: Running) => Steps<Done>,
 ): Steps<Done> {
-  const deadline = createDeadline();
-  const notes: Notes = { bindings: [] };
   const begun = platform.monotonic();
+  const deadline = createDeadline(begun + deadlineMs);
+  const notes: Notes = { bindings: [] };
   const ended = run(work({ deadline, notes }));
   if (!isPromised(ended)) return ended;
   // A handler may have blocked this process before it waits.
@@ -197,10 +229,10 @@ export interface ComposedWork {
 }
 
 /** Runs the steps of a composed call in place of a handler. */
-type Compose = (parts: ServiceParts, call: CheckedCall, work: ComposedWork) => Promise<Done>;
+type Compose = (parts: HandlerParts, call: CheckedCall, work: ComposedWork) => Promise<Done>;
 
 /** The parts of an invocation. The runtime adds the composer. */
-export interface InvokeParts extends ServiceParts {
+export interface InvokeParts extends HandlerParts {
   readonly compose: Compose;
 }
 

@@ -34,6 +34,7 @@ import {
   type Call,
   type CallerCall,
   type CheckedCall,
+  type Enclosing,
   echo,
   watchCall,
 } from '../call/call.ts';
@@ -53,6 +54,7 @@ import {
 } from './approve-call.ts';
 import { quotedPrice } from './author-schema.ts';
 import type { InvokeParts } from './handler.ts';
+import type { InnerRequest } from './inner.ts';
 import {
   boundBindings,
   isQuoted,
@@ -82,6 +84,19 @@ export function* invoke(parts: InvokeParts, ask: Ask): Steps<Answer> {
   return { ...whole, stream: streamed };
 }
 
+/** A call that a handler makes: every check, under the token of the call whose handler it is. */
+export function* invokeWithin(
+  parts: InvokeParts,
+  request: InnerRequest,
+  within: Enclosing,
+): Steps<InvokeAnswer> {
+  const ask: Ask = { bearer: () => undefined, input: () => request };
+  const watch = watchCall(parts, ask, within);
+  const answer = yield* withinSpan(watch.span, answerTo(parts, ask, watch.call));
+  watch.end(answer.body as InvokeAnswer);
+  return answer.body as InvokeAnswer;
+}
+
 function withRates(answer: Answer, rates: readonly RateState[]): Answer {
   if (rates.length === 0) return answer;
   return amended(answer, { headers: { ...answer.headers, ...rateHeaders(rates) } });
@@ -91,7 +106,7 @@ function* answerTo(parts: InvokeParts, ask: Ask, call: Call): Steps<Answer> {
   try {
     const reading = readInput('invoke', ask);
     echo(call, reading.input);
-    const presented = presentedToken(parts, ask);
+    const presented = call.within?.presented ?? presentedToken(parts, ask);
     const checking = check(parts, presented, call, reading);
     const checked = yield* traced(parts.tracer, 'check', checking);
     if ('replay' in checked) return checked.replay;

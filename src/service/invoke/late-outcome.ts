@@ -23,13 +23,13 @@ import {
   type CheckedCall,
   type Ending,
   endingEntry,
+  type HandledCall,
   invokeAnswer,
   moneyOf,
 } from '../call/call.ts';
 import { actEntry } from '../caller/entries.ts';
 import type { Answer } from '../operations/operations.ts';
 import type { ServiceParts } from '../operations/parts.ts';
-import type { HandledCall } from './context.ts';
 import type { Done } from './handler.ts';
 
 /** The part of a call that a late outcome needs. */

@@ -12,6 +12,9 @@ import type { JsonLimits } from '../../domain/wire/json.ts';
 import type { FailureType } from '../../protocol/failure.ts';
 import { HandlerFailure, NoEffect } from '../author/handler.ts';
 
+/** What a handler hands over contains a token that it was lent. */
+export const LENT = 'it contains the token of a person';
+
 /** Whether a text, or a value that was read as JSON, contains one of the tokens. No token has a character that JSON escapes. */
 export function containsLent(lent: readonly string[], value: unknown): boolean {
   if (lent.length === 0 || value === undefined) return false;

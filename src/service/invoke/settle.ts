@@ -25,6 +25,7 @@ import {
   endingEntry,
   invokeAnswer,
 } from '../call/call.ts';
+import type { TokenCaller } from '../caller/caller.ts';
 import { type Answer, failureOf } from '../operations/operations.ts';
 import type { ServiceParts, Settler } from '../operations/parts.ts';
 
@@ -171,17 +172,22 @@ export interface Leases {
 
 const NO_LEASES: Leases = { stop: () => undefined, release: async () => undefined };
 
+/** Whether a call of this caller runs under leases. */
+export function isExclusive({ loaded }: TokenCaller): boolean {
+  return loaded.lineage.some(({ exclusive }) => exclusive);
+}
+
 /**
  * Renews the leases until stopped. Only a lineage with an exclusive token has leases to renew, and
- * only a composed call has a trail to release.
+ * only a composed call has a trail to release. A call by a handler has no leases of its own.
  */
 export function renewLeases(
   parts: ServiceParts,
-  { caller, capability }: CheckedCall,
+  { caller, capability, within }: CheckedCall,
   operationId: string,
 ): Leases {
-  const isExclusive = caller.loaded.lineage.some(({ exclusive }) => exclusive);
-  if (!isExclusive && capability.kind === 'atomic') return NO_LEASES;
+  const hasOwn = !within && isExclusive(caller);
+  if (!hasOwn && capability.kind === 'atomic') return NO_LEASES;
   const { store, log, leaseMs, platform } = parts;
   const renew = () => {
     store.renewLeases(operationId, leaseUntil(parts)).then(
@@ -193,7 +199,7 @@ export function renewLeases(
       (error) => log.warn({ err: error }, 'a lease could not be renewed'),
     );
   };
-  const timer = isExclusive ? platform.every(leaseMs / RENEWALS_PER_LEASE, renew) : undefined;
+  const timer = hasOwn ? platform.every(leaseMs / RENEWALS_PER_LEASE, renew) : undefined;
   timer?.unref();
   return {
     stop: () => platform.cancel(timer),

@@ -12,6 +12,8 @@ import { type Eventual, isPromised } from '../../steps.ts';
 
 export interface Deadline {
   readonly hasPassed: boolean;
+  /** By the monotonic clock, in milliseconds. */
+  readonly endsAt: number;
   readonly signal: AbortSignal;
 }
 
@@ -19,6 +21,11 @@ export interface Deadline {
 class PassableDeadline implements Deadline {
   #controller: AbortController | undefined;
   #passed: Error | undefined;
+  readonly endsAt: number;
+
+  constructor(endsAt: number) {
+    this.endsAt = endsAt;
+  }
 
   get hasPassed(): boolean {
     return this.#passed !== undefined;
@@ -43,8 +50,8 @@ class PassableDeadline implements Deadline {
   }
 }
 
-export function createDeadline(): Deadline & { pass(reason: Error): void } {
-  return new PassableDeadline();
+export function createDeadline(endsAt: number): Deadline & { pass(reason: Error): void } {
+  return new PassableDeadline(endsAt);
 }
 
 export const LATE = Symbol('late');
