@@ -8,6 +8,8 @@ import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { NoEffect } from '../../src/service/author/handler.ts';
+import { checkStore } from '../../src/storage/fsck/fsck.ts';
+import { atEnd } from '../support/ends.ts';
 import type { Script } from '../support/scripts.ts';
 import { eventually } from '../support/world.ts';
 import { type InnerDesk, onEachStore } from './inner-desk.ts';
@@ -140,6 +142,22 @@ onEachStore((desk) => {
     assert.equal(body.result.answer.failure.type, 'invalid_token');
   });
 
+  test('an inner call is refused once the token of both has expired', async () => {
+    const token = await desk().token({ ttl_hours: 1 });
+
+    const body = await desk().run(
+      'tell',
+      async (_, { invoke }) => {
+        desk().advance(3_600_000);
+        return { answer: await invoke('sms', {}) };
+      },
+      { token },
+    );
+    desk().advance(-3_600_000);
+
+    assert.equal(body.result.answer.failure.type, 'token_expired');
+  });
+
   test('a rate limit of a capability counts the calls of handlers', async () => {
     const types: unknown[] = [];
 
@@ -222,6 +240,30 @@ onEachStore((desk) => {
     assert.deepEqual(body.result, { answer: true });
     assert.equal(beside, 'concurrent_branch_busy');
     assert.equal(after.success, true);
+  });
+
+  test('an inner call is refused once another call has the lease of its parent', async () => {
+    const token = await desk().token(EXCLUSIVE);
+    let inner: string | undefined;
+
+    const body = await desk().run(
+      'tell',
+      async (_, { invoke }) => {
+        desk().advance(20_000);
+        atEnd(() => desk().advance(-20_000));
+        const { body: other } = await desk().invoke(token.token, 'other');
+        assert.equal(other.success, true);
+        const answer = await invoke('sms', {});
+        inner = answer.success ? 'success' : answer.failure.type;
+        return {};
+      },
+      { token },
+    );
+
+    assert.equal(inner, 'concurrent_branch_busy');
+    assert.equal(body.failure.type, 'outcome_unknown');
+    const [entry] = await desk().inner(body.invocation_id);
+    assert.equal(entry?.state, 'refused');
   });
 
   test('a late inner handler keeps the lease until it ends', async () => {
@@ -326,6 +368,12 @@ onEachStore((desk) => {
     );
     assert.doesNotMatch(text, /"of":"mid"/);
     assert.match(text, /"answer":true/);
+  });
+
+  test('the books of a store with inner calls are in order', async () => {
+    await desk().run('tell', calling('trip'));
+
+    assert.deepEqual((await checkStore(desk().store)).findings, []);
   });
 
   test('a read that reads by an inner call is not admitted, and leaves two entries', async () => {

@@ -75,7 +75,7 @@ export interface Call {
   readonly within?: Enclosing | undefined;
 }
 
-/** A call whose handler makes another, as the other one sees it. */
+/** A call whose handler makes another, as the other one knows it. */
 export interface Enclosing {
   /** The token of both. The other call judges its stored row again. */
   readonly presented: PresentedToken;
@@ -85,7 +85,7 @@ export interface Enclosing {
   readonly leasedBy: string | undefined;
   /** In milliseconds, until its deadline. */
   leftMs(): number;
-  /** Called before a call with an effect counts as ended, unless it had none. */
+  /** Notes that the other call had an effect, or may have had one. */
   acted(): void;
   /** Its handler does not count as ended before this work. */
   hold(work: Promise<unknown>): void;

@@ -48,7 +48,9 @@ function running(handler: Handler, given: Given = {}) {
   const log = createLog('debug', { write: (line) => void lines.push(line) });
   // Running a handler uses no other part.
   const code = new Map([['tested', { readOutput: given.readOutput }]]);
-  const definition = { code } as unknown as ServiceParts['definition'];
+  const requires = [{ capability: 'other', called_by: 'handler' }];
+  const catalog = { capabilities: new Map([['tested', { requires }]]) };
+  const definition = { id: 'desk', code, catalog } as unknown as ServiceParts['definition'];
   const accounts = { tokenOf: async () => LENT } as unknown as ServiceParts['accounts'];
   const parts = { store, log, platform, definition, accounts } as HandlerParts;
   const call = { ids: { invocation_id: 'inv-000000000000' }, caller };
@@ -136,6 +138,17 @@ test('runHandler() returns the last reported cost', async () => {
   });
 
   assert.deepEqual(done.reported, usd(50n));
+});
+
+test('runHandler() passes no token of a person on to another capability', async () => {
+  const done = await running(async (_, { account, invoke }) => {
+    const token = await account('mail');
+    const call = invoke('other', { note: `Bearer ${token}` });
+    await assert.rejects(call, /^Error: Cannot call "other": it contains the token of a person$/);
+    return { refused: true };
+  });
+
+  assert.deepEqual(done.result, { refused: true });
 });
 
 test('runHandler() treats a throw and a later rejection alike', async () => {

@@ -78,9 +78,9 @@ export function* runHandler(
   const heard = yield* callForeign(() =>
     work.handler(copyOf(work.parameters), handlerContext(parts, call, work, given)),
   );
+  const finalNotes = copyOfNotes(notes);
   given.hasEnded = true;
   if (given.inner) yield* wait(given.inner.ended());
-  const finalNotes = copyOfNotes(notes);
   if ('thrown' in heard && given.hasActed && saysNoEffect(heard.thrown)) {
     return contradicting(parts, work, withoutLent(lent, heard.thrown), finalNotes);
   }
