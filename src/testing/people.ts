@@ -6,26 +6,36 @@
 
 import type { Client, Refused, Reply } from '../client/index.ts';
 import type { InputOf } from '../protocol/operations.ts';
+import type { PasskeyProof } from '../protocol/passkey.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import type { IssueAnswer } from '../protocol/token.ts';
 import type { CapabilityMap } from '../protocol/typed.ts';
 import type { ServiceDefinition } from '../service/author/definition.ts';
+import type { Runtime } from '../service/runtime.ts';
+import { deviceOf, type SignApproval } from './device.ts';
 import { expectAnswer } from './expect.ts';
 import type { CallerOptions, TestCaller, TestedService } from './types.ts';
 
 interface Desk {
   readonly client: Client;
+  readonly runtime: Runtime;
   readonly secret: string;
 }
 
 export function peopleOf<Types extends CapabilityMap>(
   { catalog }: ServiceDefinition,
-  { client, secret }: Desk,
+  { client, runtime, secret }: Desk,
 ): Pick<TestedService<Types>, 'caller' | 'human'> {
   const scopes = [...catalog.capabilities.values()].flatMap((each) => each.minimum_scope);
   const every = [...new Set(scopes)];
   const signedIn = (principal: string) =>
     client.withCredential(`${secret}.${Buffer.from(principal).toString('base64url')}`);
+  const devices = new Map<string, SignApproval>();
+  const deviceFor = (principal: string) => {
+    const device = devices.get(principal) ?? deviceOf(runtime, principal);
+    devices.set(principal, device);
+    return device;
+  };
   return {
     async caller(name, options = {}) {
       const subject = principalOf('agent', name);
@@ -43,12 +53,13 @@ export function peopleOf<Types extends CapabilityMap>(
       return {
         principal,
         client: own,
-        approve: (request, terms = {}) =>
-          own.ask('approval_grants.issue', {
-            grant_type: 'one_time',
-            ...terms,
-            approval_request_id: requestId(request),
-          }),
+        approve(request, { passkey, ...terms } = {}) {
+          const approval_request_id = requestId(request);
+          const approval = { grant_type: 'one_time' as const, ...terms, approval_request_id };
+          const send = (proof?: PasskeyProof) =>
+            own.ask('approval_grants.issue', { ...approval, passkey: proof });
+          return passkey ? deviceFor(principal)(approval).then(send) : send();
+        },
         deny: (request, reason = 'denied by a test') =>
           own.ask('approval_requests.deny', { approval_request_id: requestId(request), reason }),
       };

@@ -105,13 +105,15 @@ export async function testService<Definition extends ServiceDefinition>(
     platform,
     log: createLog('warn', { write: (line) => void log.push(JSON.parse(line)) }, platform),
     baseUrl: () => URL_OF_TESTS,
+    // Test people have the console, where their devices enrol passkeys.
+    isIdentifiedByApp: true,
   }).catch(async (error) => {
     keyring.close();
     await store.close();
     throw error;
   });
   const open = opened({ runtime, store, keyring, clock });
-  return { ...open, ...peopleOf(service, { ...open, secret }), log };
+  return { ...open, ...peopleOf(service, { ...open, runtime, secret }), log };
 }
 
 /** No request goes there: `fetch` asks the service in this process. */

@@ -95,10 +95,13 @@ export interface TestCaller<Capabilities extends CapabilityMap = CapabilityMap> 
 export interface TestPerson {
   readonly principal: string;
   readonly client: Client;
-  /** Approves the request, given by its id or by the refusal that names it. */
+  /**
+   * Approves the request, given by its id or by the refusal that names it. With `passkey: true` the person signs the
+   * approval with a virtual device, which enrols a passkey first; a policy with `require: 'passkey'` asks for that.
+   */
   approve(
     request: string | Reply<unknown>,
-    terms?: Partial<GrantRequest>,
+    terms?: Partial<Omit<GrantRequest, 'passkey'>> & { readonly passkey?: boolean },
   ): Promise<Reply<GrantAnswer>>;
   deny(request: string | Reply<unknown>, reason?: string): Promise<Reply<object>>;
 }

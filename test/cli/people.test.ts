@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { softwareKey } from '../../src/testing/authenticator.ts';
 import { configure, life, ownFolder, PLACES, type Place, writ } from '../log/restored-desk.ts';
-import { softwareKey } from '../passkeys/authenticator.ts';
 import { personOver } from '../sign-in/listening.ts';
 import { closedAtEnd } from '../support/ends.ts';
 

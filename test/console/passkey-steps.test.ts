@@ -6,8 +6,8 @@ import { hashNode } from '../../src/domain/log/merkle.ts';
 import { decisionChallenge } from '../../src/domain/passkey/decision.ts';
 import { digestOf } from '../../src/domain/wire/canonical.ts';
 import { toHex } from '../../src/domain/wire/hash.ts';
+import { softwareKey } from '../../src/testing/authenticator.ts';
 import { readKeys } from '../../src/verify/keys.ts';
-import { softwareKey } from '../passkeys/authenticator.ts';
 import { detail, JWKS, NOW, SERVICE } from '../verify/artefacts.ts';
 
 const BOB = 'human:bob@example.com';

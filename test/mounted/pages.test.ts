@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { softwareKey } from '../passkeys/authenticator.ts';
+import { softwareKey } from '../../src/testing/authenticator.ts';
 import { proofOf } from '../passkeys/desk.ts';
 import { atEnd } from '../support/ends.ts';
 import {

@@ -7,7 +7,6 @@ import { readNewPasskey } from '../../src/domain/passkey/assertion.ts';
 import { type CborMap, readCbor } from '../../src/domain/passkey/cbor.ts';
 import { keyOfCose } from '../../src/domain/passkey/key.ts';
 import type { PasskeyKey } from '../../src/protocol/passkey.ts';
-import { assertionFault, isPasskeyKey } from '../../src/verify/assertion.ts';
 import {
   type Algorithm,
   type Asked,
@@ -17,7 +16,8 @@ import {
   type SoftwareKey,
   softwareKey,
   VERIFIED,
-} from './authenticator.ts';
+} from '../../src/testing/authenticator.ts';
+import { assertionFault, isPasskeyKey } from '../../src/verify/assertion.ts';
 
 const [RP_ID, ORIGIN] = ['writ.example', 'https://writ.example'];
 const ALGORITHMS = ['ES256', 'EdDSA', 'RS256'] as const satisfies readonly Algorithm[];

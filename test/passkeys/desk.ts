@@ -12,10 +12,15 @@ import type { Challenge, SignedDecision } from '../../src/protocol/console/views
 import type { Passkey } from '../../src/protocol/decision.ts';
 import { defineCapability } from '../../src/service/author/define.ts';
 import { createService } from '../../src/service/author/definition.ts';
+import {
+  type Algorithm,
+  type Asked,
+  type SoftwareKey,
+  softwareKey,
+} from '../../src/testing/authenticator.ts';
 import { atConsole, type ConsolePerson } from '../console/person.ts';
 import { person } from '../support/person.ts';
 import { type Reply, type TestOptions, type TestService, testService } from '../support/world.ts';
-import { type Algorithm, type Asked, type SoftwareKey, softwareKey } from './authenticator.ts';
 
 export const ANN = 'ann-key';
 export const [BOB, CAROL] = ['bob-key', 'carol-key'];

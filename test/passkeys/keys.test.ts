@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import { softwareKey } from './authenticator.ts';
+import { softwareKey } from '../../src/testing/authenticator.ts';
 import { type Approver, BOB, CAROL, openDesk, RP } from './desk.ts';
 
 const MINUTE = 60_000;

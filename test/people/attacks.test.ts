@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { PRESENT, softwareKey } from '../passkeys/authenticator.ts';
+import { PRESENT, softwareKey } from '../../src/testing/authenticator.ts';
 import { SQL_PLACES } from '../support/sql-places.ts';
 import type { Reply } from '../support/world.ts';
 import { ANN, BASE, BOB, browserAt, HOUR, openDesk } from './desk.ts';

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
-import { softwareKey } from '../passkeys/authenticator.ts';
+import { softwareKey } from '../../src/testing/authenticator.ts';
 import { SQL_PLACES } from '../support/sql-places.ts';
 import { ANN, BASE, BOB, browserAt, HOUR, openDesk } from './desk.ts';
 

@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'vitest';
+import { softwareKey } from '../../src/testing/authenticator.ts';
 import { mountDesk, requestOf } from '../mounted/desk.ts';
-import { softwareKey } from '../passkeys/authenticator.ts';
 import { personAt } from '../sign-in/browser.ts';
 import { atEnd, temporaryFolder } from '../support/ends.ts';
 import { SQL_PLACES } from '../support/sql-places.ts';

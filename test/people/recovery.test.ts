@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import { checkStore } from '../../src/storage/fsck/fsck.ts';
+import { softwareKey } from '../../src/testing/authenticator.ts';
 import type { ConsolePerson } from '../console/person.ts';
-import { softwareKey } from '../passkeys/authenticator.ts';
 import { SQL_PLACES } from '../support/sql-places.ts';
 import { ANN, BOB, browserAt, CAROL, HOUR, openDesk, type PeopleDesk } from './desk.ts';
 

@@ -9,8 +9,8 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, test } from 'vitest';
 import type { InvitedPerson } from '../../src/protocol/console/people.ts';
+import { softwareKey } from '../../src/testing/authenticator.ts';
 import type { ConsolePerson } from '../console/person.ts';
-import { softwareKey } from '../passkeys/authenticator.ts';
 import { SQL_PLACES } from '../support/sql-places.ts';
 import { ANN, BASE, BOB, browserAt, CAROL, HOUR, openDesk, type PeopleDesk } from './desk.ts';
 

@@ -6,8 +6,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
+import { softwareKey } from '../../src/testing/authenticator.ts';
 import type { ConsolePerson } from '../console/person.ts';
-import { softwareKey } from '../passkeys/authenticator.ts';
 import { ANN, BASE, BOB, browserAt, CAROL, HOUR, type Invitation, openDesk } from './desk.ts';
 
 const EVE = 'human:eve@example.com';

@@ -147,6 +147,40 @@ test('testService() lets people approve and deny by name', async () => {
   );
 });
 
+test('testService() lets people sign approvals with the passkey of a device of their own', async () => {
+  const payout = defineCapability({
+    name: 'payout',
+    description: 'Pay out',
+    side_effect: 'irreversible',
+    minimum_scope: ['bank.pay'],
+    inputs: [{ name: 'amount', type: 'number' }],
+    approval: { when: 'always', require: 'passkey', approvals_required: 2 },
+    handler: ({ amount }) => ({ paid: amount }),
+  });
+  await using desk = await testService(createService({ id: 'bank', capabilities: [payout] }));
+  const agent = await desk.caller('clerk');
+  const [ann, bob] = [desk.human('ann'), desk.human('bob')];
+
+  const asked = await agent.invoke('payout', { amount: 5 });
+  expectFailure(await ann.approve(asked), 'approver_not_authorized');
+  expectAnswer(await ann.approve(asked, { passkey: true }));
+  expectFailure(await agent.invoke('payout', { amount: 5 }, { continue_approved: true }));
+  expectAnswer(await bob.approve(asked, { passkey: true }));
+  const paid = await agent.invoke('payout', { amount: 5 }, { continue_approved: true });
+  const again = await agent.invoke('payout', { amount: 6 });
+  expectAnswer(await desk.human('ann').approve(again, { passkey: true }));
+
+  assert.deepEqual(expectAnswer(paid).result, { paid: 5 });
+  const signed = await desk.entries({ entry_type: 'approval_decision', outcome: 'success' });
+  const keys = signed.map(({ detail }) => {
+    const { passkey } = detail as { passkey: { credential_id: string } };
+    return passkey.credential_id;
+  });
+  assert.equal(keys.length, 3);
+  assert.equal(keys[0], keys[2]);
+  assert.notEqual(keys[0], keys[1]);
+});
+
 test('testService() moves the clock for tokens and approvals', async () => {
   const start = new Date('2030-01-01T00:00:00.000Z');
   const { caller, human, advance, now } = await desk({ now: start });
