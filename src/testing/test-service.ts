@@ -14,13 +14,10 @@ import { type Config, configOf, type GivenSettings } from '../config/config.ts';
 import { entryView } from '../domain/log/entry.ts';
 import { parseDuration } from '../domain/values/duration.ts';
 import { fromMinor } from '../domain/values/money.ts';
-import { createBodies } from '../http/bounds/bodies.ts';
-import { CONNECTION_BOUNDS } from '../http/bounds/connection.ts';
 import { watchLoad } from '../http/bounds/shed.ts';
-import { createVisits } from '../http/bounds/strangers.ts';
-import { createCore } from '../http/core.ts';
-import { createMetrics } from '../http/metrics.ts';
-import { webExchange } from '../http/mounted/web.ts';
+import { type AppService, openApp } from '../http/mounted/app.ts';
+import type { MountOptions } from '../http/mounted/mount.ts';
+import { mountAddress } from '../http/mounted/mount-address.ts';
 import { generateJwk } from '../keyring/es256.ts';
 import { type Keyring, openKeyring } from '../keyring/keyring.ts';
 import { createLog } from '../log.ts';
@@ -56,6 +53,8 @@ export interface TestServiceOptions {
   readonly settings?: Omit<GivenSettings, 'store' | 'data' | 'keys' | 'host' | 'port'> | undefined;
   /** When the clock starts; by default now. Only `advance()` moves it. */
   readonly now?: Date | undefined;
+  /** Where the service stands in an app, and how the app says who asks, as in `mount()`. */
+  readonly mount?: Pick<MountOptions, 'prefix' | 'identify'> | undefined;
 }
 
 /** The types that a service carries, or any names where it carries none. */
@@ -94,30 +93,41 @@ export async function testService<Definition extends ServiceDefinition>(
   const definition = { ...service, authenticate: signIn(service, secret) };
   const config = configOf(settingsFor(service, options.settings), '/');
   const { platform } = clock;
+  const prefix = options.mount?.prefix ?? PREFIX;
+  const mountedAt = mountAddress(prefix, config.public_url ?? `${ORIGIN_OF_TESTS}${prefix}`);
   const store = await openStore('memory:', { platform, clock: clock.now });
   const keyring = memoryKeys(platform, config);
   const log: LogLine[] = [];
-  const runtime = await createRuntime({
-    definition,
-    config,
-    store,
-    keyring,
-    platform,
-    log: createLog('warn', { write: (line) => void log.push(JSON.parse(line)) }, platform),
-    baseUrl: () => URL_OF_TESTS,
-    // Test people have the console, where their devices enrol passkeys.
-    isIdentifiedByApp: true,
-  }).catch(async (error) => {
+  const end = async () => {
     keyring.close();
     await store.close();
+  };
+  try {
+    const runtime = await createRuntime({
+      ...mountedAt,
+      definition,
+      config,
+      store,
+      keyring,
+      platform,
+      log: createLog('warn', { write: (line) => void log.push(JSON.parse(line)) }, platform),
+      // Test people have the console, where their devices enrol passkeys.
+      isIdentifiedByApp: true,
+    });
+    // A machine that is busy with other tests must not make the service refuse requests.
+    const load = watchLoad(platform, { loopDelayMaxMs: Number.POSITIVE_INFINITY });
+    const app = openApp(runtime, { ...options.mount, mountedAt, surfaces: [], load });
+    const open = opened({ app, runtime, store, clock, end });
+    return { ...open, ...peopleOf(service, { ...open, runtime, secret }), log };
+  } catch (error) {
+    await end();
     throw error;
-  });
-  const open = opened({ runtime, store, keyring, clock });
-  return { ...open, ...peopleOf(service, { ...open, runtime, secret }), log };
+  }
 }
 
 /** No request goes there: `fetch` asks the service in this process. */
-const URL_OF_TESTS = 'http://127.0.0.1';
+const ORIGIN_OF_TESTS = 'http://localhost';
+const PREFIX = '/service';
 
 interface Clock {
   readonly platform: Platform;
@@ -190,78 +200,46 @@ function memoryKeys(platform: Platform, config: Config): Keyring {
 }
 
 interface Parts {
+  readonly app: AppService;
   readonly runtime: Runtime;
   readonly store: Store;
-  readonly keyring: Keyring;
   readonly clock: Clock;
+  /** Closes what is below the runtime. */
+  end(): Promise<void>;
 }
 
-function opened({ runtime, store, keyring, clock }: Parts) {
-  const near = inProcessService(runtime);
+function opened({ app, runtime, store, clock, end }: Parts) {
+  const { fetch, listener } = app;
   const client = createClient({
-    url: URL_OF_TESTS,
-    fetch: near.fetch,
+    url: runtime.baseUrl(),
+    fetch: (input, init) => fetch(new Request(input, init)),
     now: clock.now,
     // A test sees the first answer.
     retries: 0,
   });
   let closing: Promise<void> | undefined;
-  const end = async () => {
-    await near.close();
+  const stop = async () => {
+    await app.stop(0);
     await runtime.close(0);
-    keyring.close();
-    await store.close();
+    await end();
   };
   const close = () => {
-    closing ??= end();
+    closing ??= stop();
     return closing;
   };
-  return { client, ...clockOf(clock), ...readsOf(store), close, [Symbol.asyncDispose]: close };
+  const inApp = { fetch, listener };
+  return {
+    client,
+    ...inApp,
+    ...clockOf(clock),
+    ...readsOf(store),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 function clockOf({ now, advance }: Clock): Pick<TestedService, 'now' | 'advance'> {
   return { now, advance };
-}
-
-interface InProcess {
-  readonly fetch: typeof fetch;
-  close(): Promise<void>;
-}
-
-/** A `fetch` that asks a service in this process, without a port. */
-function inProcessService(runtime: Runtime): InProcess {
-  const { platform } = runtime;
-  // A machine that is busy with other tests must not make the service refuse requests.
-  const load = watchLoad(platform, { loopDelayMaxMs: Number.POSITIVE_INFINITY });
-  const metrics = createMetrics(load, () => runtime);
-  const core = createCore(runtime, {
-    load,
-    metrics,
-    visits: createVisits(runtime),
-    surfaces: [],
-    added: [],
-    hasOpenMetrics: true,
-  });
-  const bodies = createBodies(CONNECTION_BOUNDS);
-  core.started();
-  return {
-    async fetch(input, init) {
-      const request = new Request(input, init);
-      const { pathname, search } = new URL(request.url);
-      const arrival = {
-        platform,
-        bodies,
-        target: `${pathname}${search}`,
-        remoteAddress: '127.0.0.1',
-      };
-      const { ask, respond } = webExchange(request, arrival);
-      return respond(await core.answer(ask));
-    },
-    async close() {
-      await core.close();
-      load.close();
-    },
-  };
 }
 
 type Reads = Pick<TestedService, 'entries' | 'expectEntry' | 'spent' | 'expectSpent' | 'binding'>;

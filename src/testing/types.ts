@@ -5,6 +5,7 @@
  */
 
 import type { Client, Reply } from '../client/index.ts';
+import type { MountedService } from '../http/mounted/mount.ts';
 import type { GrantAnswer, GrantRequest } from '../protocol/approval.ts';
 import type { AuditEntry } from '../protocol/audit.ts';
 import type { InvokeSuccess } from '../protocol/invocation.ts';
@@ -124,6 +125,10 @@ export interface TestedService<Capabilities extends CapabilityMap = CapabilityMa
   caller(name: string, options?: CallerOptions): Promise<TestCaller<Capabilities>>;
   /** The person `human:<name>`. */
   human(name: string): TestPerson;
+  /** Answers a request of an app, as a mounted service does. */
+  readonly fetch: MountedService['fetch'];
+  /** The same for the requests of Node and of express. */
+  readonly listener: MountedService['listener'];
   now(): Date;
   /** Moves the clock by milliseconds or a duration such as `PT15M`. */
   advance(by: number | string): void;

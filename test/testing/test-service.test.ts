@@ -181,6 +181,35 @@ test('testService() lets people sign approvals with the passkey of a device of t
   assert.notEqual(keys[0], keys[1]);
 });
 
+test('testService() mounts a service in an app, whose people enter its pages', async () => {
+  const ANN = { principal: 'human:ann', scopes: ['approver:*'] };
+  await using desk = await testService(createService({ id: 'bank', capabilities: [] }), {
+    mount: {
+      prefix: '/money',
+      identify: ({ headers }) => (headers.cookie === 'app=ann' ? ANN : null),
+    },
+  });
+  const open = (path: string, cookie: string) =>
+    desk.fetch(
+      new Request(`http://localhost${path}`, { headers: { cookie, accept: 'text/html' } }),
+    );
+
+  const [hers, others, outside] = await Promise.all([
+    open('/money/console/', 'app=ann'),
+    open('/money/console/', 'app=eve'),
+    open('/elsewhere', 'app=ann'),
+  ]);
+
+  assert.equal(hers.status, 200);
+  assert.match(await hers.text(), /writ-csrf/);
+  assert.deepEqual([others.status, outside.status], [401, 404]);
+  assert.equal((await desk.human('ann').client.manifest()).ok, true);
+  await assert.rejects(
+    testService(createService({ id: 'bank', capabilities: [] }), { mount: { prefix: 'money' } }),
+    /Cannot mount at "money"/,
+  );
+});
+
 test('testService() moves the clock for tokens and approvals', async () => {
   const start = new Date('2030-01-01T00:00:00.000Z');
   const { caller, human, advance, now } = await desk({ now: start });
