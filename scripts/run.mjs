@@ -77,8 +77,6 @@ const CHECKERS_MAX = 4;
 /** The projects of vitest.config.ts that `npm test` runs, and the others. */
 const QUICK = ['unit', 'smoke'];
 const REST = ['long', 'process', 'alone'];
-/** How many times as often the whole suite repeats what chance decides: test/support/rounds.ts. */
-const ROUNDS_OF_ALL = '2';
 
 const SOURCES = ['--conditions=writ-source', '--import', 'tsx'];
 
@@ -98,9 +96,9 @@ const TOOLS = {
 const VERBS = {
   start: async (args) => (await build()) || start(args),
   test: async (args) => (await build()) || test(args),
-  'test:all': async (args) => (await build()) || test(['--project=*', ...args], ROUNDS_OF_ALL),
+  'test:all': async (args) => (await build()) || test(['--project=*', ...args]),
   'test:rest': async (args) =>
-    (await build()) || test([...REST.map((name) => `--project=${name}`), ...args], ROUNDS_OF_ALL),
+    (await build()) || test([...REST.map((name) => `--project=${name}`), ...args]),
   check,
   ok: async (args) => (await build()) || (await check()) || test(args),
   fix: async () => (await run('biome', ['check', '--write', '.'])) || run('generate', []),
@@ -270,12 +268,11 @@ async function start(/** @type {string[]} */ args) {
 }
 
 /** The quick tier; a path or `--project` chooses from all tests. */
-function test(/** @type {string[]} */ args, /** @type {string} */ rounds = '1') {
+function test(/** @type {string[]} */ args) {
   const isChoice = args.some((each) => !each.startsWith('-') || each.startsWith('--project'));
   const tier = isChoice ? [] : QUICK.map((name) => `--project=${name}`);
-  const { WRIT_TEST_ROUNDS = rounds } = process.env;
   // Set, not inherited: the suite must not depend on the NODE_ENV of its caller.
-  return run('vitest', ['run', ...tier, ...args], { NODE_ENV: 'test', WRIT_TEST_ROUNDS });
+  return run('vitest', ['run', ...tier, ...args], { NODE_ENV: 'test' });
 }
 
 /** The quick and common mistakes first; then all the others at once, since most use one core alone. */

@@ -13,7 +13,7 @@ import { runStops } from './rolling.ts';
 /** Only to end a test that hangs. */
 const PATIENT = { timeout: 180_000 };
 
-const KILLS = 3;
+const KILLS = 2;
 const say = () => undefined;
 
 for (const store of ['sqlite', 'postgresql'] as const) {

@@ -12,6 +12,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'vitest';
+import { DEMO_IDENTITIES, travelDesk } from '../../examples/travel/service.ts';
+import { serve } from '../../src/index.ts';
 import { atEnd, temporaryFolder } from '../support/ends.ts';
 
 const DESK = [process.execPath, 'dist/examples/travel/main.js'];
@@ -40,6 +42,13 @@ await once(other, 'listening');
 const taken = (other.address() as AddressInfo).port;
 atEnd(() => other.close());
 
+const PLACE = {
+  PORT: '0',
+  WRIT_DATA: join(folder, 'data'),
+  XDG_STATE_HOME: join(folder, 'state'),
+  WRIT_LOG_LEVEL: 'silent',
+};
+
 interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -52,10 +61,7 @@ async function ended(command: readonly string[], settings: Record<string, string
   const child = spawn(program, args, {
     env: {
       ...inherited,
-      PORT: '0',
-      WRIT_DATA: join(folder, 'data'),
-      XDG_STATE_HOME: join(folder, 'state'),
-      WRIT_LOG_LEVEL: 'silent',
+      ...PLACE,
       ...settings,
     },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -80,28 +86,6 @@ const CASES: Case[] = [
     () => ({ WRIT_STORE: 'postgres://127.0.0.1:1/writ' }),
     [/connect ECONNREFUSED 127\.0\.0\.1:1/, MEND],
   ],
-  ...(
-    [
-      ['the port of the database is none', 'WRIT_STORE', 'postgres://u:hunter2@127.0.0.1:70000/x'],
-      ['a password has a bare "#"', 'WRIT_STORE', 'postgres://u:12#hunter2@127.0.0.1/x'],
-      ['the port of the mark is none', 'WRIT_MARK', 'postgres://u:hunter2@127.0.0.1:70000/x'],
-    ] as const
-  ).map(
-    ([name, variable, address]): Case => [
-      name,
-      () => ({ [variable]: address }),
-      [
-        /expected postgres:\/\/user:password@host:port\/database, with a port/,
-        MEND,
-        /^(?!.*hunter2)/s,
-      ],
-    ],
-  ),
-  [
-    'the configuration file is a folder',
-    () => ({ WRIT_CONFIG: folder }),
-    [/Cannot read ".*": it is a folder, expected a file/],
-  ],
   [
     'the configuration never finishes loading',
     () => ({ WRIT_CONFIG: join(folder, 'endless.mjs') }),
@@ -112,24 +96,6 @@ const CASES: Case[] = [
     () => ({ PORT: String(taken) }),
     [/^Cannot listen on 127\.0\.0\.1:\d+: another program listens there; stop it, or set PORT/],
   ],
-  [
-    'the address is of another machine',
-    () => ({ HOST: '192.0.2.1', WRIT_MARK: `sqlite:${join(folder, 'mark.db')}` }),
-    [/accepted on a loopback address only/],
-  ],
-  ['a setting cannot be used', () => ({ PORT: 'http' }), [/"port": expected a number/]],
-  ['there is no such setting', () => ({ WRIT_STOER: 'memory:' }), [/"WRIT_STOER": there is no/]],
-  [
-    'the configuration file cannot be read',
-    () => ({ WRIT_CONFIG: join(folder, 'broken.yaml') }),
-    [/broken\.yaml/],
-  ],
-  [
-    'the data path is a file',
-    () => ({ WRIT_DATA: file }),
-    [/a file or link of this name exists/, MEND],
-  ],
-  ['the data path is below a file', () => ({ WRIT_DATA: join(file, 'data') }), [/folder "/, MEND]],
   [
     'the mark is not a database',
     () => ({ WRIT_MARK: `sqlite:${file}` }),
@@ -153,6 +119,63 @@ for (const [name, settings, said] of CASES) {
     assert.deepEqual([code, signal], [1, null], stderr);
     assert.match(stderr, /^Cannot /);
     for (const pattern of said) assert.match(stderr, pattern);
+  });
+}
+
+/** What is refused before anything is opened needs no process of its own. */
+const SETTINGS: Case[] = [
+  ...(
+    [
+      ['the port of the database is none', 'WRIT_STORE', 'postgres://u:hunter2@127.0.0.1:70000/x'],
+      ['a password has a bare "#"', 'WRIT_STORE', 'postgres://u:12#hunter2@127.0.0.1/x'],
+      ['the port of the mark is none', 'WRIT_MARK', 'postgres://u:hunter2@127.0.0.1:70000/x'],
+    ] as const
+  ).map(
+    ([name, variable, address]): Case => [
+      name,
+      () => ({ [variable]: address }),
+      [
+        /expected postgres:\/\/user:password@host:port\/database, with a port/,
+        MEND,
+        /^(?!.*hunter2)/s,
+      ],
+    ],
+  ),
+  [
+    'the configuration file is a folder',
+    () => ({ WRIT_CONFIG: folder }),
+    [/Cannot read ".*": it is a folder, expected a file/],
+  ],
+  [
+    'the address is of another machine',
+    () => ({ HOST: '192.0.2.1', WRIT_MARK: `sqlite:${join(folder, 'mark.db')}` }),
+    [/accepted on a loopback address only/],
+  ],
+  ['a setting cannot be used', () => ({ PORT: 'http' }), [/"port": expected a number/]],
+  ['there is no such setting', () => ({ WRIT_STOER: 'memory:' }), [/"WRIT_STOER": there is no/]],
+  [
+    'the configuration file cannot be read',
+    () => ({ WRIT_CONFIG: join(folder, 'broken.yaml') }),
+    [/broken\.yaml/],
+  ],
+  [
+    'the data path is a file',
+    () => ({ WRIT_DATA: file }),
+    [/a file or link of this name exists/, MEND],
+  ],
+  ['the data path is below a file', () => ({ WRIT_DATA: join(file, 'data') }), [/folder "/, MEND]],
+];
+for (const [name, given, said] of SETTINGS) {
+  test(`a start names the remedy when ${name}`, async () => {
+    const environment = { ...PLACE, ...given() };
+    const settings = { identities: DEMO_IDENTITIES };
+    const { message } = await serve(travelDesk, { environment, settings, signals: false }).then(
+      () => assert.fail('it started'),
+      (error: Error) => error,
+    );
+
+    assert.match(message, /^Cannot /);
+    for (const pattern of said) assert.match(`${message}\n`, pattern);
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * How often a test repeats what chance decides: races, seeds, drawn cases. `npm test` repeats little;
- * `WRIT_TEST_ROUNDS=5` repeats five times as often, and `npm run test:all` twice as often.
+ * How often a test repeats what chance decides: races, seeds, drawn cases. `WRIT_TEST_ROUNDS=5` repeats five times as
+ * often.
  *
  * @module
  */
