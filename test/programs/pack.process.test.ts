@@ -35,7 +35,7 @@ interface Packed {
 }
 
 /** In bytes. */
-const TARBALL_MAX = 1_735_000;
+const TARBALL_MAX = 1_765_000;
 
 /** In milliseconds. Only to end a test that hangs: the registry may be far away. */
 const PATIENT = 300_000;
@@ -219,7 +219,7 @@ test('telemetry that is enabled and not installed names the packages to install'
 
 test('npm publish has nothing to correct, and publishes for all with provenance', LONG, () => {
   // The copy, not the tarball: npm corrects only the package.json of a folder.
-  const args = ['publish', '--dry-run', '--ignore-scripts'];
+  const args = ['publish', '--dry-run', '--ignore-scripts', '--loglevel=notice'];
   const { status, stderr } = run('npm', args, copy);
 
   assert.equal(status, 0, stderr);
@@ -334,7 +334,12 @@ test(
     assert.equal(made.status, 0, made.stderr);
 
     const npm = (...args: string[]) => run('npm', args, office, own);
-    // Most packages are in the cache of npm since the first installation.
+    // Most packages are there since the first installation: npm checks them and adds the others.
+    cpSync(join(folder, 'node_modules'), join(office, 'node_modules'), {
+      recursive: true,
+      verbatimSymlinks: true,
+      preserveTimestamps: true,
+    });
     const fetched = npm('install', '--prefer-offline', '--no-audit', '--no-fund');
     assert.equal(fetched.status, 0, fetched.stderr);
     const tested = npm('test');
