@@ -65,6 +65,21 @@ describe('what the app says about a person', () => {
     });
   }
 
+  test('a value that is a promise only when it is asked a second time is refused', async () => {
+    let asked = 0;
+    const get = (_: object, name: string | symbol) => {
+      if (name !== 'then') return undefined;
+      asked += 1;
+      return asked === 1 ? undefined : assert.fail(secret);
+    };
+    const answer = new Proxy({}, { get });
+    const app = await openApp({ identify: () => answer as PersonOfApp });
+    const page = await app.open('/console/', 'ann');
+
+    assert.equal(page.status, 503);
+    assert.doesNotMatch([page.text, ...app.desk.lines].join('\n'), new RegExp(secret));
+  });
+
   test('a name with a credential or a passkey of its own here is refused', async () => {
     const key = { principal: ANN, key: 'key-of-ann', demo: true };
     const operator = {

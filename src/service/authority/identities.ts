@@ -48,11 +48,12 @@ export function createIdentities(
 ): Identities {
   const configuredBy = createLookup(identities);
   /**
-   * Asks a hook. An error it throws may quote the credential, so nothing of the error is used.
+   * Asks a hook. An error it throws may quote the credential, so nothing of the error is used. What it returned stays
+   * wrapped: a value that is a promise only when it is asked again would be waited for without a deadline.
    */
-  const askHook = async (hook: () => unknown): Promise<unknown> => {
+  const askHook = async (hook: () => unknown): Promise<{ readonly returned: unknown }> => {
     const heard = await askWithin(platform, AUTHENTICATE_MS, hook);
-    if (heard !== LATE && 'returned' in heard) return heard.returned;
+    if (heard !== LATE && 'returned' in heard) return heard;
     const detail = 'Cannot identify the caller: the credential could not be checked';
     throw new Refusal(failure('service_unavailable', detail));
   };
@@ -63,7 +64,7 @@ export function createIdentities(
     const identity = await storedByKey(bearer, digest);
     if (identity) return identity;
     const hooked = authenticate && (await askHook(() => authenticate(bearer)));
-    const principal = hooked ?? (await external?.principal(bearer)) ?? null;
+    const principal = hooked?.returned ?? (await external?.principal(bearer)) ?? null;
     if (principal === null) return undefined;
     // The message leaves out the value: a hook may have returned the credential itself.
     if (!isPrincipal(principal)) throw new Error('Cannot use what authenticate() returned');
@@ -96,8 +97,8 @@ export function createIdentities(
       return configuredBy(digest) ?? identifyOther(bearer, digest);
     },
     async identifyBy(code) {
-      const returned = (await askHook(code)) ?? null;
-      if (returned === null) return undefined;
+      const { returned } = await askHook(code);
+      if (returned === null || returned === undefined) return undefined;
       const reading = readAppPerson(returned, (principal) => ruleFor(entitlements, principal));
       if ('fault' in reading) throw unusablePerson(reading.fault);
       const { principal } = reading.person;
