@@ -33,6 +33,7 @@ describe('what the app says about a person', () => {
     ['a scope that is none', { principal: ANN, scopes: ['shop.*.*'] }],
     ['too many scopes', { principal: ANN, scopes: Array(1_001).fill('shop.pay') }],
     ['no time', { principal: ANN, scopes: [], signed_in_at: 'yesterday' }],
+    ['a time as a text', { principal: ANN, scopes: [], signed_in_at: '2026-11-19 06:00' }],
     ['an object that throws', throwing],
     ['a Proxy that throws', new Proxy({}, { get: () => assert.fail(secret) })],
     ['an endless object', Object.assign({ principal: ANN, scopes: [] }, { more: [] as unknown[] })],

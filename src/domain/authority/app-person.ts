@@ -7,7 +7,7 @@
  * @module
  */
 
-import { readForeign } from '../wire/foreign.ts';
+import { foreignMember, foreignTime, readForeign } from '../wire/foreign.ts';
 import { BODY_LIMITS, isObject } from '../wire/json.ts';
 import type { Entitlement } from './entitlement.ts';
 import { parsePrincipal } from './principal.ts';
@@ -28,7 +28,7 @@ export function readAppPerson(value: unknown, ruleOf: (principal: string) => Ent
   const reading = readForeign(value, BODY_LIMITS);
   if ('fault' in reading) return reading;
   const given = isObject(reading.value) ? reading.value : { principal: reading.value };
-  const { principal, scopes, signed_in_at } = given;
+  const { principal, scopes } = given;
   if (typeof principal !== 'string' || parsePrincipal(principal)?.class !== 'human') {
     return { fault: 'expected a principal of class "human", such as "human:ann@shop.example"' };
   }
@@ -39,10 +39,12 @@ export function readAppPerson(value: unknown, ruleOf: (principal: string) => Ent
   }
   const beyond = scopes.some((scope) => !rule.scopes.some((held) => entitlesPattern(held, scope)));
   if (beyond) return { fault: 'its "scopes" have one that no rule of "entitlements" gives' };
-  const signedInAt = typeof signed_in_at === 'string' ? new Date(signed_in_at) : undefined;
-  const isTime = signedInAt ? !Number.isNaN(signedInAt.getTime()) : signed_in_at === undefined;
-  if (!isTime) return { fault: 'expected "signed_in_at" as a Date' };
-  return { person: { ...rule, scopes, signedInAt } };
+  // Not from the copy: a text of a time may leave out its zone.
+  const signedIn = foreignMember(value, 'signed_in_at');
+  if (signedIn === undefined) return { person: { ...rule, scopes } };
+  const time = foreignTime(signedIn);
+  if (time === undefined) return { fault: 'expected "signed_in_at" as a Date' };
+  return { person: { ...rule, scopes, signedInAt: new Date(time) } };
 }
 
 function isScopeList(value: unknown): value is string[] {
