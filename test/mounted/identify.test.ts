@@ -69,6 +69,18 @@ describe('identify()', () => {
     assert.ok(asked[0]?.raw instanceof IncomingMessage);
   });
 
+  test('gets the whole path where the framework removed the prefix', async () => {
+    const { asked, identify } = sessions();
+    const desk = await opened({ identify });
+    const without = requestOf('POST', `${ORIGIN}/svc/tokens?a=b`, {
+      body: ISSUE,
+      headers: { cookie: COOKIE },
+    });
+
+    assert.equal((await desk.fetch(without)).status, 200);
+    assert.equal(asked[0]?.path, '/desk/svc/tokens');
+  });
+
   test('is not asked about a caller that presents a credential, right or wrong', async () => {
     const { asked, identify } = sessions();
     const desk = await opened({ identify });

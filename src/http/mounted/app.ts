@@ -52,7 +52,7 @@ export interface AppRequest {
   readonly path: string;
   /** By their names in lower case. */
   readonly headers: AskedHeaders;
-  /** What the framework passed: a Request or an IncomingMessage. Its body is read already. */
+  /** What the framework passed: a Request or an IncomingMessage. The service reads its body. */
   readonly raw: Request | IncomingMessage;
 }
 
@@ -180,13 +180,16 @@ async function answerWeb(app: App, request: Request): Promise<Response> {
   const { mountedAt } = app.parts;
   const { host, protocol, pathname, search } = new URL(request.url);
   const full = `${pathname}${search}`;
+  const { prefix } = mountedAt;
   // A framework may have removed the prefix.
-  const target = withinPrefix(mountedAt.prefix, full) ?? rootDocument(mountedAt, full) ?? full;
+  const within = withinPrefix(prefix, full);
+  const target = within ?? rootDocument(mountedAt, full) ?? full;
   const remoteAddress = addressOf(app.parts, request);
   const { bodies } = app;
   const { ask, respond } = webExchange(request, { platform, bodies, target, remoteAddress });
   const { method, headers } = ask;
-  const asked = { method, path: pathname, headers, raw: request };
+  const path = within === undefined ? `${prefix}${pathname}` : pathname;
+  const asked = { method, path, headers, raw: request };
   const arrival = { host, isSecure: protocol === 'https:', localAddress: undefined };
   return respond(await app.answer(inApp(app, ask, arrival, asked)));
 }
