@@ -158,7 +158,14 @@ test('the link of a page whose session is over leads back to the page, and nowhe
   };
 
   assert.equal(await leads('/console/trust?a=b'), '/desk/console/trust?a=b');
-  for (const other of ['/agents', 'https://evil.example', '//evil.example/console/', '/console']) {
+  const others = ['/agents', 'https://evil.example', '//evil.example/console/', '/console'];
+  const outside = [
+    '../../logout',
+    '%2e%2E/%2e%2e/logout',
+    '..\\..\\logout',
+    'trust/../../logout?a',
+  ];
+  for (const other of [...others, ...outside.map((each) => `/console/${each}`)]) {
     assert.equal(await leads(other), '/desk/console/', other);
   }
 });

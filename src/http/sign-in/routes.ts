@@ -16,6 +16,7 @@ import { tooLong } from '../bounds/bodies.ts';
 import type { Visits } from '../bounds/strangers.ts';
 import type { AddedRoute, Exchange, HttpAnswer } from '../exchange.ts';
 import { requestPath } from '../request.ts';
+import { upTo } from '../router.ts';
 import { statusOf } from '../status.ts';
 import { type AccountPages, accountPages } from './accounts-routes.ts';
 import { agentsPage, endAgentPage, stopAllPage } from './agents-page.ts';
@@ -191,7 +192,12 @@ const RETURNS =
   /^\/(?:authorize\?[\x21-\x7e]*|agents(?:$|[/?][\x21-\x7e]*)|accounts(?:\/[\w-]+)?|console\/[\x21-\x7e]*)$/;
 
 export function returnToOf(text: string | undefined): string {
-  return text !== undefined && RETURNS.test(text) ? text : '/agents';
+  return text !== undefined && RETURNS.test(text) && isPlainPath(text) ? text : '/agents';
+}
+
+/** Whether a browser keeps the path as it is. One with ".." would lead out of the pages, into an app around the service. */
+function isPlainPath(text: string): boolean {
+  return new URL(text, 'http://localhost').pathname === requestPath(upTo('#', text));
 }
 
 async function showSignIn(parts: PageParts, exchange: Exchange): Promise<HttpAnswer> {
