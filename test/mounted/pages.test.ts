@@ -7,6 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
+import { REQUESTS_IN_WORK_MAX, STRANGER_BODY_BYTES_MAX } from '../../src/http/bounds/limits.ts';
 import { softwareKey } from '../../src/testing/authenticator.ts';
 import { proofOf } from '../passkeys/desk.ts';
 import { atEnd } from '../support/ends.ts';
@@ -128,6 +129,27 @@ test('an open page does not use up the allowance of strangers, whose address it 
   assert.equal((await app.open('/console/')).status, 401);
   assert.equal((await app.open('/console/')).status, 401);
   assert.equal((await app.open('/console/')).status, 429);
+});
+
+test('requests that wait for the app are in work, also while a long body is unread', async () => {
+  const answers: (() => void)[] = [];
+  const identify = () => new Promise<null>((resolve) => void answers.push(() => resolve(null)));
+  const app = await openApp({ identify });
+  const body = { reason: 'x'.repeat(STRANGER_BODY_BYTES_MAX) };
+  const length = String(JSON.stringify(body).length);
+  const ask = () =>
+    app.ask('POST', '/console/api/me', {
+      body,
+      headers: { origin: PAGES, 'content-length': length },
+    });
+  const waiting = Array.from({ length: REQUESTS_IN_WORK_MAX }, ask);
+  while (answers.length < waiting.length) await new Promise((resolve) => setImmediate(resolve));
+  const next = ask();
+  await new Promise((resolve) => setImmediate(resolve));
+  for (const answer of answers) answer();
+
+  assertRefused(await next, 503, 'service_unavailable');
+  for (const { status } of await Promise.all(waiting)) assert.equal(status, 401);
 });
 
 test('a link of another site opens the page, which stands in no frame', async () => {

@@ -98,6 +98,8 @@ export function consoleRoutes(runtime: Runtime, visits: Visits | undefined): Add
   const api: Route = {
     ...routeOf('console_api', (exchange) => answerApi(parts, exchange)),
     stranger: async (exchange) => {
+      // The app may take long to answer, and anybody can have it asked.
+      if (exchange.ask.person) exchange.slot.begin();
       await provedPerson(parts, exchange);
       return undefined;
     },
