@@ -136,6 +136,35 @@ for (const place of STORES) {
       assert.deepEqual(await second.spent(token), [0n, 6_00n]);
     });
 
+    test('a call that another process closes while it runs makes its inner calls, and its outcome is recorded late', async () => {
+      const first = await openInnerDesk({ store, ...KEYS });
+      const token = await first.token();
+      let id = '';
+      const body = await first.run(
+        'tell',
+        async (_, { invoke, invocation_id }) => {
+          id = invocation_id;
+          const recovery = { intervalMs: 20, silentMs: 1 };
+          const second = await openInnerDesk({ store, recovery, ...KEYS });
+          await eventually(async () => (await second.entries(id)).length > 0);
+          await second.close();
+          return { answer: await invoke('sms', {}) };
+        },
+        { token },
+      );
+      await eventually(async () => (await first.entries(id)).length === 2);
+
+      assert.equal(body.failure.type, 'outcome_unknown');
+      assert.equal('budget_remaining' in body.budget_context, false);
+      const states = (await first.entries(id)).map(({ entry_type, state }) => [entry_type, state]);
+      assert.deepEqual(states, [
+        ['invocation', 'indeterminate'],
+        ['settlement', 'completed'],
+      ]);
+      assert.equal((await first.inner(id)).length, 1);
+      assert.deepEqual(await first.spent(token), [0n, 6_00n]);
+    });
+
     test('a process dies within an inner call: both calls are indeterminate, and both stay charged', async () => {
       const world = createInnerWorld();
       const wrap = mortal({ after: 0, happened: false }, () => undefined);

@@ -74,6 +74,24 @@ onEachStore((desk) => {
     assert.deepEqual(await desk().spent(token), [0n, 3_00n]);
   });
 
+  test('the answer to a call shows the budget after its inner calls', async () => {
+    const token = await desk().token();
+    desk().world.script('walk', calling('sms'));
+    const calls: [capability: string, consumed: bigint][] = [
+      ['tell', 6_00n],
+      ['mid', 7_00n],
+      ['round', 8_00n],
+    ];
+    for (const [capability, consumed] of calls) {
+      const body = await desk().run(capability, calling('sms'), { token });
+
+      const { budget_spent: spent, budget_remaining: remaining } = body.budget_context;
+      assert.deepEqual(await desk().spent(token), [0n, consumed]);
+      assert.deepEqual([spent, remaining], [Number(consumed) / 100, 100 - Number(consumed) / 100]);
+    }
+    desk().world.script('walk');
+  });
+
   test('an inner call is refused for the money that its parent has reserved', async () => {
     const token = await desk().token({ budget: { currency: 'USD', max_amount: 5.5 } });
 

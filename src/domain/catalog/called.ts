@@ -20,6 +20,14 @@ export function calledBy({ requires = [] }: Pick<Capability, 'requires'>): strin
   return requires.flatMap(({ capability, called_by }) => (called_by ? [capability] : []));
 }
 
+/** Whether a handler that runs for this capability, or for a step of it, may call others. */
+export function mayCall(capability: Capability, all: Pick<Declarations, 'capabilities'>): boolean {
+  if (calledBy(capability).length > 0) return true;
+  if (!capability.composition) return false;
+  const run = runBy(capability, all).map((name) => all.capabilities.get(name));
+  return run.some((each) => each !== undefined && mayCall(each, all));
+}
+
 export const calledFaults: FaultRule = (capability, all) => {
   const named = (capability.requires ?? []).flatMap(({ capability: name, called_by }, index) => {
     const called = all.capabilities.get(name);
@@ -126,7 +134,10 @@ function runsOf(all: Declarations): Runs {
   return runs;
 }
 
-function runBy(capability: Capability, { capabilities }: Declarations): string[] {
+function runBy(
+  capability: Capability,
+  { capabilities }: Pick<Declarations, 'capabilities'>,
+): string[] {
   const steps = (capability.composition?.steps ?? []).map((step) => step.capability);
   const undoing = steps.flatMap((step) => capabilities.get(step)?.side_effect.compensation ?? []);
   return [...calledBy(capability), ...steps, ...undoing];

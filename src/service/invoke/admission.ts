@@ -7,6 +7,7 @@
  * @module
  */
 
+import { mayCall } from '../../domain/catalog/called.ts';
 import { failure, refuse } from '../../domain/failure.ts';
 import { budgetView } from '../../domain/invocation/budget.ts';
 import { amended } from '../../domain/values/amended.ts';
@@ -17,6 +18,7 @@ import { run, type Steps, wait } from '../../steps.ts';
 import type {
   Admission,
   Admitted,
+  Loaded,
   Overrun,
   Refused,
   Settlement,
@@ -25,7 +27,15 @@ import type { IntentRecord } from '../../storage/port/records.ts';
 import { OutcomeUnknown } from '../../storage/port/store.ts';
 import { requestApproval } from '../approval/request.ts';
 import { frozenCall } from '../authority/freeze.ts';
-import { type CheckedCall, type Ending, endingEntry, factsOf, invokeAnswer } from '../call/call.ts';
+import {
+  budgetsOf,
+  type Call,
+  type CheckedCall,
+  type Ending,
+  endingEntry,
+  factsOf,
+  invokeAnswer,
+} from '../call/call.ts';
 import { type Answer, failureOf } from '../operations/operations.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { newOperationId } from '../operations/random.ts';
@@ -48,6 +58,7 @@ import {
   brokenCall,
   brokenRead,
   isExclusive,
+  isStoreFailure,
   leaseUntil,
   renewLeases,
   unrecordedCall,
@@ -130,6 +141,7 @@ function* answerRead(parts: InvokeParts, call: CheckedCall, stream?: Stream): St
   try {
     const done = yield* handled(parts, call, stream);
     const { ending, overrun } = endingOf(parts, call, done, stream);
+    call.budget = (yield* budgetAfter(parts, call, { done, ending, budgets: [] })) ?? call.budget;
     const entry = endingEntry(parts, call, ending);
     yield parts.store.append([entry], done.bindings, overrun);
     lateSettlement(parts, call, done);
@@ -175,7 +187,7 @@ function* runAndSettle(
   } else leases.stop();
   if (done.isAbandoned) return unsettledCall(parts, call);
   const { ending, overrun } = endingOf(parts, call, done, stream);
-  call.budget = settledContext(call, done, ending, budgets);
+  call.budget = yield* budgetAfter(parts, call, { done, ending, budgets });
   const entry = endingEntry(parts, call, ending);
   const body = invokeAnswer(parts, call, ending, entry);
   // The text that a replay returns.
@@ -339,21 +351,43 @@ function endingOf(
   return { ending, overrun };
 }
 
-/** The budget after the call: the reserved amount is replaced by the cost. */
+interface Settling {
+  readonly done: Done;
+  readonly ending: Ending;
+  /** As admission found them. */
+  readonly budgets: Admitted['budgets'];
+}
+
+/** The budget after the call. It is read again where handlers may have called others, which spend too. */
+function* budgetAfter(
+  { store, definition }: InvokeParts,
+  call: CheckedCall,
+  settling: Settling,
+): Steps<Call['budget']> {
+  if (!mayCall(call.capability, definition.catalog)) return settledContext(call, settling);
+  try {
+    const loaded = (yield store.load({ tokenId: call.caller.token.token_id })) as Loaded;
+    return settledContext(call, { ...settling, budgets: budgetsOf(loaded) });
+  } catch (error) {
+    if (!isStoreFailure(error)) throw error;
+    return 'unsettled';
+  }
+}
+
+/** The reserved amount is replaced by the cost. */
 function settledContext(
-  { capability, charge }: CheckedCall,
-  done: Done,
-  ending: Ending,
-  budgets: Admitted['budgets'],
+  { capability: { cost }, charge }: CheckedCall,
+  { done, ending, budgets }: Settling,
 ): BudgetContext | undefined {
-  const { cost } = capability;
-  if (!charge || !cost || budgets.length === 0) return undefined;
+  if (!charge || !cost) return budgetView(cost, undefined, budgets);
   const spent = done.outcome === 'no_effect' ? 0n : (ending.cost?.amount ?? 0n);
-  const after = budgets.map((state) =>
-    amended(state, {
-      reserved: state.reserved - charge.amount,
+  const after = budgets.map((state) => {
+    // Nothing is reserved any more for a call that was closed while it ran. Its answer shows no balance.
+    const others = state.reserved - charge.amount;
+    return amended(state, {
+      reserved: others > 0n ? others : 0n,
       consumed: state.consumed + spent,
-    }),
-  );
+    });
+  });
   return budgetView(cost, charge, after);
 }
