@@ -28,6 +28,18 @@ for (const [name, open] of Object.entries(PLACES)) {
       await life(place, (desk) => desk.issue());
     });
 
+    test('writ people invite does not take the scopes from who has not enrolled yet', async () => {
+      const first = await people('invite', 'cara@example.com', '--scope', 'travel.book');
+      const emptied = await people('invite', 'cara@example.com');
+      const again = await people('invite', 'cara@example.com', '--scope', 'travel.book');
+
+      assert.deepEqual([first.status, emptied.status, again.status], [0, 2, 0], emptied.err);
+      assert.match(
+        emptied.err,
+        /has not enrolled yet: name the scopes again, such as "travel\.book"/,
+      );
+    });
+
     test('writ people invite makes the first operator at the store, who enrols at the service', async () => {
       configure([]);
       const invited = await people('invite', 'Ann@example.com', '--scope', 'operator:*', '--json');

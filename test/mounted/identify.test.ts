@@ -210,4 +210,19 @@ describe('a request that a browser sends for a page of another site is not passe
     assert.equal(await from('http://localhost:3000'), 200);
     assert.equal(await from('http://localhost:4000'), 401);
   });
+
+  test('on this machine a page calls from the name that the pages have', async () => {
+    const settings = { public_url: 'http://127.0.0.1:3000/desk', identities: [] };
+    const desk = await opened({ identify: sessions().identify, settings });
+    const from = async (origin: string) => {
+      const asked = { body: ISSUE, headers: { cookie: COOKIE, origin } };
+      const url = 'http://localhost:3000/desk/svc/tokens';
+      return (await toldBy(await desk.fetch(requestOf('POST', url, asked)))).status;
+    };
+
+    assert.equal(await from('http://localhost:3000'), 200);
+    assert.equal(await from('http://127.0.0.1:3000'), 200);
+    assert.equal(await from('http://localhost:4000'), 401);
+    assert.equal(await from('https://evil.example'), 401);
+  });
 });

@@ -8,6 +8,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage, type RequestListener } from 'node:http';
+import { connect, createServer as createHttp2Server } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import express from 'express';
 import { fastify } from 'fastify';
 import { describe, test } from 'vitest';
@@ -224,4 +227,24 @@ test('a client that leaves before its body came holds no place', async () => {
     desk.lines.filter((line) => /defect|"level":"(?:error|fatal)"/.test(line)),
     [],
   );
+});
+
+test('a request over HTTP/2 is refused in words, and runs nothing', async () => {
+  const desk = await opened();
+  const server = createHttp2Server((asked, answered) =>
+    desk.listener(asked as never, answered as never),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  atEnd(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const client = connect(`http://127.0.0.1:${port}`);
+  atEnd(() => client.close());
+
+  const stream = client.request({ ':method': 'POST', ':path': '/desk/svc/tokens' });
+  stream.end('{"scope":["desk.look"]}');
+  const [[headers], body] = await Promise.all([once(stream, 'response'), text(stream)]);
+
+  assert.equal(headers[':status'], 400);
+  assert.match(JSON.parse(body).failure.detail, /expected HTTP\/1\.1/);
 });

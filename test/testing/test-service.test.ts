@@ -316,3 +316,47 @@ test('testService() ends twice without harm, also by await using', async () => {
   const ann = await own.caller('ann').catch((error: Error) => error);
   assert.ok(ann instanceof Error);
 });
+
+test('an approver sees what the bindings pinned, where the preview shows it', async () => {
+  const quote = defineCapability({
+    name: 'quote',
+    description: 'Quote a ride',
+    side_effect: 'read',
+    minimum_scope: ['rides.quote'],
+    handler: (_, { issueBinding }) => ({
+      quote: issueBinding({ type: 'ride', capability: 'ride', data: { km: 8 } }),
+    }),
+  });
+  const ride = defineCapability({
+    name: 'ride',
+    description: 'Send a car',
+    inputs: [{ name: 'quote', type: 'string' }],
+    side_effect: 'irreversible',
+    minimum_scope: ['rides.send'],
+    requires_binding: [{ type: 'ride', field: 'quote', source_capability: 'quote' }],
+    approval: {
+      when: 'always',
+      preview: (_, { bindings, principal }) => ({ km: bindings.quote?.data.km, for: principal }),
+    },
+    handler: () => ({ sent: true }),
+  });
+  await using desk = await testService(createService({ id: 'rides', capabilities: [quote, ride] }));
+  const clerk = await desk.caller('clerk');
+  const ann = desk.human('ann');
+
+  const quoted = expectAnswer(await clerk.invoke('quote')).result;
+  const asked = expectFailure(await clerk.invoke('ride', { quote: String(quoted.quote) }));
+  const approval_request_id = String(asked.approval_request_id);
+  const shown = expectAnswer(
+    await ann.client.ask('approval_requests.get', { approval_request_id }),
+  );
+  expectAnswer(await ann.approve(approval_request_id));
+  const sent = await clerk.invoke(
+    'ride',
+    { quote: String(quoted.quote) },
+    { continue_approved: true },
+  );
+
+  assert.deepEqual(shown.preview, { km: 8, for: 'agent:clerk' });
+  assert.deepEqual(expectAnswer(sent).result, { sent: true });
+});

@@ -36,6 +36,13 @@ describe('unentitledScope()', () => {
     );
   });
 
+  test('says that a token names each scope by itself', () => {
+    assert.equal(
+      unentitledScope(ALICE, ['travel.*'])?.detail,
+      'Cannot issue scope "travel.*": a token names each scope by itself, without "*"',
+    );
+  });
+
   test('allows nothing by default', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z.:*]{1,12}$/), (scope) => {

@@ -56,7 +56,10 @@ export function unentitledScope(
     (scope) => !entitlement.scopes.some((pattern) => entitles(pattern, scope)),
   );
   if (beyond.length === 0) return undefined;
-  const detail = `Cannot issue scope "${beyond.join('", "')}": ${entitlement.principal} is not entitled to it`;
+  const why = beyond.some((scope) => scope.includes('*'))
+    ? 'a token names each scope by itself, without "*"'
+    : `${entitlement.principal} is not entitled to it`;
+  const detail = `Cannot issue scope "${beyond.join('", "')}": ${why}`;
   return failure('not_entitled', detail, { requires: beyond });
 }
 

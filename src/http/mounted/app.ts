@@ -8,6 +8,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pagesUrl } from '../../address/host.ts';
 import { failure } from '../../domain/failure.ts';
 import type { Platform } from '../../platform.ts';
 import { askNow } from '../../service/foreign/foreign.ts';
@@ -239,7 +240,11 @@ function inApp(
   arrival: Arrival,
   asked: AppRequest,
 ): HttpAsk {
-  const isForeign = () => isCrossSite(ask.headers, mountedAt.originFor(arrival));
+  // On this machine the pages have a name of their own, and their people call from there too.
+  const isForeign = () => {
+    const own = mountedAt.originFor(arrival);
+    return [own, pagesUrl(own)].every((each) => isCrossSite(ask.headers, new URL(each).origin));
+  };
   return {
     ...ask,
     fault: () => ask.fault?.() ?? mountedAt.foreignHost(arrival),

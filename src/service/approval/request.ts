@@ -43,6 +43,7 @@ import { approverScope, requestLifetimeOf } from '../author/approval-policy.ts';
 import type { CompletePolicy } from '../author/define.ts';
 import { frozenCall } from '../authority/freeze.ts';
 import { type Call, moneyOf } from '../call/call.ts';
+import { priceContext } from '../call/price-context.ts';
 import { acted, actorOf, type TokenCaller } from '../caller/caller.ts';
 import { actEntry } from '../caller/entries.ts';
 import { askWithin, noAnswer, returnedBy } from '../foreign/foreign.ts';
@@ -214,10 +215,11 @@ export const PRICE_FIELD = 'price';
 /** What approvers see. The price of a quoted call is part of it, so that the approval pins the price. */
 async function shownTo(
   parts: ServiceParts,
-  { capability, charge, parameters }: AskingCall,
+  { capability, caller, charge, parameters, bound = new Map() }: AskingCall,
   { preview: make }: CompletePolicy,
 ): Promise<JsonObject | undefined> {
-  const preview = make && (await previewOf(parts, capability, () => make(copyOf(parameters))));
+  const show = () => make?.(copyOf(parameters), priceContext(caller, bound));
+  const preview = make && (await previewOf(parts, capability, show));
   if (!charge || !parts.definition.code.get(capability.name)?.price) return preview;
   return { ...preview, [PRICE_FIELD]: moneyOf(charge) };
 }

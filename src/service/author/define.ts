@@ -27,7 +27,7 @@ import type {
 import type { DeclaredFailure } from '../../protocol/failure.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import type { CapabilityTypes } from '../../protocol/typed.ts';
-import type { Handler, Price } from './handler.ts';
+import type { AnyBindings, Handler, Price, PriceContext } from './handler.ts';
 import { declaredInputs, declaredOutput, type SchemaReader, unapprovable } from './schema.ts';
 import type {
   BindingsOf,
@@ -64,7 +64,7 @@ type ConditionPolicy<Parameters> = {
  *   preview: ({ amount }) => ({ action: 'Refund', amount }),
  * };
  */
-export interface ApprovalPolicy<Parameters = JsonObject> {
+export interface ApprovalPolicy<Parameters = JsonObject, Bindings = AnyBindings> {
   /** When a person has to approve: `always`, above an amount of the cost or of an input, or where your predicate says so. @example { amount_above: 100 } */
   readonly when:
     | Exclude<DeclaredApproval['when'], { condition: string }>
@@ -81,11 +81,14 @@ export interface ApprovalPolicy<Parameters = JsonObject> {
    */
   readonly binding_age?: DeclaredApproval['binding_age'];
   /**
-   * The service makes the preview from the resolved parameters, never from a text of the caller.
-   * It may wait, for a name from a database, at most as long as the handler (`deadline`). What it returns is digested.
+   * The service makes the preview from the resolved parameters and from what the bindings pinned, never from a text of
+   * the caller. It may wait, for a name from a database, at most as long as the handler (`deadline`). What it returns is digested.
    * @example ({ amount }) => ({ action: 'Refund', amount })
    */
-  readonly preview?: (parameters: Parameters) => JsonObject | Promise<JsonObject>;
+  readonly preview?: (
+    parameters: Parameters,
+    context: PriceContext<Bindings>,
+  ) => JsonObject | Promise<JsonObject>;
   /** `root`: the root principal of the requester may not approve either. @example 'root' */
   readonly separation?: 'root';
   /** Patterns of agents that may approve. Without a matching pattern, agents may not. @example ['agent:reviewer'] */
@@ -143,7 +146,7 @@ export interface CapabilityDefinition<
   /** Handles that a call has to carry. @example [{ type: 'quote', field: 'quote', max_age: 'PT15M' }] */
   readonly requires_binding?: WithKnownFields<Bindings, keyof BindingRequirement>;
   /** When a person has to approve a call, and what the approver is shown. @example { when: { amount_above: 100 } } */
-  readonly approval?: ApprovalPolicy<ParametersOf<Inputs>>;
+  readonly approval?: ApprovalPolicy<ParametersOf<Inputs>, BindingsOf<Bindings>>;
   /** What exactly this call costs. Only for a cost that is `estimated`. @example ({ km }) => usd(5 + km) */
   readonly price?: Price<ParametersOf<Inputs>, BindingsOf<Bindings>>;
   /** Looks up handles that another issuer gave out. Returns `undefined` for an unknown handle. @example (handle) => fares.get(handle) */

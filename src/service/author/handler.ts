@@ -11,7 +11,7 @@ import type { CapabilityTypes } from '../../protocol/typed.ts';
 import type { PinnedBinding } from './typed.ts';
 
 /** The bindings of a capability whose requirements the type checker does not know. */
-type AnyBindings = Readonly<Record<string, PinnedBinding>>;
+export type AnyBindings = Readonly<Record<string, PinnedBinding>>;
 
 /**
  * Does the work of a capability, after every check has passed.

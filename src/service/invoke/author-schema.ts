@@ -22,11 +22,11 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { type Eventual, isPromised, run, type Steps, wait } from '../../steps.ts';
 import type { SchemaReader } from '../author/schema.ts';
+import { priceContext } from '../call/price-context.ts';
 import type { TokenCaller } from '../caller/caller.ts';
 import { askWithin, callForeign, type Heard, noAnswer, returnedBy } from '../foreign/foreign.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { LATE } from '../pace/deadline.ts';
-import { boundViews } from './context.ts';
 
 /** Issues that one failure lists, and the length of each. */
 const ISSUES_SHOWN_MAX = 8;
@@ -152,13 +152,7 @@ export function* quotedPrice(
   const { name, cost } = capability;
   const { price, deadlineMs = 0 } = parts.definition.code.get(name) ?? {};
   if (!price || !cost?.financial) throw new Error(`Cannot price "${name}": it has no price`);
-  const { principal, root_principal, caller_class } = caller;
-  const context = Object.freeze({
-    principal,
-    root_principal,
-    caller_class,
-    bindings: boundViews(bound),
-  });
+  const context = priceContext(caller, bound);
   const { financial } = cost;
   const read = new Set<string>();
   const code = () => price(watched(copyOf(parameters), read), context);

@@ -10,7 +10,6 @@
 
 import type { BindingFacts } from '../../domain/invocation/bindings.ts';
 import { type Charge, chargeFrom } from '../../domain/invocation/budget.ts';
-import { fromMinor } from '../../domain/values/money.ts';
 import {
   foreignMember,
   isForeignError,
@@ -31,6 +30,7 @@ import {
   type InnerAnswer,
 } from '../author/handler.ts';
 import type { Call, HandledCall } from '../call/call.ts';
+import { boundViews } from '../call/price-context.ts';
 import type { TokenCaller } from '../caller/caller.ts';
 import type { ServiceParts } from '../operations/parts.ts';
 import { newBindingId } from '../operations/random.ts';
@@ -328,20 +328,6 @@ function lineFacts(facts: unknown): object {
     ...('value' in reading ? redactedValue(reading.value) : { unreadable: reading.fault }),
     ...(isForeignError(err) && { err }),
   };
-}
-
-export function boundViews(bound: ReadonlyMap<string, BindingFacts>): HandlerContext['bindings'] {
-  return Object.fromEntries(
-    [...bound].map(([field, { data, price }]) => [
-      field,
-      {
-        data: copyOf(data),
-        ...(price && {
-          price: { currency: price.currency, amount: fromMinor(price.amount, price.currency) },
-        }),
-      },
-    ]),
-  );
 }
 
 export interface Work {

@@ -61,6 +61,7 @@ export async function newInvitation(
       `${principal} is a person here and keeps what ${principal} has; name no scope, subject or class`,
     );
   }
+  if (!known && !namesAuthority(request)) await refuseEmptied(parts, principal);
   const { identity_id, scopes, subjects, caller_class, caller_classes } =
     known ?? newIdentity(parts, request, maker);
   const [secret, code] = [newSecret(), newDigits()];
@@ -81,6 +82,16 @@ export async function newInvitation(
   };
   refuse(unusableIdentity(record));
   return { record, secret, code };
+}
+
+/** An invitation replaces the open one, and without scopes it would silently take them from who has not enrolled yet. */
+async function refuseEmptied({ store }: IdentityParts, principal: string): Promise<void> {
+  const before = await store.openInvitationOf(principal, store.now());
+  const [scope] = before?.invitation.scopes ?? [];
+  if (scope === undefined) return;
+  throw cannotInvite(
+    `${principal} is invited and has not enrolled yet: name the scopes again, such as "${scope}"`,
+  );
 }
 
 /** The identity of a person who signs in with passkeys. */
