@@ -39,7 +39,7 @@ const WRITTEN: Readonly<Record<string, string>> = {
 };
 /** By the type in TypeScript, where no schema has the field. */
 const WORDS: readonly (readonly [type: RegExp, words: string])[] = [
-  [/=>|^(?:Price|Handler|ResolveBinding)$/, 'function'],
+  [/=>|^(?:Price|Preview|Handler|ResolveBinding)$/, 'function'],
   [/\[\]$/, 'list of text'],
   [/^string$/, 'duration'],
   [/^Name$/, 'capability name'],

@@ -108,7 +108,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     foreign: ['pace'],
     operations: ['pace', 'outbound', 'author'],
     caller: ['operations', 'pace'],
-    call: ['operations', 'caller'],
+    call: ['operations', 'caller', 'author'],
     authority: ['foreign', 'operations', 'caller', 'call', 'pace', 'outbound', 'author'],
     'sign-in': ['operations', 'caller', 'call', 'outbound', 'authority'],
     agents: ['operations', 'caller', 'pace', 'authority', 'sign-in'],

@@ -85,10 +85,7 @@ export interface ApprovalPolicy<Parameters = JsonObject, Bindings = AnyBindings>
    * the caller. It may wait, for a name from a database, at most as long as the handler (`deadline`). What it returns is digested.
    * @example ({ amount }) => ({ action: 'Refund', amount })
    */
-  readonly preview?: (
-    parameters: Parameters,
-    context: PriceContext<Bindings>,
-  ) => JsonObject | Promise<JsonObject>;
+  readonly preview?: Preview<Parameters, Bindings>;
   /** `root`: the root principal of the requester may not approve either. @example 'root' */
   readonly separation?: 'root';
   /** Patterns of agents that may approve. Without a matching pattern, agents may not. @example ['agent:reviewer'] */
@@ -101,6 +98,11 @@ export interface ApprovalPolicy<Parameters = JsonObject, Bindings = AnyBindings>
    */
   readonly card_inputs?: readonly (keyof Parameters & string)[];
 }
+
+type Preview<Parameters, Bindings> = (
+  parameters: Parameters,
+  context: PriceContext<Bindings>,
+) => JsonObject | Promise<JsonObject>;
 
 /** A policy with its defaults. */
 export type CompletePolicy = ApprovalPolicy & Required<Pick<ApprovalPolicy, 'grant_policy'>>;
