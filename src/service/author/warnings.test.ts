@@ -83,7 +83,7 @@ const table: Row[] = [
     'names a scope that no identity is entitled to',
     serviceWith({}),
     clerk('desk.look', 'desk.pay.more'),
-    /^No configured identity or entitlement allows scope "desk\.pay": "pay" cannot be called$/,
+    /^No configured identity or entitlement allows scope "desk\.pay": "pay" cannot be called; add it to "scopes" of one in the configuration$/,
   ],
   [
     'does not count rules where no hook and no issuer identifies callers',

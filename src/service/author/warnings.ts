@@ -139,7 +139,7 @@ function unheldScopes(
     .filter(([scope]) => !isHeld(scope))
     .map(
       ([scope, names]) =>
-        `No configured identity or entitlement allows scope "${scope}": ${namesText(names)} cannot be called`,
+        `No configured identity or entitlement allows scope "${scope}": ${namesText(names)} cannot be called; add it to "scopes" of one in the configuration`,
     );
 }
 
