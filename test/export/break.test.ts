@@ -144,7 +144,7 @@ for (const [name, open] of Object.entries(PLACES)) {
       );
       assert.match(
         found.get('lost entries')?.detail ?? '',
-        /entries were signed by checkpoint \d+/,
+        /the loss of \d+ (?:entry|entries) that checkpoint \d+ signed/,
       );
 
       // Entries that no checkpoint signs are not those of the ended log.

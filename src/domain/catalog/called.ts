@@ -22,8 +22,10 @@ export function calledBy({ requires = [] }: Pick<Capability, 'requires'>): strin
 
 /** Whether a handler that runs for this capability, or for a step of it, may call others. */
 export function mayCall(capability: Capability, all: Pick<Declarations, 'capabilities'>): boolean {
+  const { requires, composition } = capability;
+  if (!requires && !composition) return false;
   if (calledBy(capability).length > 0) return true;
-  if (!capability.composition) return false;
+  if (!composition) return false;
   const run = runBy(capability, all).map((name) => all.capabilities.get(name));
   return run.some((each) => each !== undefined && mayCall(each, all));
 }

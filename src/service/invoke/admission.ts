@@ -141,7 +141,9 @@ function* answerRead(parts: InvokeParts, call: CheckedCall, stream?: Stream): St
   try {
     const done = yield* handled(parts, call, stream);
     const { ending, overrun } = endingOf(parts, call, done, stream);
-    call.budget = (yield* budgetAfter(parts, call, { done, ending, budgets: [] })) ?? call.budget;
+    if (hasInnerCalls(parts, call)) {
+      call.budget = yield* budgetAfter(parts, call, { done, ending, budgets: [] });
+    }
     const entry = endingEntry(parts, call, ending);
     yield parts.store.append([entry], done.bindings, overrun);
     lateSettlement(parts, call, done);
@@ -187,7 +189,10 @@ function* runAndSettle(
   } else leases.stop();
   if (done.isAbandoned) return unsettledCall(parts, call);
   const { ending, overrun } = endingOf(parts, call, done, stream);
-  call.budget = yield* budgetAfter(parts, call, { done, ending, budgets });
+  const found = { done, ending, budgets };
+  call.budget = hasInnerCalls(parts, call)
+    ? yield* budgetAfter(parts, call, found)
+    : settledContext(call, found);
   const entry = endingEntry(parts, call, ending);
   const body = invokeAnswer(parts, call, ending, entry);
   // The text that a replay returns.
@@ -358,16 +363,22 @@ interface Settling {
   readonly budgets: Admitted['budgets'];
 }
 
+function hasInnerCalls({ definition }: InvokeParts, { capability }: CheckedCall): boolean {
+  return mayCall(capability, definition.catalog);
+}
+
 /** The budget after the call. It is read again where handlers may have called others, which spend too. */
 function* budgetAfter(
-  { store, definition }: InvokeParts,
+  { store }: InvokeParts,
   call: CheckedCall,
   settling: Settling,
 ): Steps<Call['budget']> {
-  if (!mayCall(call.capability, definition.catalog)) return settledContext(call, settling);
   try {
     const loaded = (yield store.load({ tokenId: call.caller.token.token_id })) as Loaded;
-    return settledContext(call, { ...settling, budgets: budgetsOf(loaded) });
+    const budgets = budgetsOf(loaded);
+    return call.charge
+      ? settledContext(call, { ...settling, budgets })
+      : budgetView(call.capability.cost, undefined, budgets);
   } catch (error) {
     if (!isStoreFailure(error)) throw error;
     return 'unsettled';
@@ -379,7 +390,7 @@ function settledContext(
   { capability: { cost }, charge }: CheckedCall,
   { done, ending, budgets }: Settling,
 ): BudgetContext | undefined {
-  if (!charge || !cost) return budgetView(cost, undefined, budgets);
+  if (!charge || !cost || budgets.length === 0) return undefined;
   const spent = done.outcome === 'no_effect' ? 0n : (ending.cost?.amount ?? 0n);
   const after = budgets.map((state) => {
     // Nothing is reserved any more for a call that was closed while it ran. Its answer shows no balance.
