@@ -14,7 +14,7 @@ import { runSeed } from './run.ts';
 import { commandOf, failureText, shrink } from './shrink.ts';
 
 /** Seeds of each mode. More take longer than the rest of the suite. */
-const SEEDS: Readonly<Record<StoreMode, number>> = { remote: 60, embedded: 25 };
+const SEEDS: Readonly<Record<StoreMode, number>> = { remote: 40, embedded: 20 };
 
 /** A process knows what its own commit did, so a store in it always answers. */
 const UNKNOWN_TO: Readonly<Record<StoreMode, readonly FaultKind[]>> = {

@@ -13,7 +13,7 @@ import { storeRaces } from './store-races.ts';
 const runner = { describe, test };
 
 /** Without the lock of a lineage, 200 rounds failed each time: two runs of the whole suite. */
-const options = { runner, rounds: rounds(25) };
+const options = { runner, rounds: rounds(15) };
 
 storeRaces('SQLite file', async () => [await openSqlite(newFile())], options);
 storeRaces('two instances on one SQLite file', openFileTwice, options);
