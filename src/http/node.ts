@@ -74,7 +74,7 @@ function headerLines(rawHeaders: readonly string[], name: string): string[] {
 function hostFault({ httpVersion, rawHeaders }: IncomingMessage): string | undefined {
   // The compatibility layer of Node tells neither the host nor whether a body follows, as read here.
   if (httpVersion.startsWith('2')) {
-    return 'expected HTTP/1.1: let the server of the app, or a proxy before it, take HTTP/2';
+    return 'expected HTTP/1.1: let a proxy before the app take HTTP/2';
   }
   if (httpVersion !== '1.1' || headerLines(rawHeaders, 'host').length === 1) return undefined;
   return 'expected exactly one Host header';

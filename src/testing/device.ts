@@ -4,6 +4,7 @@
  * @module
  */
 
+import { pagesUrl } from '../address/host.ts';
 import { decisionChallenge } from '../domain/passkey/decision.ts';
 import type { ConsoleInput, ConsoleMethodName } from '../protocol/console/methods.ts';
 import type { ConsoleAnswers } from '../protocol/console/views.ts';
@@ -20,31 +21,34 @@ export type SignApproval = (
 /** The device of this person. It enrols its passkey at the first decision. */
 export function deviceOf(runtime: Runtime, principal: string): SignApproval {
   const ask = consoleOf(runtime, principal);
+  const origin = () => new URL(pagesUrl(runtime.baseUrl())).origin;
   let enrolled: Promise<SoftwareKey> | undefined;
 
   async function enrol(): Promise<SoftwareKey> {
     const { challenge, rp_id } = await ask('passkeys.begin', {});
     const key = softwareKey();
-    const made = key.register({ ...place(rp_id), challenge: Buffer.from(challenge, 'base64url') });
+    const made = key.register({
+      rpId: rp_id,
+      origin: origin(),
+      challenge: Buffer.from(challenge, 'base64url'),
+    });
     await ask('passkeys.add', { label: 'the device of a test', challenge, ...made });
     return key;
   }
 
   return async (approval) => {
-    enrolled ??= enrol();
+    enrolled ??= enrol().catch((error) => {
+      enrolled = undefined;
+      throw error;
+    });
     const key = await enrolled;
     const { payload, rp_id } = await ask('decision.challenge', {
       ...approval,
       decision: 'approve',
     });
-    const asked = { ...place(rp_id), challenge: decisionChallenge(payload) };
+    const asked = { rpId: rp_id, origin: origin(), challenge: decisionChallenge(payload) };
     return { ...key.assert(asked), nonce: payload.nonce };
   };
-}
-
-/** The page is at a loopback address, where its host is the relying party. */
-function place(rpId: string): { readonly rpId: string; readonly origin: string } {
-  return { rpId, origin: `http://${rpId}` };
 }
 
 /** Asks the methods of the console as this person, who has just signed in. */

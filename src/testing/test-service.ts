@@ -94,16 +94,21 @@ export async function testService<Definition extends ServiceDefinition>(
   const config = configOf(settingsFor(service, options.settings), '/');
   const { platform } = clock;
   const prefix = options.mount?.prefix ?? PREFIX;
-  const mountedAt = mountAddress(prefix, config.public_url ?? `${ORIGIN_OF_TESTS}${prefix}`);
+  const mountedAt = mountAddress(
+    prefix,
+    (options.mount && config.public_url) ?? `${ORIGIN_OF_TESTS}${prefix}`,
+  );
   const store = await openStore('memory:', { platform, clock: clock.now });
   const keyring = memoryKeys(platform, config);
   const log: LogLine[] = [];
+  let runtime: Runtime | undefined;
   const end = async () => {
+    await runtime?.close(0);
     keyring.close();
     await store.close();
   };
   try {
-    const runtime = await createRuntime({
+    runtime = await createRuntime({
       ...mountedAt,
       definition,
       config,
@@ -204,7 +209,7 @@ interface Parts {
   readonly runtime: Runtime;
   readonly store: Store;
   readonly clock: Clock;
-  /** Closes what is below the runtime. */
+  /** Closes the runtime, and what is below it. */
   end(): Promise<void>;
 }
 
@@ -220,7 +225,6 @@ function opened({ app, runtime, store, clock, end }: Parts) {
   let closing: Promise<void> | undefined;
   const stop = async () => {
     await app.stop(0);
-    await runtime.close(0);
     await end();
   };
   const close = () => {

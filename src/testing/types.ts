@@ -98,7 +98,8 @@ export interface TestPerson {
   readonly client: Client;
   /**
    * Approves the request, given by its id or by the refusal that names it. With `passkey: true` the person signs the
-   * approval with a virtual device, which enrols a passkey first; a policy with `require: 'passkey'` asks for that.
+   * approval with a virtual device, which enrols a passkey first; a policy with `require: 'passkey'` asks for that. It throws
+   * where there is nothing to sign: the request is decided, or the person may not decide it.
    */
   approve(
     request: string | Reply<unknown>,

@@ -157,7 +157,10 @@ test('testService() lets people sign approvals with the passkey of a device of t
     approval: { when: 'always', require: 'passkey', approvals_required: 2 },
     handler: ({ amount }) => ({ paid: amount }),
   });
-  await using desk = await testService(createService({ id: 'bank', capabilities: [payout] }));
+  await using desk = await testService(createService({ id: 'bank', capabilities: [payout] }), {
+    mount: { prefix: '/money' },
+    settings: { public_url: 'http://localhost:3000/money' },
+  });
   const agent = await desk.caller('clerk');
   const [ann, bob] = [desk.human('ann'), desk.human('bob')];
 

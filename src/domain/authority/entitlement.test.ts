@@ -43,6 +43,11 @@ describe('unentitledScope()', () => {
     );
   });
 
+  test('says of a pattern that a token can have that the identity lacks it', () => {
+    assert.match(unentitledScope(ALICE, ['other:*'])?.detail ?? '', /is not entitled to it$/);
+    assert.match(unentitledScope(ALICE, ['travel.*', 'x'])?.detail ?? '', /is not entitled to it$/);
+  });
+
   test('allows nothing by default', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z.:*]{1,12}$/), (scope) => {

@@ -56,7 +56,7 @@ export function unentitledScope(
     (scope) => !entitlement.scopes.some((pattern) => entitles(pattern, scope)),
   );
   if (beyond.length === 0) return undefined;
-  const why = beyond.some((scope) => scope.includes('*'))
+  const why = beyond.every((scope) => !entitles(scope, scope))
     ? 'a token names each scope by itself, without "*"'
     : `${entitlement.principal} is not entitled to it`;
   const detail = `Cannot issue scope "${beyond.join('", "')}": ${why}`;

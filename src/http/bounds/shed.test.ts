@@ -32,6 +32,26 @@ test('overload() does not count requests that only wait for their bodies, howeve
   }
 });
 
+test('wait() gives back the place of work until the body is there', () => {
+  const load = watchLoad(system, { inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
+  try {
+    const slots = Array.from({ length: 3 }, () => load.enter());
+    for (const slot of slots) {
+      slot.begin();
+      slot.wait();
+    }
+    assert.equal(load.overload(), undefined);
+
+    slots[0]?.abandon();
+    slots[0]?.wait();
+    slots[1]?.begin();
+    slots[2]?.begin();
+    assert.deepEqual([load.inWork(), load.overload()], [2, '2 requests are in work']);
+  } finally {
+    load.close();
+  }
+});
+
 test('abandon() gives back the place of a request that waits, and leaves that of work that goes on', () => {
   const load = watchLoad(system, { inWorkMax: 2, loopDelayMaxMs: Number.POSITIVE_INFINITY });
   try {

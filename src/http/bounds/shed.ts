@@ -37,6 +37,8 @@ export interface Load {
 export interface WorkSlot {
   /** The body is there: the work begins. */
   begin(): void;
+  /** What was asked before the body is answered: the request waits for its body again. */
+  wait(): void;
   /** The answer is made, whether or not it is read. Repeated calls have no effect. */
   leave(): void;
   /** The client has left. Running work continues, and keeps its slot until its answer is made. */
@@ -77,6 +79,12 @@ export function watchLoad(platform: Platform, bounds: LoadBounds = {}): Load {
           state = 'working';
           arriving -= 1;
           working += 1;
+        },
+        wait() {
+          if (state !== 'working') return;
+          state = 'arriving';
+          working -= 1;
+          arriving += 1;
         },
         leave,
         abandon() {

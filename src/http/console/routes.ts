@@ -101,6 +101,7 @@ export function consoleRoutes(runtime: Runtime, visits: Visits | undefined): Add
       // The app may take long to answer, and anybody can have it asked.
       if (exchange.ask.person) exchange.slot.begin();
       await provedPerson(parts, exchange);
+      exchange.slot.wait();
       return undefined;
     },
   };

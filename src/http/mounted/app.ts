@@ -315,7 +315,6 @@ function fullTarget(request: IncomingMessage & { readonly originalUrl?: unknown 
   return typeof originalUrl === 'string' ? originalUrl : url;
 }
 
-function nodeArrival({ headers, socket }: IncomingMessage): Arrival {
-  const host = headers.host ?? headers[':authority']?.toString();
+function nodeArrival({ headers: { host }, socket }: IncomingMessage): Arrival {
   return { host, isSecure: 'encrypted' in socket, localAddress: socket.localAddress };
 }

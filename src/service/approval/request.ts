@@ -225,8 +225,8 @@ async function shownTo(
 }
 
 /**
- * Reads the preview within limits. A preview that cannot be shown must not be approved. It is made of the parameters,
- * so one that is too long or has a value that JSON has not is for the caller to correct.
+ * Reads the preview within limits. A preview that cannot be shown must not be approved. It is made of the parameters
+ * and of what their bindings pinned, so one that is too long or has a value that JSON has not is for the caller to correct.
  */
 async function previewOf(
   { definition, platform }: ServiceParts,

@@ -363,8 +363,9 @@ interface Settling {
   readonly budgets: Admitted['budgets'];
 }
 
-function hasInnerCalls({ definition }: InvokeParts, { capability }: CheckedCall): boolean {
-  return mayCall(capability, definition.catalog);
+/** Whether handlers that ran for this call may have spent of its budgets by calls of their own. */
+function hasInnerCalls({ definition }: InvokeParts, { capability, caller }: CheckedCall): boolean {
+  return mayCall(capability, definition.catalog) && budgetsOf(caller.loaded).length > 0;
 }
 
 /** The budget after the call. It is read again where handlers may have called others, which spend too. */
@@ -376,9 +377,11 @@ function* budgetAfter(
   try {
     const loaded = (yield store.load({ tokenId: call.caller.token.token_id })) as Loaded;
     const budgets = budgetsOf(loaded);
-    return call.charge
+    const after = call.charge
       ? settledContext(call, { ...settling, budgets })
       : budgetView(call.capability.cost, undefined, budgets);
+    // A row that was edited meanwhile is not read.
+    return after ?? 'unsettled';
   } catch (error) {
     if (!isStoreFailure(error)) throw error;
     return 'unsettled';

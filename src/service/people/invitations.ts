@@ -61,7 +61,7 @@ export async function newInvitation(
       `${principal} is a person here and keeps what ${principal} has; name no scope, subject or class`,
     );
   }
-  if (!known && !namesAuthority(request)) await refuseEmptied(parts, principal);
+  if (!known && (request.scopes ?? []).length === 0) await refuseEmptied(parts, principal);
   const { identity_id, scopes, subjects, caller_class, caller_classes } =
     known ?? newIdentity(parts, request, maker);
   const [secret, code] = [newSecret(), newDigits()];
