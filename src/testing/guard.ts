@@ -7,6 +7,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { guardService } from '../guard/definition.ts';
 import { openGate } from '../guard/gate.ts';
+import type { Ending } from '../guard/mcp/child.ts';
 import { connectClient } from '../guard/mcp/client.ts';
 import { secretsOf } from '../guard/mcp/foreign-text.ts';
 import { createMcpUpstream } from '../guard/mcp/mcp-upstream.ts';
@@ -128,7 +129,7 @@ function upstreamOf({ server }: TestGuardOptions): Upstream {
     secrets: secretsOf([]),
     async open(_signal, onToolsChanged) {
       const [near, far] = linkedTransports();
-      const ended = new Promise<{ why: string; isRefused: boolean }>((resolve) => {
+      const ended = new Promise<Ending>((resolve) => {
         far.closed = () => resolve({ why: 'the server of the test has closed', isRefused: false });
       });
       await server.connect(far);

@@ -27,7 +27,7 @@ const NO_AGENTS =
 
 function stopLink({ basePath }: Frame, many: number): string {
   if (many < 2) return '';
-  return `<a class="button danger" href="${escapeHtml(`${basePath}/agents/stop`)}">Stop all ${countText(many, 'agent')}…</a>`;
+  return `<a class="button danger" href="${escapeHtml(`${basePath}/agents/stop`)}">Stop all ${many} agents…</a>`;
 }
 
 function agentRow({ basePath }: Frame, agent: AgentView, now: Date): string {
@@ -104,7 +104,7 @@ function endingPage(frame: Frame, { path, title, agents, content }: Ending): str
 <dt>With it</dt><dd>Every sub-agent below.</dd></dl>
 <div class="decide"><p class="small">A call that is running now may still finish.</p>
 <div class="row"><a class="button" href="${escapeHtml(`${frame.basePath}/agents`)}">Keep running</a>
-<button class="danger">${agents.length === 1 ? 'End agent' : `End ${countText(agents.length, 'agent')}`}</button></div></div>`;
+<button class="danger">${agents.length === 1 ? 'End agent' : `End ${agents.length} agents`}</button></div></div>`;
   const main = `<h1>${escapeHtml(title)}?</h1>\n${form(frame, path, fields)}`;
   return page(frame, { title, main, isNarrow: true });
 }

@@ -1,11 +1,11 @@
 /**
  * New ids: random, and some with the time in front, so that ids of one time are neighbours in an
- * index.
+ * index. An id of what must not come twice follows from what it is of.
  *
  * @module
  */
 
-import { toHex } from '../../domain/wire/hash.ts';
+import { sha256, toHex } from '../../domain/wire/hash.ts';
 import {
   type BindingId,
   type EntryId,
@@ -77,4 +77,9 @@ export function newId<Prefix extends IdPrefix>(
   prefix: Prefix,
 ): IdKinds[Prefix] {
   return idOf(prefix, random(ID_BYTES[prefix]));
+}
+
+/** The same id for the same text, on every replica. */
+export function idFrom<Prefix extends IdPrefix>(prefix: Prefix, text: string): IdKinds[Prefix] {
+  return idOf(prefix, sha256(text).slice(0, ID_BYTES[prefix]));
 }

@@ -197,9 +197,10 @@ function identityBehind(
   known: readonly StoredPasskey[],
   { account_id }: Person,
 ): string | undefined {
-  const living = livingOf(known).map(({ passkey }) => passkey);
-  return living.find(({ credential_id }) => account_id === `${PASSKEY_ACCOUNT}${credential_id}`)
-    ?.identity_id;
+  const own = livingOf(known).find(({ passkey }) => {
+    return account_id === `${PASSKEY_ACCOUNT}${passkey.credential_id}`;
+  });
+  return own?.passkey.identity_id;
 }
 
 /** What a browser made, for a challenge with this purpose. Refuses anything else. */

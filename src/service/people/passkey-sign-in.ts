@@ -9,11 +9,11 @@
 
 import { failure, Refusal } from '../../domain/failure.ts';
 import { maySignIn } from '../../domain/passkey/waiting.ts';
-import { sha256Hex } from '../../domain/wire/hash.ts';
 import { secretHash } from '../../keyring/secrets.ts';
 import { PasskeyAssertion } from '../../protocol/passkey.ts';
 import { assertionFault } from '../../verify/assertion.ts';
 import type { ServiceParts } from '../operations/parts.ts';
+import { idFrom } from '../operations/random.ts';
 import { challengeBytes, challengeText, relyingParty } from '../passkey/keys.ts';
 import { passkeyAccount } from '../sign-in/accounts.ts';
 import type { SignInParts } from '../sign-in/parts.ts';
@@ -57,13 +57,10 @@ export async function signInByPasskey(
   return begin(parts, passkeyAccount(principal, credential_id, now), {
     userAgent: browser.userAgent,
     authTime: now,
-    sessionId: `ses_${sha256Hex(`${challenge}\n${credential_id}`).slice(0, ID_LENGTH)}`,
+    sessionId: idFrom('ses_', `${challenge}\n${credential_id}`),
     credentialId: credential_id,
   });
 }
-
-/** In hexadecimal digits: as in every id of a session. */
-const ID_LENGTH = 32;
 
 const UNKNOWN =
   'no person signs in here with this passkey; use another one, or ask an operator for an invitation';

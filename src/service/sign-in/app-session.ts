@@ -11,7 +11,7 @@
 import type { AppPerson } from '../../domain/authority/app-person.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { SKEW_SECONDS } from '../../domain/authority/external-identity.ts';
-import { sha256Hex } from '../../domain/wire/hash.ts';
+import { idFrom } from '../operations/random.ts';
 import type { SignInParts } from './parts.ts';
 import type { Session } from './sessions.ts';
 
@@ -24,9 +24,6 @@ export interface AppSession {
 const APP_ACCOUNT = 'app:';
 
 const OLD = new Date(0);
-
-/** In hexadecimal digits: as in every id of a session. */
-const ID_LENGTH = 32;
 
 /** The person whom the app names; undefined when it names none. Rejects with a refusal when it cannot say. */
 export async function appSession(
@@ -53,7 +50,7 @@ function sessionOf(
   return {
     secret: keyring.rows.macOf(about),
     record: {
-      session_id: `ses_${sha256Hex(about).slice(0, ID_LENGTH)}`,
+      session_id: idFrom('ses_', about),
       secret_hash: '',
       principal,
       account_id: `${APP_ACCOUNT}${principal}`,
