@@ -22,11 +22,11 @@ import { bundle, startWorker, type Worker } from './process.ts';
 import type { Said, World } from './said.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat, SOAK_MS } from './soak.ts';
 
-const KILLS = 6;
-const OPENING_KILLS = 4;
+const KILLS = 3;
+const OPENING_KILLS = 2;
 
 /** In milliseconds: how long replicas compete while connections and processes are killed. */
-const COMPETING_MS = Math.max(8_000, SOAK_MS);
+const COMPETING_MS = Math.max(5_000, SOAK_MS);
 const REPLICAS = 3;
 
 /** One in so many kills takes a whole process, the others take one connection, or its answers. */

@@ -23,7 +23,7 @@ import type { SealingConfig } from './sealing.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat } from './soak.ts';
 
 const REPLICAS = 3;
-const KILLS = 6;
+const KILLS = 3;
 
 const program = await bundle(new URL('./sealing.ts', import.meta.url));
 

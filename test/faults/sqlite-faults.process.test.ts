@@ -19,8 +19,8 @@ import type { Said, World } from './said.ts';
 import { anyMoment, LOOP_TIMEOUT, repeat } from './soak.ts';
 import { checkFile, checkStoreFile, prepareFile } from './sqlite.ts';
 
-const KILLS = 6;
-const OPENING_KILLS = 4;
+const KILLS = 4;
+const OPENING_KILLS = 2;
 
 const folder = temporaryFolder();
 const program = await bundle(new URL('./worker.ts', import.meta.url));
