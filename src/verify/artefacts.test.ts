@@ -91,6 +91,43 @@ test('verifyManifest() verifies a body with the header that came with it', async
   assert.equal(report.manifest?.service_identity.id, SERVICE);
 });
 
+const DECLARED = {
+  description: 'Pay',
+  contract_version: '1.0.0',
+  inputs: [{ name: 'amount', type: 'number' }],
+  output: { type: 'payment', fields: [] },
+  side_effect: { type: 'write' },
+  minimum_scope: ['pay'],
+};
+const GRANT_POLICY = {
+  allowed_grant_types: ['one_time'],
+  default_grant_type: 'one_time',
+  expires_in_seconds: 900,
+  max_uses: 1,
+};
+
+test('verifyManifest() keeps the fields that a newer service declares', async () => {
+  const newer = {
+    ...DECLARED,
+    later: 1,
+    inputs: [{ name: 'amount', type: 'number', later: 1 }],
+    side_effect: { type: 'write', later: 1 },
+    approval: { when: { unless: { amount: 1 } }, grant_policy: GRANT_POLICY, later: [1] },
+  };
+  const report = await verifyManifest(manifest({}, { pay: newer }), anchors);
+
+  assert.equal(report.verdict, 'verified', JSON.stringify(report.checks));
+  const { pay } = report.manifest?.capabilities ?? {};
+  assert.deepEqual(pay?.approval?.when, { unless: { amount: 1 } });
+  assert.deepEqual(pay?.inputs, [{ ...newer.inputs[0], required: true }]);
+});
+
+test('verifyManifest() refuses a declaration whose known field is of another type', async () => {
+  const report = await verifyManifest(manifest({}, { pay: { ...DECLARED, inputs: 1 } }), anchors);
+
+  assert.deepEqual(named(report, 'failed'), ['body']);
+});
+
 test('verifyManifest() verifies no body of which one byte was flipped', async () => {
   const { body, signature } = manifest();
   for (let at = 0; at < body.length; at++) {

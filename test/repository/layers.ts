@@ -80,6 +80,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
   domain: {
     wire: [],
     values: [],
+    conditions: ['wire', 'values'],
     authority: ['.', 'wire', 'values'],
     log: ['wire', 'values', 'authority'],
     invocation: ['.', 'wire', 'values', 'authority'],

@@ -84,7 +84,11 @@ export function token(claims: object = CLAIMS): string {
   return keyring.sign(use, typ, encoded(JSON.stringify(claims)));
 }
 
-export function manifest(changed: object = {}): { body: Uint8Array; signature: string } {
+/** `changed` is not in the digest, `capabilities` are. */
+export function manifest(
+  changed: object = {},
+  capabilities: object = {},
+): { body: Uint8Array; signature: string } {
   const metadata = {
     version: '0.24',
     issued_at: '2090-01-01T00:00:00.000Z',
@@ -93,7 +97,7 @@ export function manifest(changed: object = {}): { body: Uint8Array; signature: s
   const content = {
     service_identity: { id: SERVICE, jwks_uri: 'https://desk.example/jwks', issuer_mode: 'self' },
     trust: { level: 'anchored', anchoring: { cadence: 'PT5S' } },
-    capabilities: {},
+    capabilities,
   };
   const digest = toHex(sha256(encoded(canonicalJson({ manifest_metadata: metadata, ...content }))));
   const whole = { manifest_metadata: { ...metadata, sha256: digest }, ...content, ...changed };
