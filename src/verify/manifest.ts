@@ -8,8 +8,7 @@ import { countText } from '../domain/values/count-text.ts';
 import { sha256, toHex } from '../domain/wire/hash.ts';
 import { isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { readDetached, TYPS } from '../domain/wire/jws.ts';
-import { lenient } from '../protocol/lenient.ts';
-import { Manifest } from '../protocol/trust.ts';
+import { type Manifest, PublishedManifest } from '../protocol/trust.ts';
 import { type Check, failed, passedCheck, type Report, reportOf, unlessFound } from './report.ts';
 import {
   canonicalBytes,
@@ -19,9 +18,6 @@ import {
   signatureChecks,
   type TrustAnchors,
 } from './signed.ts';
-
-/** A newer service may declare what this version does not know. */
-const Published = lenient(Manifest);
 
 /**
  * The checks of a manifest.
@@ -71,7 +67,7 @@ export async function verifyManifest(
 
   const reading = readJson(body, MANIFEST_LIMITS);
   const value = 'value' in reading ? reading.value : undefined;
-  const parsed = Published.safeParse(value);
+  const parsed = PublishedManifest.safeParse(value);
   if (!parsed.success) {
     return reportOf([...checks, failed('body', 'it is not a manifest')], limits);
   }
