@@ -14,6 +14,7 @@ import type { JsonObject } from '../../protocol/primitives.ts';
 import type { Overrun } from './invocation-store.ts';
 import type { BindingRecord, IntentRecord, RollbackKey, RollbackRecord } from './records.ts';
 
+/** Story: [compositions](../stories/compositions.ts). */
 export interface CompositionStore {
   /**
    * Claims a step, or its compensation, before it runs. True for the invocation that holds the claim, however

@@ -34,6 +34,7 @@ type SeenConnection = Pick<ConnectedRecord, 'connection_id' | 'version'>;
 
 export type ConnectedPlace = Pick<ConnectedRecord, 'principal' | 'account'>;
 
+/** Story: [connected](../stories/connected.ts). */
 export interface ConnectedStore {
   findConnected(place: ConnectedPlace): Promise<ConnectedRecord | undefined>;
 

@@ -18,6 +18,7 @@ export interface DeclarationRecord {
   readonly kept_at: Date;
 }
 
+/** Story: [declarations](../stories/declarations.ts). */
 export interface DeclarationStore {
   /** The kept declarations by name, at most `limit`. */
   keptDeclarations(limit: number): Promise<readonly DeclarationRecord[]>;

@@ -27,6 +27,7 @@ export interface IdentityRecord {
   readonly mac?: string | undefined;
 }
 
+/** Story: [identities](../stories/identities.ts). */
 export interface IdentityStore {
   /**
    * Inserts the identity with its entry. `taken` when any identity, also a removed one, has its digest; `full` when

@@ -79,6 +79,7 @@ interface Cancelling {
   removed(stored: StoredInvitation): EntryRecord;
 }
 
+/** Story: [invitations](../stories/invitations.ts). */
 export interface InvitationStore {
   /**
    * Inserts the invitation with its entry, and deletes the person's open one. `full`, and no change, when `openMax` of

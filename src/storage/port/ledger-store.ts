@@ -16,6 +16,7 @@ import type {
   TokenRecord,
 } from './records.ts';
 
+/** Stories: [ledger](../stories/ledger.ts), [overruns](../stories/overruns.ts). */
 export interface LedgerStore {
   /**
    * Passes everything to `see`, from one snapshot, one kind after the other in the order of its methods.

@@ -12,6 +12,7 @@ import type { Origin } from '../../domain/log/origin.ts';
 import type { EntryType, EventClass } from '../../protocol/audit.ts';
 import type { CheckpointRecord } from './records.ts';
 
+/** Stories: [search](../log/search.ts), [erase](../log/erase.ts), [checkpoints](../log/checkpoints.ts); each database writes for itself. */
 export interface LogStore {
   /**
    * Gives every durable entry its contiguous place in the tree. Resolves when all entries that were

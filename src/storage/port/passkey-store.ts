@@ -37,6 +37,7 @@ export interface StoredPasskey {
   readonly removed_at?: Date | undefined;
 }
 
+/** Story: [passkeys](../stories/passkeys.ts). */
 export interface PasskeyStore {
   /**
    * Inserts the passkey with its entry. `taken` when any person has one with its id; `stale` when the person's

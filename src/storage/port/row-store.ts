@@ -7,6 +7,7 @@
 import type { ApprovalRecord, LineageLink } from './records.ts';
 import { type RowKind, type RowOf, votesOf } from './row-forms.ts';
 
+/** Story: [rows](../stories/rows.ts). */
 export interface RowStore {
   /**
    * Stores the seal that `decide` returns for the state of the store's rows, in one step, one process at a time. When

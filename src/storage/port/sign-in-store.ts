@@ -100,6 +100,7 @@ export type SessionSelector =
   | { readonly issuer: string; readonly sub: string }
   | { readonly issuer: string; readonly sid: string };
 
+/** Story: [sign-in](../stories/sign-in.ts). */
 export interface SignInStore {
   /**
    * Inserts the session with its entry, and stores the account in place of the one with the same id. Ends the

@@ -117,6 +117,7 @@ export interface PoolFigures {
   readonly waiting: number;
 }
 
+/** Stories: [approvals](../stories/approvals.ts), [approval-lists](../stories/approval-lists.ts), [deliveries](../stories/deliveries.ts). */
 export interface ApprovalStore {
   /**
    * Inserts a pending request with its entry and notifications. While an equal question (chain, capability,
@@ -380,6 +381,7 @@ export interface FreezePage {
   readonly next?: FreezePlace | undefined;
 }
 
+/** Story: [freezes](../stories/freezes.ts). */
 export interface OperatorStore {
   /** Effective for every admission after it is acknowledged. Freezing again replaces the reason. */
   freeze(freeze: FreezeRecord, entry: EntryRecord, actor?: string): Promise<'frozen' | ActorEnded>;
