@@ -9,6 +9,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
 
@@ -20,12 +21,13 @@ export default defineConfig(({ mode }) => {
     base: './',
     resolve: { conditions: ['writ-source', 'browser', 'module', 'import', 'default'] },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-    plugins: [onlyParsing(), ...(isVerifier ? [inOneFile('verify.html')] : [])],
+    plugins: [onlyParsing(), withIcons(), ...(isVerifier ? [inOneFile('verify.html')] : [])],
     build: {
       outDir: pathOf('../dist/src/console-page/'),
       emptyOutDir: isVerifier,
       target: 'es2022',
       modulePreload: false,
+      assetsInlineLimit: 0,
       cssCodeSplit: false,
       rolldownOptions: {
         checks: { bundlerTimings: false },
@@ -68,6 +70,15 @@ function onlyParsing(): Plugin {
       const names = [...code.matchAll(/^export (?:const|function|class) (\w+)/gm)];
       return names.map(([, name]) => `export const ${name} = () => undefined;`).join('\n');
     },
+  };
+}
+
+/** Puts the drawings of the icons into a page, once for all places that show them. */
+function withIcons(): Plugin {
+  const icons = readFileSync(pathOf('../src/console/icons.svg'), 'utf8');
+  return {
+    name: 'writ-with-icons',
+    transformIndexHtml: (html) => html.replace('<body>', () => `<body>\n    ${icons.trim()}`),
   };
 }
 

@@ -13,10 +13,11 @@ import { clockOf, exact, spanWords } from '../domain/values/time-words.ts';
 import type { Me } from '../protocol/console/views.ts';
 import { base, connection, heardAt, loadMe, me, now, pulse, startLive } from './api.ts';
 import { announced } from './parts/announce.ts';
-import { Hatching } from './parts/budget.tsx';
-import { Code, Shown } from './parts/elements.tsx';
+import { Shown } from './parts/elements.tsx';
+import { Icon } from './parts/icon.tsx';
 import { CancelInvitation } from './parts/invitation.tsx';
 import { Failed, Loading, useLoaded } from './parts/loaded.tsx';
+import { Notice } from './parts/panels.tsx';
 import { ownTitle } from './parts/title.ts';
 import { isWaiting } from './parts/waiting-key.ts';
 import { hrefOf, route, startRouting } from './router.ts';
@@ -33,15 +34,12 @@ export function App() {
       <a class="vh" href="#main">
         Skip to the page
       </a>
-      <Hatching />
-      <header class="top">
-        <p>
-          <b>Writ</b> {person ? <Shown text={person.service} /> : null}
-        </p>
-        {person ? <Navigation person={person} /> : null}
-        {person ? <Account person={person} /> : null}
+      <header class="rail">
+        <Brand service={person?.service} />
+        {person ? <Places person={person} /> : null}
       </header>
       <main id="main">
+        <Trail />
         <Connection />
         {person ? <WaitingKeys person={person} /> : null}
         {person ? <Recoveries /> : null}
@@ -68,6 +66,47 @@ function currentOf(person: Me): View | undefined {
   return VIEWS.find(({ name }) => name === view);
 }
 
+function Brand({ service }: { readonly service: string | undefined }) {
+  return (
+    <a class="brand" href={hrefOf('')}>
+      <svg class="mark" aria-hidden="true">
+        <use href="#i-mark" />
+      </svg>
+      <span>
+        <b>Writ</b>{' '}
+        {service === undefined ? null : (
+          <span>
+            <Shown text={service} />
+          </span>
+        )}
+      </span>
+    </a>
+  );
+}
+
+/** On a phone they open from the bar, and close when one is chosen. */
+function Places({ person }: { readonly person: Me }) {
+  const places = useRef<HTMLDivElement>(null);
+  useSignalEffect(() => {
+    if (route.value && places.current?.matches(':popover-open')) places.current.hidePopover();
+  });
+  const [first] = VIEWS.filter(({ count }) => count);
+  return (
+    <>
+      <button type="button" class="menu little" popovertarget="places">
+        Menu {first?.isFor(person) ? <Counted view={first} /> : null}
+      </button>
+      <div class="places" id="places" popover="auto" ref={places}>
+        <Navigation person={person} />
+        <div class="who">
+          <Live />
+          <Account person={person} />
+        </div>
+      </div>
+    </>
+  );
+}
+
 function Navigation({ person }: { readonly person: Me }) {
   const current = currentOf(person);
   return (
@@ -78,54 +117,72 @@ function Navigation({ person }: { readonly person: Me }) {
           href={hrefOf(view.name)}
           aria-current={view === current ? 'page' : undefined}
         >
-          {view.title}
-          {view.name === 'approvals' ? <Pending /> : null}
+          <Icon name={view.icon} />
+          <span class="name">{view.title}</span> <Counted view={view} />
         </a>
       ))}
     </nav>
   );
 }
 
-function Pending() {
-  const { pending = 0, pending_max = 0 } = pulse.value ?? {};
-  if (pending === 0) return null;
-  return <> ({pending >= pending_max ? `${pending_max} or more` : pending})</>;
+function Counted({ view }: { readonly view: View }) {
+  const count = pulse.value && view.count?.(pulse.value);
+  if (!count) return null;
+  return (
+    <span class={`count ${count.look}`}>
+      {count.digits} <span class="vh">{count.words}</span>
+    </span>
+  );
 }
 
 /** Sessions end on a page that works without a script; one of the app around the service ends there. */
 function Account({ person }: { readonly person: Me }) {
   return (
-    <p>
-      <Shown text={personOf(person.principal)} /> · <a href={hrefOf('passkeys')}>Passkeys</a>
+    <>
+      <p>
+        <b>
+          <Shown text={personOf(person.principal)} />
+        </b>
+      </p>
+      <a href={hrefOf('passkeys')}>
+        <Icon name="passkey" /> Passkeys
+      </a>
       {person.session.is_of_app ? null : (
-        <>
-          {' · '}
-          <a href={`${base}/agents`}>Sign out…</a>
-        </>
+        <a href={`${base}/agents`}>
+          <Icon name="external" /> Sign out…
+        </a>
       )}
+    </>
+  );
+}
+
+function Live() {
+  const heard = heardAt.value;
+  if (connection.value === 'live' && heard > 0) {
+    return (
+      <p>
+        <span class="live">Live, checked {clockOf(new Date(heard))}</span>
+      </p>
+    );
+  }
+  return (
+    <p>
+      <span class="live lost">{connection.value === 'live' ? 'Connecting' : 'Not connected'}</span>
     </p>
   );
 }
 
+/** What is shown may be out of date. */
 function Connection() {
   if (connection.value === 'over') return <SessionOver />;
+  if (connection.value === 'live') return null;
   const heard = heardAt.value;
-  if (connection.value === 'live') {
-    const words = heard === 0 ? 'Connecting' : `Live, checked ${clockOf(new Date(heard))}`;
-    return (
-      <p class="crumb">
-        <Trail />
-        <span class={heard === 0 ? 'live lost' : 'live'}>{words}</span>
-      </p>
-    );
-  }
   const state =
     heard === 0
       ? ''
       : ` This is the state of ${clockOf(new Date(heard))}, ${spanWords(now.value - heard)} ago.`;
   return (
     <p class="crumb" role="status">
-      <Trail />
       <span class="live lost">Reconnecting.{state}</span>
     </p>
   );
@@ -135,11 +192,11 @@ function Connection() {
 function Trail() {
   const { view, id } = route.value;
   const found = VIEWS.find(({ name }) => name === view);
-  if (!found || id === undefined) return <span />;
+  if (!found || id === undefined) return null;
   return (
-    <span>
-      <a href={hrefOf(found.name)}>{found.title}</a> / <Code text={id} />
-    </span>
+    <p class="crumb">
+      <a href={hrefOf(found.name)}>{found.title}</a>
+    </p>
   );
 }
 
@@ -147,10 +204,10 @@ function SessionOver() {
   const here = location.pathname.slice(base.length) + location.search;
   const href = `${base}/sign-in?${new URLSearchParams({ return_to: here })}`;
   return (
-    <p class="notice warn" role="alert">
+    <Notice state="warn" isAlert>
       <b>Your session is over.</b> What you see may be out of date.{' '}
       <a href={href}>Sign in again and come back here</a>
-    </p>
+    </Notice>
   );
 }
 
@@ -160,14 +217,14 @@ function WaitingKeys({ person }: { readonly person: Me }) {
   return (
     <>
       {waiting.map(({ credential_id, label, created_at, usable_from }) => (
-        <p key={credential_id} class="notice warn">
+        <Notice key={credential_id} state="warn">
           <b>A new passkey waits.</b>{' '}
           <q>
             <Shown text={label} />
           </q>{' '}
           was added on {exact(created_at)} and counts from {exact(usable_from)} on. If you did not
           add it, <a href={hrefOf('passkeys')}>remove it now</a>.
-        </p>
+        </Notice>
       ))}
     </>
   );
@@ -179,7 +236,7 @@ function Recoveries() {
     <>
       {(pulse.value?.recoveries ?? []).map(
         ({ invitation_id, principal, invited_by, waits_until }) => (
-          <div key={invitation_id} class="notice warn" role="alert">
+          <Notice key={invitation_id} state="warn" isAlert>
             <p>
               <b>
                 <Shown text={personOf(principal)} /> is invited again
@@ -193,7 +250,7 @@ function Recoveries() {
             <CancelInvitation of={invitation_id} class="danger">
               Cancel it
             </CancelInvitation>
-          </div>
+          </Notice>
         ),
       )}
     </>

@@ -108,12 +108,16 @@ describe('the page', () => {
         assert.equal(asset.status, 200, file);
         assert.equal(asset.headers['cache-control'], 'public, max-age=31536000, immutable');
         assert.equal(asset.headers['x-content-type-options'], 'nosniff');
-        assert.match(String(asset.headers['content-type']), /^text\/(?:javascript|css)/);
+        assert.match(
+          String(asset.headers['content-type']),
+          /^(?:text\/(?:javascript|css)|image\/svg)/,
+        );
       }
       assert.deepEqual(String(headers['content-security-policy']).split('; '), [
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
+        "img-src 'self'",
         "connect-src 'self'",
         "form-action 'self'",
         "frame-ancestors 'none'",

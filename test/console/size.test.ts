@@ -15,7 +15,7 @@ const FOLDER = 'dist/src/console-page';
 const VERIFIER = 'verify.html';
 
 /** In bytes. What a phone on a slow network loads in a few seconds. */
-const GZIPPED_MAX = 120 * 1_024;
+const GZIPPED_MAX = 125 * 1_024;
 
 const files = readdirSync(FOLDER, { recursive: true, withFileTypes: true })
   .filter((each) => each.isFile())
@@ -25,7 +25,7 @@ function gzipped(paths: readonly string[]): number {
   return paths.reduce((sum, path) => sum + gzipSync(readFileSync(path)).length, 0);
 }
 
-test('the console is under 120 KB gzipped in all, and so is the verifier', () => {
+test('the console is under 125 KB gzipped in all, and so is the verifier', () => {
   const verifier = join(FOLDER, VERIFIER);
   const ofConsole = gzipped(files.filter((path) => path !== verifier));
   const ofVerifier = gzipped([verifier]);

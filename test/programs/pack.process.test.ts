@@ -116,7 +116,7 @@ test('npm pack ships the compiled sources, the API page and the pages of the con
     'dist/src/openapi/page.json',
     'package.json',
   ]);
-  const assets = /^dist\/src\/console-page\/assets\/[\w-]+-[\w-]{8}\.(js|css)$/;
+  const assets = /^dist\/src\/console-page\/assets\/[\w-]+-[\w-]{8}\.(js|css|svg)$/;
   assert.deepEqual(pages.filter((path) => !assets.test(path)).sort(), [
     'dist/src/console-page/index.html',
     'dist/src/console-page/verify.html',

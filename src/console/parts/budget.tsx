@@ -47,6 +47,9 @@ export function BudgetBar({ of, cost, label, heading }: BudgetBarProps) {
   );
 }
 
+/** From this share on the bar is amber: the notch of its drawing. */
+const NEARLY_FULL = 0.8;
+
 interface BarProps {
   readonly words: string;
   readonly max: number;
@@ -57,14 +60,17 @@ function Bar({ words, max, parts: [spent, reserved, next] }: BarProps) {
   const solid = shareOf(spent, max, 0);
   const hatched = shareOf(reserved, max, solid);
   const blue = shareOf(next, max, solid + hatched);
-  const look = spent + reserved + next > max ? 'over' : 'next';
+  const taken = spent + reserved + next;
+  const look = taken > max ? 'over' : 'next';
+  const heat = taken >= max ? 'bar full' : taken >= NEARLY_FULL * max ? 'bar high' : 'bar';
   return (
-    <svg class="bar" role="img" aria-label={words}>
+    <svg class={heat} role="img" aria-label={words}>
       <rect class="spent" width={`${solid}%`} height="100%" />
       <rect fill="url(#hatch)" x={`${solid}%`} width={`${hatched}%`} height="100%" />
       {blue > 0 ? (
         <rect class={look} x={`${solid + hatched}%`} width={`${blue}%`} height="100%" />
       ) : null}
+      <line class="notch" x1="80%" x2="80%" y1="0" y2="100%" />
     </svg>
   );
 }
@@ -80,25 +86,6 @@ function Cell({ of: { name, look, amount }, digits }: CellProps) {
       <dt class={look}>{name}</dt>
       <dd class={amount < 0 ? 'money bad' : 'money'}>{digits}</dd>
     </div>
-  );
-}
-
-/** The hatching of reserved money. The frame has it once. */
-export function Hatching() {
-  return (
-    <svg class="vh" aria-hidden="true">
-      <defs>
-        <pattern
-          id="hatch"
-          width="6"
-          height="6"
-          patternUnits="userSpaceOnUse"
-          patternTransform="rotate(45)"
-        >
-          <path class="hatch" d="M0 0V6" />
-        </pattern>
-      </defs>
-    </svg>
   );
 }
 

@@ -12,6 +12,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Shown } from './elements.tsx';
 import { whyOf } from './loaded.tsx';
+import { Notice } from './panels.tsx';
 
 interface ConfirmProps {
   readonly open: boolean;
@@ -19,8 +20,10 @@ interface ConfirmProps {
   readonly title: ComponentChildren;
   /** The label of the button that acts: what happens. */
   readonly confirm: string;
-  /** Whether the act ends or destroys something. */
-  readonly danger?: boolean;
+  /** What the button does: it lets something happen, it cannot be taken back, or it refuses. */
+  readonly look?: 'go' | 'final' | 'no';
+  /** Whether it opens above the bar of a decision. */
+  readonly isNear?: boolean;
   /** The label of the way back. */
   readonly back?: string;
   /** Why the person cannot confirm yet: then there is no button that acts. */
@@ -29,6 +32,8 @@ interface ConfirmProps {
   onConfirm(form: FormData): Promise<void> | void;
   readonly children: ComponentChildren;
 }
+
+const BUTTONS = { go: 'act', final: 'danger', no: 'ink' } as const;
 
 export function Confirm(props: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -44,8 +49,14 @@ export function Confirm(props: ConfirmProps) {
       if (document.activeElement === document.body) (opener as HTMLElement | null)?.focus();
     };
   }, [props.open]);
+  const look = `${props.look ?? 'go'}${props.isNear ? ' near' : ''}`;
   return (
-    <dialog ref={dialog} aria-labelledby={title} onClose={() => props.open && props.onClose()}>
+    <dialog
+      ref={dialog}
+      class={look}
+      aria-labelledby={title}
+      onClose={() => props.open && props.onClose()}
+    >
       {props.open ? <Inside {...props} titleId={title} /> : null}
     </dialog>
   );
@@ -78,11 +89,7 @@ function Inside(props: ConfirmProps & { readonly titleId: string }) {
           {props.back ?? 'Go back'}
         </button>
         {props.blocked === undefined ? (
-          <button
-            type="submit"
-            class={props.danger ? 'danger' : 'act'}
-            aria-disabled={isBusy.value}
-          >
+          <button type="submit" class={BUTTONS[props.look ?? 'go']} aria-disabled={isBusy.value}>
             {props.confirm}
           </button>
         ) : (
@@ -98,9 +105,9 @@ export function Why({ of }: { readonly of: string | undefined }) {
   return (
     <div role="alert">
       {of === undefined ? null : (
-        <p class="notice bad">
+        <Notice state="bad">
           <Shown text={of} />
-        </p>
+        </Notice>
       )}
     </div>
   );

@@ -14,6 +14,7 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import { now } from '../api.ts';
 import { announce } from './announce.ts';
+import { Icon } from './icon.tsx';
 
 /**
  * Text that other people, agents and clients wrote: characters that are invisible, reorder the text or imitate others
@@ -132,17 +133,34 @@ function Exact({ at }: At) {
 /** Below this the time is amber. */
 const SOON_MS = 600_000;
 
-/** What a capability does to the world, in a shape and in words. */
-export function Effect({ of }: { readonly of: Capability['side_effect'] }) {
+const EFFECT_ICONS = {
+  reads: 'read',
+  changes: 'write',
+  undo: 'reversible',
+  final: 'irreversible',
+} as const;
+
+/** What a capability does to the world. */
+export function effectLook(of: Capability['side_effect']) {
   const { kind, words } = effectOf({ side_effect: of });
-  return <span class={kind === 'changes' ? 'effect' : `effect ${kind}`}>{words}</span>;
+  return { words, icon: EFFECT_ICONS[kind], isFinal: kind === 'final' };
+}
+
+/** The same beside words. */
+export function Effect({ of }: { readonly of: Capability['side_effect'] }) {
+  const { words, icon, isFinal } = effectLook(of);
+  return (
+    <span class={isFinal ? 'effect final' : 'effect'}>
+      <Icon name={icon} /> {words}
+    </span>
+  );
 }
 
 const LOOKS = {
   good: 'pill good',
   warn: 'pill warn',
   danger: 'pill bad',
-  act: 'pill doing',
+  act: 'pill act',
   off: 'pill off',
 } as const;
 

@@ -12,6 +12,8 @@ import { personOf } from '../../domain/decision/values.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import { Refused } from '../api.ts';
 import { Shown } from './elements.tsx';
+import { Icon } from './icon.tsx';
+import { Notice } from './panels.tsx';
 
 interface Again {
   again(): void;
@@ -87,18 +89,23 @@ interface FailedProps {
 /** `what` begins the sentence: "The history". */
 export function Failed({ what, why, again }: FailedProps) {
   return (
-    <p class="bad" role="alert">
+    <Notice state="bad" isAlert>
       {what} did not load: <Shown text={why} />.{' '}
       <button type="button" class="text" onClick={again}>
         Load again
       </button>
-    </p>
+    </Notice>
   );
 }
 
 /** Says what is so, and who can change it. */
 export function Empty({ children }: { readonly children: ComponentChildren }) {
-  return <p class="empty">{children}</p>;
+  return (
+    <div class="panel empty">
+      <Icon name="check" />
+      <p>{children}</p>
+    </div>
+  );
 }
 
 interface ReadyProps<T> {

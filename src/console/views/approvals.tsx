@@ -10,8 +10,9 @@ import { countOf } from '../../domain/decision/values.ts';
 import type { InboxItem, Inbox as InboxPage } from '../../protocol/console/views.ts';
 import { ask, me, pulse } from '../api.ts';
 import { announce } from '../parts/announce.ts';
-import { Ago, Chain, Effect, Left, Pill } from '../parts/elements.tsx';
+import { Ago, Chain, effectLook, Left, Pill } from '../parts/elements.tsx';
 import { Empty, Failed, Loading, useLoaded } from '../parts/loaded.tsx';
+import { Row } from '../parts/panels.tsx';
 import { hrefOf, route } from '../router.ts';
 import { DecisionView } from './decision.tsx';
 
@@ -94,7 +95,7 @@ interface RowsProps {
 
 function Rows({ page: { requests }, isFirst }: RowsProps) {
   const [shown, setShown] = useState<readonly InboxItem[]>(requests);
-  const current = new Map(requests.map((item) => [item.approval_request_id, item]));
+  const now = new Map(requests.map((item) => [item.approval_request_id, item]));
   const known = new Set(shown.map(({ approval_request_id }) => approval_request_id));
   const fresh = requests.filter(({ approval_request_id }) => !known.has(approval_request_id));
   const end = shown.at(-1)?.expires_at ?? '';
@@ -104,7 +105,7 @@ function Rows({ page: { requests }, isFirst }: RowsProps) {
     announce(`${countOf(fresh.length, 'new request')} to decide`);
     if (isAtEnd) setShown([...shown, ...fresh]);
   }, [requests]);
-  const left = shown.filter(({ approval_request_id: id }) => !current.has(id)).length;
+  const left = shown.filter(({ approval_request_id: id }) => !now.has(id)).length;
   const isStale = (fresh.length > 0 && !isAtEnd) || left > 0;
   const changes = [
     ...(fresh.length > 0 ? [countOf(fresh.length, 'new request')] : []),
@@ -112,7 +113,7 @@ function Rows({ page: { requests }, isFirst }: RowsProps) {
   ];
   return (
     <>
-      <p class="row small state">
+      <p class="row small">
         {isStale ? (
           <button type="button" onClick={() => setShown(requests)}>
             Show the list of now: {changes.join(', ')}
@@ -121,13 +122,22 @@ function Rows({ page: { requests }, isFirst }: RowsProps) {
           <span class="muted">The next to expire comes first. You decide each one by itself.</span>
         )}
       </p>
-      {shown.length === 0 ? <Nothing isFirst={isFirst} /> : null}
-      <ul class="rows">
-        {shown.map((item) => {
-          const now = current.get(item.approval_request_id);
-          return <Row key={item.approval_request_id} item={now ?? item} isGone={!now} />;
-        })}
-      </ul>
+      {shown.length === 0 ? (
+        <Nothing isFirst={isFirst} />
+      ) : (
+        <section class="group">
+          <div class="head">
+            <h2>Waiting for you</h2>
+          </div>
+          <ul class="list">
+            {shown.map((item) => {
+              const { approval_request_id: id } = item;
+              const current = now.get(id);
+              return <Request key={id} item={current ?? item} isGone={!current} />;
+            })}
+          </ul>
+        </section>
+      )}
     </>
   );
 }
@@ -142,37 +152,29 @@ function Nothing({ isFirst }: { readonly isFirst: boolean }) {
   );
 }
 
-interface RowProps {
+interface RequestProps {
   readonly item: InboxItem;
   /** Decided or expired since the list was shown. */
   readonly isGone: boolean;
 }
 
 /** One request in the inbox: enough to choose what to read next, never enough to decide. */
-function Row({ item, isGone }: RowProps) {
+function Request({ item, isGone }: RequestProps) {
+  const { words, icon, isFinal } = effectLook({ type: item.side_effect });
   return (
-    <li>
-      <div class="head">
-        <h2>
-          <a href={hrefOf('approvals', item.approval_request_id)}>
-            <bdi>{item.title}</bdi>
-          </a>
-        </h2>
-        <span>
-          {isGone ? <Pill state="off">No longer pending</Pill> : <Left until={item.expires_at} />}
-        </span>
-      </div>
+    <Row
+      href={hrefOf('approvals', item.approval_request_id)}
+      icon={icon}
+      says={words}
+      isFinal={isFinal}
+      title={<bdi>{item.title}</bdi>}
+      side={isGone ? <Pill state="off">No longer pending</Pill> : <Left until={item.expires_at} />}
+    >
       <p>
-        <Chain of={item.chain} />
-      </p>
-      <p>
-        <Effect of={{ type: item.side_effect }} /> <small>{item.description}</small>
-      </p>
-      <p class="small muted">
-        {countOf(item.parameters_count, 'parameter')}, asked <Ago at={item.created_at} />
+        <Chain of={item.chain} /> · {item.description} Asked <Ago at={item.created_at} />
       </p>
       <Marks item={item} />
-    </li>
+    </Row>
   );
 }
 
@@ -180,14 +182,14 @@ function Marks({ item }: { readonly item: InboxItem }) {
   const { approvals, approvals_required, has_approved, has_hidden } = item;
   if (!has_hidden && approvals_required === 1 && !has_approved) return null;
   return (
-    <p>
+    <p class="marks">
       {has_hidden ? <Pill state="warn">Hidden characters</Pill> : null}{' '}
       {approvals_required > 1 ? (
         <Pill state={approvals > 0 ? 'act' : 'off'}>
           {approvals} of {approvals_required} approved
         </Pill>
       ) : null}{' '}
-      {has_approved ? <Pill state="good">You approved, others are waited for</Pill> : null}
+      {has_approved ? <Pill state="good">You approved, others decide</Pill> : null}
     </p>
   );
 }

@@ -112,7 +112,7 @@ function Remove({ of, isLast, changed, onClose }: RemoveProps) {
   return (
     <Confirm
       open
-      danger
+      look="final"
       onClose={onClose}
       title={
         <>

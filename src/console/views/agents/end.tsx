@@ -54,7 +54,7 @@ export function EndDialog({ agent, onClose, onEnded }: EndDialogProps) {
       title={<>End {agent ? <AgentName agent={agent} /> : null} and everything below it?</>}
       back="Keep it"
       confirm="End agent"
-      danger
+      look="final"
       blocked={loaded.state === 'loading' || isOther ? 'What ends is still loading.' : undefined}
       onConfirm={end}
     >

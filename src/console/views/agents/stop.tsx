@@ -46,7 +46,7 @@ export function StopDialog({ open, root, agents, hasMore, onClose, onStopped }: 
       title="Stop all agents?"
       back="Keep them"
       confirm="End all of them"
-      danger
+      look="final"
       blocked={loaded.state === 'loading' ? 'What ends is still loading.' : undefined}
       onConfirm={stop}
     >

@@ -57,6 +57,8 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveProps) {
   return (
     <Confirm
       open
+      look={isFinal ? 'final' : 'go'}
+      isNear
       onClose={onClose}
       title={
         isFinal ? (

@@ -178,6 +178,8 @@ function DenyDialog({ decision, onClose, onDone }: DenyProps) {
   return (
     <Confirm
       open
+      look="no"
+      isNear
       onClose={onClose}
       title={`Deny ${actOf(decision)}`}
       confirm={`Deny ${actOf(decision)}`}

@@ -52,7 +52,7 @@ export function FreezeDialog({
       }
       back="Keep it running"
       confirm={FREEZE_LABELS[shown]}
-      danger
+      look="final"
       onConfirm={freeze}
     >
       {fixed ? null : <TargetFields what={shown} onWhat={setWhat} />}

@@ -108,7 +108,7 @@ function One({ of: { principal, scopes, created_at, created_by }, changed }: One
         }
         confirm="Remove this person"
         back="Keep"
-        danger
+        look="final"
         onConfirm={async () => {
           await ask('people.remove', { principal });
           changed();

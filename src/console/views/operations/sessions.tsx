@@ -128,7 +128,7 @@ function EndSessionDialog({ of, onClose, onDone }: EndSessionDialogProps) {
       }
       back="Keep it"
       confirm="End session"
-      danger
+      look="final"
       onConfirm={end}
     >
       <dl class="facts">
