@@ -7,6 +7,7 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient, withRecovery } from 'writ/client';
 import { type Agent, type Answer, agentWith, signedInAgent } from './agent.ts';
 import type { Guarded } from './guarded.ts';
@@ -203,12 +204,22 @@ export async function editRow(
     `the service does not refuse the token of the edited row (${after.ok ? 'paid' : after.failure.type})`,
   );
   if (!after.ok) await tell('bad', `${after.failure.type}: ${after.failure.detail}`);
-  const alarm = guard.log().find((line) => line.alarm === 'row_altered');
+  const alarm = await alarmOf(guard);
   expect(alarm?.id === issued.answer.token_id, 'the guard raised no alarm for the row');
   await tell('bad', `alarm ${alarm?.alarm}: ${alarm?.msg}`);
   await checkStore(guard, narrator);
   const entry = `/console/trust?entry=${before.answer.invocation_id}`;
   await person.lookAt(entry, /^✓/, 'The browser verifies an entry, too');
+}
+
+/** The guard writes it beside its answer, so it may come a moment later. */
+async function alarmOf({ log }: Guarded): Promise<Record<string, unknown> | undefined> {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const alarm = log().find((line) => line.alarm === 'row_altered');
+    if (alarm) return alarm;
+    await pause(50);
+  }
+  return undefined;
 }
 
 /** `writ fsck` finds the edited row, and `writ verify log` finds the log whole. */

@@ -184,8 +184,11 @@ export const HandshakeAnswer = z.object({
 });
 export type HandshakeAnswer = z.infer<typeof HandshakeAnswer>;
 
-/** The same schema, with objects that take fields which they do not know. */
-function lenient<Schema extends z.ZodType>(schema: Schema): Schema {
+/**
+ * The same schema, for what a newer service may have published: a field that it added is kept, not refused. What is known
+ * here is checked as before. Where a value may have several forms, it may have one that is not known.
+ */
+export function lenient<Schema extends z.ZodType>(schema: Schema): Schema {
   return loosened(schema) as Schema;
 }
 
@@ -219,9 +222,3 @@ const CHANGES: Readonly<Record<string, (def: AnyDef) => object>> = {
   nullable: inner,
   default: inner,
 };
-
-/**
- * A manifest of a service that may be newer: a field that it added is kept, not refused. What is known here is checked as
- * before. Where a value may have several forms, it may have one that is not known.
- */
-export const PublishedManifest = lenient(Manifest);

@@ -8,7 +8,7 @@ import { countText } from '../domain/values/count-text.ts';
 import { sha256, toHex } from '../domain/wire/hash.ts';
 import { isObject, type JsonLimits, readJson } from '../domain/wire/json.ts';
 import { readDetached, TYPS } from '../domain/wire/jws.ts';
-import { type Manifest, PublishedManifest } from '../protocol/trust.ts';
+import { lenient, Manifest } from '../protocol/trust.ts';
 import { type Check, failed, passedCheck, type Report, reportOf, unlessFound } from './report.ts';
 import {
   canonicalBytes,
@@ -34,6 +34,8 @@ export interface ManifestReport extends Report {
   /** The manifest; present when its signature verifies. */
   readonly manifest?: Manifest | undefined;
 }
+
+const PublishedManifest = lenient(Manifest);
 
 /** Fits a thousand capabilities with long declarations. */
 const MANIFEST_LIMITS: JsonLimits = { bytes: 8 * 1024 * 1024, depth: 32, keys: 1_000_000 };

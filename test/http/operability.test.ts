@@ -103,6 +103,11 @@ describe('stopping', () => {
 
     const calls = Array.from({ length: 5 }, write);
     await isWaitedFor(other);
+    // A call that has only a connection yet is not answered.
+    await eventually(async () => {
+      const { body } = await stopping.ask('GET', '/metrics');
+      return /^writ_http_requests_in_work 6$/m.test(String(body));
+    });
     stopping.app.leave();
     const closed = stopping.close();
     await other.query('ROLLBACK');
