@@ -194,6 +194,7 @@ function typeWords(schema: z.ZodType): string {
   if (whole instanceof z.ZodUnion) {
     return [...new Set(whole.options.map((each) => typeWords(each as z.ZodType)))].join(' or ');
   }
+  if (whole instanceof z.ZodPipe) return typeWords(whole.out as z.ZodType);
   const name = NAMES.get(whole);
   if (whole instanceof z.ZodString && name) return name.replace(/\B[A-Z]/g, ' $&').toLowerCase();
   const { type } = whole.def;

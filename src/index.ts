@@ -28,6 +28,7 @@ export type { AccountOptions } from './service/author/accounts.ts';
 export type {
   ApprovalPolicy,
   Authenticate,
+  ConditionsOn,
   DefinedCapability,
   ExternalBinding,
   ResolveBinding,

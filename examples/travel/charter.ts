@@ -65,7 +65,7 @@ const issueRefund = defineCapability({
     amount: Refunded.describe(`In USD, at most ${REFUND_MOST}`),
     reason: z.string(),
   }),
-  input_details: { booking_id: KNOWN_BOOKING },
+  input_details: { booking_id: KNOWN_BOOKING, amount: { semantic_type: 'money' } },
   output: Refund.extend({ currency: z.string() }).meta({ title: 'refund' }),
   side_effect: 'irreversible',
   minimum_scope: ['travel.refund'],

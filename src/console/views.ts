@@ -25,7 +25,7 @@ export interface View {
 }
 
 /** A number beside the name of a view; none is shown for zero. */
-export interface Count {
+interface Count {
   readonly digits: string;
   /** Ends the sentence that the number begins, for screen readers. */
   readonly words: string;

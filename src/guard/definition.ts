@@ -8,9 +8,12 @@
  */
 
 import { faultText } from '../domain/catalog/fault.ts';
+import { misfits } from '../domain/conditions/fits.ts';
+import { type Rule, regionsOf } from '../domain/conditions/words.ts';
 import { formatDuration } from '../domain/values/duration.ts';
 import { digestOf } from '../domain/wire/canonical.ts';
 import { readForeignObject } from '../domain/wire/foreign.ts';
+import type { CapabilityDeclaration } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 import { PREVIEW_LIMITS } from '../service/approval/request.ts';
 import type { AccountOptions } from '../service/author/accounts.ts';
@@ -27,7 +30,8 @@ import { type CallCost, callCost } from './cost.ts';
 import { type ToolInputs, type ToolOutput, toolInputs, toolOutput } from './declared.ts';
 import { type Pins, reviewedTool } from './pins.ts';
 import type { GuardPolicy } from './policy/read.ts';
-import type { ToolApproval, ToolPolicy } from './policy/schema.ts';
+import type { ToolApproval } from './policy/rule-schema.ts';
+import type { ToolPolicy } from './policy/schema.ts';
 import { DEADLINE_MAX_MS, deadlineMsOf } from './policy/upstream-schema.ts';
 import type { SchemaIssue } from './schema-check.ts';
 import { shownLine, shownText } from './text.ts';
@@ -129,33 +133,51 @@ interface FieldFault {
 
 /** Fields that the policy names and the reviewed tool lacks. */
 function fieldFaults(
-  { cost, approval, log }: ToolPolicy,
-  { inputs }: ToolInputs,
+  { cost, approval, refuse, log }: ToolPolicy,
+  { inputs, schema }: ToolInputs,
   answered: readonly string[],
 ): FieldFault[] {
   const types = new Map(inputs.map(({ name, type }) => [name, type]));
   const field = cost !== undefined && 'field' in cost ? cost.field.split('.') : [];
   const [costField, inner] = field;
-  const compared =
-    typeof approval?.when === 'object' && 'field' in approval.when
-      ? approval.when.field
-      : undefined;
   const isNumber = (type: string | undefined) => type === 'number' || type === 'integer';
   const costType = types.get(costField ?? '');
+  const declared = { inputs, schema, cost: callCost(cost).declared };
   const isPriced = inner === undefined ? isNumber(costType) : costType !== undefined;
   return [
     ...(costField !== undefined && !isPriced
       ? [{ path: ['cost', 'field'], why: 'is no number among the inputs of the tool' }]
       : []),
-    ...(compared !== undefined && !isNumber(types.get(compared))
-      ? [{ path: ['approval', 'field'], why: 'is no number among the inputs of the tool' }]
-      : []),
+    ...ruleFaults('approval', approval?.when, declared),
+    ...ruleFaults('refuse', refuse, declared),
     ...log.flatMap((name, index) =>
       types.has(name) || answered.includes(name)
         ? []
         : [{ path: ['log', index], why: 'is neither an input nor a field of the answer' }],
     ),
   ];
+}
+
+/** Conditions that the tool, as it was reviewed, cannot meet or cannot have. */
+function ruleFaults(
+  at: 'approval' | 'refuse',
+  rule: 'always' | Rule | undefined,
+  {
+    inputs,
+    schema,
+    cost,
+  }: Pick<ToolInputs, 'inputs' | 'schema'> & Pick<CapabilityDeclaration, 'cost'>,
+): FieldFault[] {
+  if (rule === undefined || rule === 'always') return [];
+  const regions = regionsOf(rule);
+  return regions.flatMap((region, index) =>
+    misfits(region, { inputs, input_schema: schema, ...(cost && { cost }) }).map(
+      ({ path, fault, write }) => ({
+        path: [at, ...Object.keys(rule), ...(regions.length > 1 ? [index] : []), path],
+        why: `cannot be used: ${fault}; write ${write}`,
+      }),
+    ),
+  );
 }
 
 interface Reviewed {
@@ -183,6 +205,7 @@ function definedCapability(
     failure_types: [UPSTREAM_FAILED],
     ...(cost && { cost }),
     ...(approval && { approval }),
+    ...(policy.refuse && { refuse: policy.refuse as never }),
     ...(policy.limit && { rate_limit: { ...policy.limit } }),
     ...(policy.log.length > 0 && { observability: { fields_logged: [...policy.log] } }),
     deadline: handlerDeadline(given.policy.upstream),
@@ -270,15 +293,11 @@ function approvalPolicy(
   tool: UpstreamTool,
 ): ApprovalPolicy {
   return {
-    when: when === 'always' ? when : conditionOf(when),
+    when: (typeof when === 'object' && 'when' in when ? { where: when.when } : when) as 'always',
     approvals_required: people,
     ...(passkey && { require: 'passkey' as const }),
     preview: (parameters) => previewOf(tool, parameters),
   };
-}
-
-function conditionOf(when: Exclude<ToolApproval['when'], 'always'>) {
-  return { amount_above: when.above, ...('field' in when && { input: when.field }) };
 }
 
 function previewOf({ name }: UpstreamTool, parameters: JsonObject): JsonObject {

@@ -194,10 +194,33 @@ export const CrossService = z.strictObject({
 });
 export type CrossService = z.infer<typeof CrossService>;
 
-/** When approval is needed: always, above an amount (of the cost, or of an input), or a condition in words. */
+/** More cases than these are no longer read by a person. */
+const REGIONS_MAX = 8;
+
+/** Conditions on the arguments of a call, by the path of a value. */
+const Region = z.record(z.string(), z.unknown());
+/** One region, or several of which one is enough. */
+const Regions = z.union([Region, z.array(Region).min(1).max(REGIONS_MAX)]);
+export type Regions = z.infer<typeof Regions>;
+
+const Unless = z.strictObject({ unless: Regions });
+
+/** A threshold in short: of the cost, or of an input, where a number below zero does not pass. */
+const Threshold = z
+  .strictObject({ amount_above: Amount, input: FieldName.optional() })
+  .transform(({ amount_above: at_most, input }): z.input<typeof Unless> => ({
+    unless: input === undefined ? { $cost: { at_most } } : { [input]: { at_least: 0, at_most } },
+  }));
+
+/** Which calls are refused: those that may be within a region, or those that are within none. */
+export const RefusalRule = z.union([z.strictObject({ when: Regions }), Unless]);
+export type RefusalRule = z.infer<typeof RefusalRule>;
+
+/** When approval is needed: always, by conditions on the arguments, or by a condition in words. */
 export const ApprovalCondition = z.union([
   z.literal('always'),
-  z.strictObject({ amount_above: Amount, input: FieldName.optional() }),
+  z.union([Threshold, Unless]).pipe(Unless),
+  z.strictObject({ where: Regions }),
   z.strictObject({ condition: z.string().min(1) }),
 ]);
 export type ApprovalCondition = z.infer<typeof ApprovalCondition>;
@@ -307,6 +330,8 @@ export const CapabilityDeclaration = z.strictObject({
   /** What happens when the handler reports more than was reserved. By default only a debt and an alarm. @example 'freeze' */
   on_overrun: z.literal('freeze').optional(),
   approval: ApprovalDeclaration.optional(),
+  /** Calls that are refused, whoever makes them. @example { unless: { to: { email_domain: 'example.com' } } } */
+  refuse: RefusalRule.optional(),
   failure_types: z.array(FailureDeclaration).min(1).max(FAILURE_TYPES_MAX).optional(),
 });
 export type CapabilityDeclaration = z.infer<typeof CapabilityDeclaration>;

@@ -218,6 +218,8 @@ const CHANGES: Readonly<Record<string, (def: AnyDef) => object>> = {
   }),
   array: ({ element }) => ({ element: loosened(element as z.ZodType) }),
   record: ({ valueType }) => ({ valueType: loosened(valueType as z.ZodType) }),
+  // What an author writes in short is published in full, and what an older service published is kept as it is.
+  pipe: ({ out }) => ({ in: loosened(out as z.ZodType), out: loosened(out as z.ZodType) }),
   optional: inner,
   nullable: inner,
   default: inner,

@@ -76,7 +76,7 @@ const FAULTY: [name: string, tools: string, why: string][] = [
   [
     'a compared field that is no number',
     '  pay:\n    effect: write\n\n    approval: { above: 1, field: to }',
-    'line 7 of the policy: approval.field is no number among the inputs of the tool',
+    'line 7 of the policy: approval.unless.to cannot be used: 0 is no value of type "string"; write a value of type "string"',
   ],
   [
     'a logged field that the tool has not',

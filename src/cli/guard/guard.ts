@@ -8,6 +8,7 @@
 
 import { printable } from '../../domain/wire/printable.ts';
 import { openGate } from '../../guard/gate.ts';
+import { ruleWarnings } from '../../guard/policy/rule-warnings.ts';
 import { policyJsonSchema } from '../../guard/policy/schema.ts';
 import type { Upstream } from '../../guard/upstream.ts';
 import { createLog } from '../../log.ts';
@@ -149,11 +150,14 @@ function print(checked: GuardState | Faulty, io: Io): void {
       .map((name) => `Offered: ${name}\n`)
       .join(''),
   );
+  for (const warning of ruleWarnings(checked.definition.catalog)) {
+    io.err(`Warning: ${printable(warning)}\n`);
+  }
 }
 
 function jsonOf(state: GuardState): object {
   const off = [...state.off].map(([capability, reason]) => ({ capability, reason }));
-  return { offered: offeredBy(state), off };
+  return { offered: offeredBy(state), off, warnings: ruleWarnings(state.definition.catalog) };
 }
 
 function offeredBy({ definition }: GuardState): string[] {

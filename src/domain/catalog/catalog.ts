@@ -28,6 +28,7 @@ import { failureFaults } from './failures.ts';
 import { duplicates, type Fault, type FaultRule, fault, serviceFault, similar } from './fault.ts';
 import { inputFaults } from './inputs.ts';
 import { issueFaults } from './issues.ts';
+import { ruleFaults, withRules } from './rules.ts';
 import { salvage } from './salvage.ts';
 import { titleFaults } from './title.ts';
 
@@ -60,7 +61,9 @@ export function createCatalog(declared: readonly Declared[]): CatalogResult {
       each ? RULES.flatMap((rule) => rule(each, all)).filter(judges) : [],
     ),
   ];
-  return faults.length > 0 ? { faults } : { catalog: { capabilities } };
+  if (faults.length > 0) return { faults };
+  const complete = [...capabilities].map(([name, each]) => [name, withRules(each)] as const);
+  return { catalog: { capabilities: new Map(complete) } };
 }
 
 interface Reading {
@@ -357,6 +360,7 @@ const RULES: readonly FaultRule[] = [
   misplacedComposition,
   failureFaults,
   inputFaults,
+  ruleFaults,
   titleFaults,
   costFaults,
   compositionFaults,

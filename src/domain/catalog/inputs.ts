@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { Capability, Input, ResolutionBehavior } from '../../protocol/capability.ts';
+import type { Input, ResolutionBehavior } from '../../protocol/capability.ts';
 import { wrongType } from '../invocation/inputs.ts';
 import { canonicalJson } from '../wire/canonical.ts';
-import { duplicates, type Fault, type FaultRule, fault } from './fault.ts';
+import { duplicates, type FaultRule, fault } from './fault.ts';
 
 /** Names with this prefix carry continuation data on some transports. Handlers never receive them. */
 export const RESERVED_INPUT_PREFIX = 'svc_';
@@ -21,7 +21,6 @@ export const inputFaults: FaultRule = (capability) => [
       fault(capability.name, [`inputs[${index}]`, field].filter(Boolean).join('.'), found, write),
     ),
   ),
-  ...unusableThreshold(capability),
 ];
 
 /** `write`: what to write instead. */
@@ -94,29 +93,6 @@ const INPUT_RULES: readonly InputRule[] = [
   unusableResolution,
   unusableReference,
 ];
-
-/** An approval threshold on an input needs a number to compare; on the cost, a cost. */
-function unusableThreshold(capability: Capability): Fault[] {
-  const when = capability.approval?.when;
-  if (typeof when !== 'object' || !('amount_above' in when)) return [];
-  const at = 'approval.when';
-  if (when.input === undefined) {
-    return capability.cost?.financial
-      ? []
-      : [
-          fault(
-            capability.name,
-            at,
-            'there is no cost to compare',
-            'a financial cost, or input: the input to compare',
-          ),
-        ];
-  }
-  const input = capability.inputs.find(({ name }) => name === when.input);
-  if (input?.type === 'number' || input?.type === 'integer') return [];
-  const wrong = `"${when.input}" is not an input of type number`;
-  return [fault(capability.name, `${at}.input`, wrong, 'an input of type "number" or "integer"')];
-}
 
 function behaviors({ resolution }: Input): [string, ResolutionBehavior | undefined][] {
   return [

@@ -73,7 +73,9 @@ function issueWords(issue: Issue): [found: string, write?: string] {
 
 /** What a field with several forms takes. */
 const FORMS: Readonly<Record<string, string>> = {
-  'approval.when': '"always", { amount_above, input } or { condition, needed }',
+  'approval.when':
+    '"always", { amount_above, input }, { unless }, { where } or { condition, needed }',
+  refuse: '{ unless } or { when }',
 };
 
 function quoted(value: unknown): string {

@@ -6,6 +6,7 @@
  */
 
 import type { CapabilityDeclaration, Input } from '../../protocol/capability.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
 import { nearestName } from '../values/nearest.ts';
 import { isObject } from '../wire/json.ts';
 import {
@@ -19,7 +20,11 @@ import { admits } from './judge.ts';
 import type { ConditionFault } from './read.ts';
 import { pointOf } from './strict-forms.ts';
 
-type Declared = Pick<CapabilityDeclaration, 'inputs' | 'input_schema' | 'cost'>;
+type DeclaredInput = Pick<Input, 'name' | 'type' | 'allowed_values'>;
+type Declared = Pick<CapabilityDeclaration, 'cost'> & {
+  readonly input_schema?: JsonObject | undefined;
+  readonly inputs: readonly DeclaredInput[];
+};
 
 export function misfits(conditions: Conditions, capability: Declared): ConditionFault[] {
   return Object.entries(conditions).flatMap(([path, condition]) => {
@@ -56,7 +61,7 @@ function misfit(path: string, condition: Condition, capability: Declared): Misfi
 }
 
 /** Of what lies below an object or a list nothing is known. */
-function belowType({ type }: Input): string | undefined {
+function belowType({ type }: DeclaredInput): string | undefined {
   return SCALAR_TYPES.has(type) ? undefined : 'any';
 }
 
@@ -130,7 +135,7 @@ interface Place {
 /** -1,000 is at most 50, too. */
 function openBelow(
   { at_least, at_most }: Condition,
-  { name }: Input,
+  { name }: DeclaredInput,
   { capability, isWhole }: Place,
 ): Misfit | undefined {
   if (typeof at_most !== 'number' || at_least !== undefined) return undefined;
@@ -148,7 +153,7 @@ function openBelow(
 
 function outsideTheSet(
   condition: Condition,
-  { allowed_values }: Input,
+  { allowed_values }: DeclaredInput,
   isWhole: boolean,
 ): Misfit | undefined {
   if (!isWhole || !allowed_values) return undefined;

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Regions } from '../../protocol/capability.ts';
 import {
   COST_PATH,
   type Condition,
@@ -11,6 +12,28 @@ import {
   listedValues,
   type Scalar,
 } from './condition.ts';
+
+/** What happens to calls by their arguments: `when` they may be within a region, `unless` they are within one. */
+export type Rule = { readonly when: Regions } | { readonly unless: Regions };
+
+/** The catalog has read them: they are in canonical form. */
+export function regionsOf(rule: Rule): readonly Conditions[] {
+  const regions = 'when' in rule ? rule.when : rule.unless;
+  return (Array.isArray(regions) ? regions : [regions]) as readonly Conditions[];
+}
+
+/** Longer words are no help to the reader of a message. */
+const WORDS_LENGTH_MAX = 600;
+
+/** "unless path is in docs/", "when amount is from 0 to 5, or currency is "EUR"". */
+export function ruleWords(rule: Rule): string {
+  const cases = regionsOf(rule).map((each) => conditionWords(each).join(', and '));
+  const words = cases.join(', or ');
+  const position = 'when' in rule ? 'when' : 'unless';
+  return words.length > WORDS_LENGTH_MAX
+    ? `${position} its arguments are as the manifest says`
+    : `${position} ${words}`;
+}
 
 /** One sentence for each path, such as `amount is from 0 to 50`. */
 export function conditionWords(conditions: Conditions): string[] {

@@ -58,7 +58,7 @@ test('hiddenTexts() keeps each parameter, also where two have the same path and 
 });
 
 const REFUND = {
-  approval: { when: { amount_above: 100, input: 'amount' } },
+  inputs: [{ name: 'amount', type: 'number', semantic_type: 'money' }],
   cost: { financial: { currency: 'USD' } },
 } as unknown as Capability;
 

@@ -65,15 +65,12 @@ function placed(
 }
 
 /**
- * The input whose amount the policy looks at, and those whose `semantic_type` is `money`, are in the currency of the
- * declared cost. Where the parameters name another currency, nothing is known about them.
+ * The inputs whose `semantic_type` is `money` are in the currency of the declared cost. Where the parameters name another currency, nothing is known about them.
  */
 export function moneyInputs(capability: Capability | null, ...calls: JsonObject[]): MoneyInputs {
-  const when = capability?.approval?.when;
   const currency = capability?.cost?.financial?.currency;
-  const judged = typeof when === 'object' && 'amount_above' in when ? when.input : undefined;
   const declared = (capability?.inputs ?? []).filter((each) => each.semantic_type === 'money');
-  const names = [...(judged === undefined ? [] : [judged]), ...declared.map(({ name }) => name)];
+  const names = declared.map(({ name }) => name);
   if (names.length === 0 || currency === undefined) return new Map();
   const named = calls.flatMap((parameters) => Object.values(parameters)).filter(isCurrency);
   return new Map(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
-import type { ApprovalCondition, Capability } from '../../protocol/capability.ts';
+import { ApprovalCondition, type Capability } from '../../protocol/capability.ts';
 import { type ApprovalFacts, needsApproval } from './approval.ts';
 
 const usd = (amount: bigint) => ({ currency: 'USD', amount });
@@ -8,8 +8,8 @@ const usd = (amount: bigint) => ({ currency: 'USD', amount });
 /** Only the policy matters here. */
 const under = (when: ApprovalCondition) => ({ approval: { when } }) as unknown as Capability;
 
-const byInput = { amount_above: 100, input: 'amount' };
-const byCost = { amount_above: 100 };
+const byInput = ApprovalCondition.parse({ amount_above: 100, input: 'amount' });
+const byCost = ApprovalCondition.parse({ amount_above: 100 });
 
 const table: [name: string, when: ApprovalCondition, facts: ApprovalFacts, needed: boolean][] = [
   ['asks always where the policy says so', 'always', { parameters: {} }, true],

@@ -66,11 +66,13 @@ tools:
   const { cost, approval, limit, scope } = tools.get('a') ?? {};
 
   assert.deepEqual(cost, { currency: 'EUR', amount: 1.5 });
-  assert.deepEqual(approval?.when, { above: 1, currency: 'EUR' });
+  assert.deepEqual(approval?.when, { unless: { $cost: { at_most: 1 } } });
   assert.deepEqual(limit, { limit: 100, window: '5m' });
   assert.equal(scope, 'g.write');
   assert.equal(tools.get('b')?.scope, 'g.pay');
-  assert.deepEqual(tools.get('b')?.approval?.when, { above: 100, field: 'amount' });
+  assert.deepEqual(tools.get('b')?.approval?.when, {
+    unless: { amount: { at_least: 0, at_most: 100 } },
+  });
   assert.equal(tools.get('constructor')?.tool, 'constructor');
 });
 
@@ -146,7 +148,7 @@ const MISTAKES: Row[] = [
     'a threshold without a field',
     'when: always',
     'above: 3',
-    '10:15 tools.write_file.approval: expected "when", or "above" with "field"',
+    '10:15 tools.write_file.approval: expected one of "when", "unless", or "above" with "field"',
   ],
   [
     'a threshold without a cost',
@@ -158,7 +160,31 @@ const MISTAKES: Row[] = [
     'an approval in other words',
     '{ when: always, passkey: true, people: 2 }',
     'sometimes',
-    '10:15 tools.write_file.approval: expected "always", "above 100 USD" (of the cost) or { above: 100, field: … }',
+    '10:15 tools.write_file.approval: expected "always", "above 100 USD" (of the cost), { unless: … }, { when: … } or { above: 100, field: … }',
+  ],
+  [
+    'a condition with an unknown operator',
+    'when: always',
+    'unless: { path: { below: docs } }',
+    '10:33 tools.write_file.approval.unless.path: "below" is no operator; write one of is, one_of, at_least, at_most, starts_with, under, email_domain, url_under, absent, or_absent, same, any',
+  ],
+  [
+    'a path that no value can have',
+    'when: always',
+    'when: [{ path: a }, { path: { under: docs/../x } }]',
+    '10:45 tools.write_file.approval.when[1].path: "docs/../x" does not fit; write paths such as "docs" or "/srv/files", without "..", "~" and a slash at the end',
+  ],
+  [
+    'no condition',
+    'when: always',
+    'unless: {}',
+    '10:25 tools.write_file.approval.unless: they are empty; write 1 to 16 paths',
+  ],
+  [
+    'two ways to say when',
+    'when: always',
+    'when: always, unless: { path: a }',
+    '10:15 tools.write_file.approval: expected one of "when", "unless", or "above" with "field"',
   ],
   [
     'too many people',

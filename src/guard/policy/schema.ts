@@ -10,18 +10,16 @@
 
 import * as z from 'zod';
 import { CAPABILITIES_MAX } from '../../domain/catalog/catalog.ts';
+import type { Rule } from '../../domain/conditions/words.ts';
 import { parseDuration } from '../../domain/values/duration.ts';
-import { amountFault } from '../../domain/values/money.ts';
 import { SideEffectType } from '../../protocol/capability.ts';
 import { isCurrency } from '../../protocol/currencies.ts';
 import { CapabilityName, FieldName, type JsonObject, Scope } from '../../protocol/primitives.ts';
+import { ApprovalPolicy, RefusalPolicy, type ToolApproval, unreadable } from './rule-schema.ts';
 import { addFault, Upstream } from './upstream-schema.ts';
 
 /** Characters. Tool names of real servers are far shorter. */
 export const TOOL_NAME_LENGTH_MAX = 256;
-
-/** Bounds the votes that one request stores. */
-const PEOPLE_MAX = 16;
 
 /** A list of logged fields that a person still reads. */
 const LOGGED_MAX = 64;
@@ -93,40 +91,6 @@ const Cost = z
   .union([Amount, FieldCost, AnswerCost])
   .describe('What one call costs: an amount, a field of the request or a field of the answer.');
 
-const SOME_CONDITION =
-  'expected "always", "above 100 USD" (of the cost) or { above: 100, field: … }';
-
-const Condition = z
-  .string(SOME_CONDITION)
-  .regex(/^(?:always|above [0-9]{1,16}(?:\.[0-9]{1,4})? [A-Z]{3})$/, SOME_CONDITION)
-  .transform((text, context): { above: number; currency: string } | 'always' => {
-    if (text === 'always') return text;
-    const [, above = '', currency = ''] = text.split(' ');
-    const wrong = unreadable(Number(above), currency);
-    if (wrong !== undefined) addFault(context, wrong);
-    return { above: Number(above), currency };
-  });
-
-const DetailedApproval = z
-  .strictObject({
-    when: Condition.optional(),
-    above: z.number().nonnegative().optional(),
-    field: FieldName.describe('The field of the request that is compared.').optional(),
-    passkey: z.boolean().describe('Each approver confirms with a passkey.').default(false),
-    people: z.int().min(1).max(PEOPLE_MAX).describe('How many people approve.').default(1),
-  })
-  .superRefine(({ when, above, field }, context) => {
-    const isThreshold = above !== undefined && field !== undefined;
-    const isPart = above !== undefined || field !== undefined;
-    if (when !== undefined ? !isPart : isThreshold) return;
-    addFault(context, 'expected "when", or "above" with "field"');
-  });
-
-const Approval = z
-  .union([Condition, DetailedApproval])
-  .transform(approvalOf)
-  .describe('When a person approves a call before it runs.');
-
 const Yes = z
   .union([z.boolean(), z.enum(['yes', 'no'])])
   .transform((answer) => answer === true || answer === 'yes');
@@ -141,7 +105,8 @@ const Tool = z
       .optional(),
     effect: SideEffectType.describe('What a call does to the world.'),
     scope: Scope.describe('The scope that a caller needs.').optional(),
-    approval: Approval.optional(),
+    approval: ApprovalPolicy.optional(),
+    refuse: RefusalPolicy.optional(),
     cost: Cost.optional(),
     limit: Limit.describe('Calls of one root principal in a time.').optional(),
     log: z
@@ -154,13 +119,13 @@ const Tool = z
     ).default(false),
   })
   .superRefine(({ approval, cost }, context) => {
-    if (approval === undefined || approval.when === 'always' || 'field' in approval.when) return;
-    const path = ['approval'];
+    const { currency } = approval ?? {};
+    if (currency === undefined || currency === cost?.currency) return;
     const message =
       cost === undefined
         ? 'there is no cost to compare; write a cost, or { above: …, field: … }'
-        : `it compares ${approval.when.currency}, but the cost is in ${cost.currency}`;
-    if (cost?.currency !== approval.when.currency) addFault(context, message, path);
+        : `it compares ${currency}, but the cost is in ${cost.currency}`;
+    addFault(context, message, ['approval']);
   });
 
 /** The file. */
@@ -195,17 +160,6 @@ export const Policy = z
 
 export type ToolCost = z.infer<typeof Cost>;
 
-export interface ToolApproval {
-  readonly when:
-    | 'always'
-    /** Of the cost. */
-    | { readonly above: number; readonly currency: string }
-    /** Of a field of the request. */
-    | { readonly above: number; readonly field: string };
-  readonly passkey: boolean;
-  readonly people: number;
-}
-
 /** The policy of one tool, with its defaults. */
 export interface ToolPolicy {
   /** As the upstream spells it. */
@@ -213,6 +167,7 @@ export interface ToolPolicy {
   readonly effect: SideEffectType;
   readonly scope: string;
   readonly approval?: ToolApproval | undefined;
+  readonly refuse?: Rule | undefined;
   readonly cost?: ToolCost | undefined;
   readonly limit?: { readonly limit: number; readonly window: string } | undefined;
   readonly log: readonly string[];
@@ -226,24 +181,10 @@ export function policyJsonSchema(): JsonObject {
   return { $schema, title: 'The policy of a guard (writ-guard.yaml)', ...schema };
 }
 
-function approvalOf(
-  given: z.infer<typeof Condition> | z.infer<typeof DetailedApproval>,
-): ToolApproval {
-  if (given === 'always' || 'currency' in given) return { when: given, passkey: false, people: 1 };
-  const { when, above = 0, field = '', passkey, people } = given;
-  return { when: when ?? { above, field }, passkey, people };
-}
-
 function refuseAmount(
   { most, currency }: { most: number; currency: string },
   context: z.RefinementCtx,
 ): void {
   const wrong = unreadable(most, currency);
   if (wrong !== undefined) addFault(context, wrong, ['most']);
-}
-
-function unreadable(amount: number, currency: string): string | undefined {
-  const wrong = amountFault(amount, currency);
-  // The sentence of the domain begins with what cannot be read.
-  return wrong?.replace(/^Cannot read amount[^:]*: /, '');
 }

@@ -19,6 +19,7 @@
  */
 
 import type { Fault } from '../../domain/catalog/fault.ts';
+import type { Operator } from '../../domain/conditions/condition.ts';
 import type {
   BindingRequirement,
   DeclaredCapability as Declared,
@@ -54,6 +55,41 @@ type ConditionPolicy<Parameters> = {
 };
 
 /**
+ * Conditions on the arguments of a call, by the name of an input or a path below it; a value alone means exactly it.
+ * All of them hold together. A list of such objects means that one of them is enough.
+ *
+ * @example
+ * import type { ConditionsOn } from 'writ';
+ *
+ * const small: ConditionsOn<{ amount: number; to: string[] }> = {
+ *   amount: { at_least: 0, at_most: 50 },
+ *   'to.*': { email_domain: 'example.com' },
+ * };
+ */
+export type ConditionsOn<Parameters> = {
+  readonly [Path in InputPath<Parameters>]?: WrittenCondition;
+};
+
+type InputPath<Parameters> = keyof Parameters & string extends infer Name extends string
+  ? Name | `${Name}.${string}` | '$cost'
+  : never;
+
+type Operand = string | number | boolean;
+
+/** Operators on one value, which hold together. */
+type WrittenCondition =
+  | Operand
+  | {
+      readonly [Name in Operator]?: Name extends 'absent' | 'or_absent' | 'any'
+        ? boolean
+        : Operand | readonly Operand[];
+    };
+
+type OneOrMore<Parameters> = ConditionsOn<Parameters> | readonly ConditionsOn<Parameters>[];
+
+type Unless<Parameters> = { readonly unless: OneOrMore<Parameters> };
+
+/**
  * When a person has to approve, what the approver is shown, and who may approve.
  *
  * @example
@@ -65,9 +101,17 @@ type ConditionPolicy<Parameters> = {
  * };
  */
 export interface ApprovalPolicy<Parameters = JsonObject, Bindings = AnyBindings> {
-  /** When a person has to approve: `always`, above an amount of the cost or of an input, or where your predicate says so. @example { amount_above: 100 } */
+  /**
+   * When a person has to approve: `always`, above an amount of the cost or of an input, by conditions on the arguments
+   * (`unless` they are certainly so, `where` they may be so), or where your predicate says so. @example { amount_above: 100 }
+   */
   readonly when:
-    | Exclude<DeclaredApproval['when'], { condition: string }>
+    | Exclude<
+        DeclaredApproval['when'],
+        { condition: string } | { unless: unknown } | { where: unknown }
+      >
+    | Unless<Parameters>
+    | { readonly where: OneOrMore<Parameters> }
     | ConditionPolicy<Parameters>;
   /** What one approval may allow. Without it: this call, once, within 15 minutes. @example { allowed_grant_types: ['one_time'], default_grant_type: 'one_time', expires_in_seconds: 900, max_uses: 1 } */
   readonly grant_policy?: DeclaredApproval['grant_policy'];
@@ -124,6 +168,7 @@ export interface CapabilityDefinition<
     | 'minimum_scope'
     | 'output'
     | 'output_schema'
+    | 'refuse'
     | 'requires_binding'
     | 'side_effect'
   > {
@@ -149,6 +194,10 @@ export interface CapabilityDefinition<
   readonly requires_binding?: WithKnownFields<Bindings, keyof BindingRequirement>;
   /** When a person has to approve a call, and what the approver is shown. @example { when: { amount_above: 100 } } */
   readonly approval?: ApprovalPolicy<ParametersOf<Inputs>, BindingsOf<Bindings>>;
+  /** Calls that are refused, whoever makes them: `unless` the arguments are certainly so, or `when` they may be so. @example { unless: { currency: 'USD' } } */
+  readonly refuse?:
+    | Unless<ParametersOf<Inputs>>
+    | { readonly when: OneOrMore<ParametersOf<Inputs>> };
   /** What exactly this call costs. Only for a cost that is `estimated`. @example ({ km }) => usd(5 + km) */
   readonly price?: Price<ParametersOf<Inputs>, BindingsOf<Bindings>>;
   /** Looks up handles that another issuer gave out. Returns `undefined` for an unknown handle. @example (handle) => fares.get(handle) */

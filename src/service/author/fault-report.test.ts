@@ -84,7 +84,7 @@ const table: [name: string, declared: object, line: string][] = [
         },
       },
     },
-    'approval.when is "sometimes", because another form is expected; write "always", { amount_above, input } or { condition, needed }',
+    'approval.when is "sometimes", because another form is expected; write "always", { amount_above, input }, { unless }, { where } or { condition, needed }',
   ],
   [
     'a name that is not declared',

@@ -12,6 +12,7 @@
 import { capabilityFreezes } from '../../domain/authority/freeze.ts';
 import { checkDraw, stepParameters } from '../../domain/composition/composition.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { ruleRefusal } from '../../domain/invocation/approval.ts';
 import {
   type BindingFacts,
   boundPrice,
@@ -140,10 +141,12 @@ function* prepare(
   const isLater = isQuoted(parts, capability);
   let charge = isLater ? undefined : drawable(whole, capability, boundPrice(bound));
   const parameters = yield* resolvedParameters(parts, inputs);
+  refuse(ruleRefusal(capability, parameters, undefined));
   if (isLater) {
     const price = yield* quotedPrice(parts, caller, capability, { parameters, bound });
     charge = drawable(whole, capability, price);
   }
+  refuse(ruleRefusal(capability, parameters, charge ?? null));
   const ties = parts.definition.rollbacks.get(capability.name);
   if (ties) yield* refuseClosedRollback(parts, inputs, parameters, ties);
   const needed = isApprovalNeeded(parts, { capability, parameters, charge });

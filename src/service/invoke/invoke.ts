@@ -14,6 +14,7 @@ import { authorityRefusal, controlRefusal } from '../../domain/authority/authori
 import { capabilityFreezes } from '../../domain/authority/freeze.ts';
 import { stepCapabilities } from '../../domain/composition/composition.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
+import { ruleRefusal } from '../../domain/invocation/approval.ts';
 import { boundPrice, handlesOf } from '../../domain/invocation/bindings.ts';
 import { type Charge, checkBudget } from '../../domain/invocation/budget.ts';
 import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
@@ -222,12 +223,14 @@ function* prepareCall(
   const parameters = resolved?.parameters ?? (yield* resolvedParameters(parts, inputs));
   const parametersDigest = digestOf(parameters);
   call.parametersDigest = parametersDigest;
+  refuse(ruleRefusal(capability, parameters, undefined));
   if (isLater) {
     const price =
       (yield* pinnedPrice(parts, caller, capability)) ??
       (yield* quotedPrice(parts, caller, capability, { parameters, bound }));
     charge = affordable(call, known, price);
   }
+  refuse(ruleRefusal(capability, parameters, charge ?? null));
   const ties = parts.definition.rollbacks.get(capability.name);
   if (ties) yield* refuseClosedRollback(parts, inputs, parameters, ties);
   return { parameters, parametersDigest, bound, charge };

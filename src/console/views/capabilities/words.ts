@@ -4,6 +4,7 @@
  * @module
  */
 
+import { ruleWords } from '../../../domain/conditions/words.ts';
 import { spanOf } from '../../../domain/sign-in/consent-words.ts';
 import { parseDuration } from '../../../domain/values/duration.ts';
 import type { ApprovalDeclaration, Capability } from '../../../protocol/capability.ts';
@@ -70,10 +71,7 @@ const GRANTS = { one_time: 'for one call', session_bound: 'for one session' } as
 function whenWords(when: ApprovalDeclaration['when']): string {
   if (when === 'always') return 'every call';
   if ('condition' in when) return `a call when ${when.condition}`;
-  const { amount_above, input } = when;
-  return input === undefined
-    ? `a call that costs more than ${amount_above}`
-    : `a call whose ${input} is not between 0 and ${amount_above}`;
+  return `a call ${ruleWords('where' in when ? { when: when.where } : when)}`;
 }
 
 function durationWords(text: string): string {
