@@ -30,7 +30,7 @@ export async function takeConsolePictures(studio: Studio): Promise<void> {
   await ownerPictures(studio);
   const page = await signedIn(studio, 'demo-admin-key', 'desktop');
   await show(studio, page, 'operations');
-  await page.getByText('Ready', { exact: true }).waitFor();
+  await page.getByText('All is well.').waitFor();
   await studio.keep(page, 'console-operations', UPPER);
 }
 

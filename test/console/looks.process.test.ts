@@ -148,25 +148,37 @@ const VIEWS: readonly Shown[] = [
     },
   },
   { name: 'operations', key: ADMIN, path: 'operations', ready: text('Order lunch') },
+  {
+    name: 'operations, everything open',
+    key: ADMIN,
+    path: 'operations',
+    async ready(page) {
+      await page.getByText('This one').waitFor({ state: 'attached' });
+      for (const summary of await page.locator('details > summary').all()) await summary.click();
+    },
+  },
   { name: 'tools', key: ADMIN, path: 'tools', ready: text('write-file') },
   { name: 'accept dialog', key: ADMIN, path: 'tools', ready: dialogBy('Accept…', 'Accept') },
   {
     name: 'reconcile dialog',
     key: ADMIN,
     path: 'operations',
-    ready: dialogBy('Reconcile…', 'Record the outcome'),
+    ready: dialogBy('It happened…', 'Record that it happened'),
   },
   {
     name: 'freeze dialog',
     key: ADMIN,
     path: 'operations',
-    ready: dialogBy('Freeze…', 'Freeze the principal'),
+    ready: dialogBy('Freeze…', 'Freeze the person'),
   },
   {
     name: 'end of a session dialog',
     key: ADMIN,
     path: 'operations',
-    ready: dialogBy('End session…', 'End session'),
+    async ready(page) {
+      await page.getByText('Sessions', { exact: true }).click();
+      await dialogBy('End session…', 'End session')(page);
+    },
   },
   { name: 'not for this person', key: ALICE, path: 'operations', ready: text('for operators') },
 ];

@@ -27,6 +27,13 @@ function blockOf(page: Page, title: string): Locator {
   return page.getByRole('region', { name: title, exact: true });
 }
 
+/** Opens what is folded under the title. */
+async function foldOf(page: Page, title: string): Promise<Locator> {
+  const fold = page.locator('details', { has: page.locator('summary', { hasText: title }) });
+  await fold.locator('summary').click();
+  return fold;
+}
+
 async function isAdmitted(token: string): Promise<boolean> {
   return (await service.invoke(token, 'search_flights', SEARCH)).status === 200;
 }
@@ -88,7 +95,7 @@ describe('Agents', { timeout: SLOW }, () => {
     await page.getByRole('button', { name: 'Freeze alice@example.com…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Reason').fill('A key was lost');
-    await dialog.getByRole('button', { name: 'Freeze the principal' }).click();
+    await dialog.getByRole('button', { name: 'Freeze the person' }).click();
     await page.getByText('Frozen: alice@example.com.').waitFor();
     const refused = await service.invoke(token, 'search_flights', SEARCH);
     await nodeOf(page, 'frozen').getByText('Frozen', { exact: true }).waitFor();
@@ -231,26 +238,32 @@ describe('Operations', { timeout: SLOW }, () => {
     const path = '/console/operations';
     const { page, complaints } = await visit(browser, desk, ADMIN, { path });
 
-    await blockOf(page, 'Health').getByText('Ready', { exact: true }).waitFor();
-    const calls = blockOf(page, 'Calls of unknown outcome');
-    const call = calls.getByRole('listitem').filter({ hasText: body.invocation_id });
-    await call.getByRole('button', { name: 'Reconcile…' }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel(/^It was not executed/).check();
+    await page.getByText('Ready, 1 thing needs you.').waitFor();
+    await page.getByText(/^Writ .* takes calls\./).waitFor();
+    const calls = blockOf(page, 'Needs you').getByRole('listitem');
+    const call = calls.filter({ has: page.locator(`a[href$="${body.invocation_id}"]`) });
+    const said = await call.innerText();
+    await call.getByRole('button', { name: 'It did not…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Order lunch did not happen' });
+    await dialog.getByText('12.00 USD go back to every budget that was charged.').waitFor();
     await dialog.getByLabel('Reason').fill('The kitchen has no order');
-    await dialog.getByRole('button', { name: 'Record the outcome' }).click();
-    await page.getByText(`${body.invocation_id} is recorded as not executed.`).waitFor();
+    await dialog.getByRole('button', { name: 'Record that it did not happen' }).click();
+    await page.getByText('Order lunch is recorded as not executed.').waitFor();
+    await page.getByText('All is well.').waitFor();
     await call.waitFor({ state: 'detached' });
 
-    const entries = await service.entriesBy({ entryType: 'operator' });
-    assert.equal(entries.at(-1)?.actor_key, 'human:dora@example.com');
+    assert.match(said, /Did this happen\? Order lunch 12\.00 USD/);
+    assert.match(said, /agent:hungry/);
+    const entry = (await service.entriesBy({ entryType: 'operator' })).at(-1);
+    assert.equal(entry?.actor_key, 'human:dora@example.com');
+    assert.equal(entry?.detail?.outcome, 'not_executed');
     assert.deepEqual(complaints, []);
   });
 
   test('an operator ends a session, and that browser is out', async () => {
     const { page: bobs } = await visit(browser, desk, BOB, { path: '/console/agents' });
     const { page } = await visit(browser, desk, ADMIN, { path: '/console/operations' });
-    const sessions = blockOf(page, 'Sessions').getByRole('listitem');
+    const sessions = (await foldOf(page, 'Sessions')).getByRole('listitem');
 
     for (;;) {
       const bob = sessions.filter({ hasText: 'bob@example.com' });
@@ -275,9 +288,11 @@ describe('Operations', { timeout: SLOW }, () => {
     const { page: readers } = await visit(browser, desk, READER, { path: '/console/operations' });
     const lacking = blockOf(readers, 'Not shown to you');
     await lacking.getByText('operator:indeterminate').waitFor();
-    await blockOf(readers, 'Health').getByText('Ready', { exact: true }).waitFor();
-    assert.equal(await readers.getByRole('heading', { name: 'Freezes' }).count(), 0);
-    assert.equal(await readers.getByRole('button', { name: 'End session…' }).count(), 0);
+    await readers.getByText(/^Writ .* takes calls\. Some parts are not shown to you/).waitFor();
+    assert.equal(await readers.getByText('Freezes', { exact: true }).count(), 0);
+    const sessions = await foldOf(readers, 'Sessions');
+    await sessions.getByText('This one').waitFor();
+    assert.equal(await sessions.getByRole('button', { name: 'End session…' }).count(), 0);
   });
 });
 

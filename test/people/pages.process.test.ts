@@ -88,6 +88,7 @@ test('an operator enrols from a link, signs in again with the passkey, and invit
   await page.waitForURL(`${pages}/console/operations`);
   assert.equal(await device.signatures(), signed + 1);
 
+  await page.getByText('People with passkeys').click();
   await page.getByLabel('Address').fill('Bob@example.com');
   await page.getByLabel('Scopes').fill('travel.search travel.book');
   await page.getByRole('button', { name: 'Make an invitation' }).click();
@@ -99,6 +100,7 @@ test('an operator enrols from a link, signs in again with the passkey, and invit
   await enrol(bob, link as string, code as string);
   await bob.getByText('bob@example.com').first().waitFor();
   await page.reload();
+  await page.getByText('People with passkeys').click();
   await page
     .getByRole('heading', { level: 3, name: 'bob@example.com', exact: true })
     .first()

@@ -33,7 +33,7 @@ export type IconName =
 interface IconProps {
   readonly name: IconName;
   /** What it says, where it stands alone. */
-  readonly says?: string;
+  readonly says?: string | undefined;
   readonly class?: string;
 }
 

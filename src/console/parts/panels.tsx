@@ -1,5 +1,5 @@
 /**
- * The frames that content stands in: rows that open as a whole, and notices.
+ * The frames that content stands in: rows that open as a whole, notices, tiles, and what is folded.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import type { ComponentChildren } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
 interface RowProps {
-  /** The address that the whole row opens. */
-  readonly href: string;
+  /** The address that the whole row opens; absent where it opens nothing. */
+  readonly href?: string;
   readonly icon: IconName;
-  /** What the icon says: it stands alone. */
-  readonly says: string;
+  /** What the icon says, where no word beside it does. */
+  readonly says?: string;
   readonly isFinal?: boolean;
   /** Verb, amount and object. */
   readonly title: ComponentChildren;
-  /** The time left, or the state. */
-  readonly side: ComponentChildren;
+  /** The time left, the state, or buttons. */
+  readonly side?: ComponentChildren;
   /** The second line, and pills for exceptions. */
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 /** One thing of a list (`<ul class="list">`). */
@@ -29,14 +29,18 @@ export function Row({ href, icon, says, isFinal = false, title, side, children }
       <Icon name={icon} says={says} {...(isFinal && { class: 'final-icon' })} />
       <div class="body">
         <h3>
-          <a class="open" href={href}>
-            {title}
-          </a>
+          {href === undefined ? (
+            title
+          ) : (
+            <a class="open" href={href}>
+              {title}
+            </a>
+          )}
         </h3>
         {children}
       </div>
       <div class="side">
-        {side} <Icon name="chevron" />
+        {side} {href === undefined ? null : <Icon name="chevron" />}
       </div>
     </li>
   );
@@ -58,5 +62,75 @@ export function Notice({ state, isAlert = false, children }: NoticeProps) {
       <Icon name={NOTICE_ICONS[state]} />
       <div>{children}</div>
     </div>
+  );
+}
+
+interface TileProps {
+  readonly label: string;
+  readonly icon?: IconName;
+  /** One number. */
+  readonly value: ComponentChildren;
+  /** Amber and red only where a person should act. */
+  readonly state: keyof typeof NOTICE_ICONS;
+  /** One line that says whether the number is good. */
+  readonly children: ComponentChildren;
+}
+
+/** One number of many (`<dl class="tiles">`). */
+export function Tile({ label, icon, value, state, children }: TileProps) {
+  return (
+    <div class={state === 'warn' || state === 'bad' ? `tile ${state}` : 'tile'}>
+      <dt>
+        {icon ? <Icon name={icon} /> : null} {label}
+      </dt>
+      <dd>
+        <span class="num">{value}</span>
+        <br />
+        <span class="small">
+          {state === 'plain' ? null : <Icon name={NOTICE_ICONS[state]} class={state} />} {children}
+        </span>
+      </dd>
+    </div>
+  );
+}
+
+interface FoldProps {
+  readonly title: string;
+  readonly icon?: IconName;
+  /** Why one may leave it closed, or should not. */
+  readonly state?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** What is seldom needed, with its state in the heading (`<div class="folds">`). */
+export function Fold({ title, icon, state, children }: FoldProps) {
+  return (
+    <details>
+      <summary>
+        <Icon name="chevron" class="turn" /> {icon ? <Icon name={icon} /> : null}{' '}
+        <span>{title}</span> {state === undefined ? null : <small>{state}</small>}
+      </summary>
+      {children}
+    </details>
+  );
+}
+
+interface EvidenceProps {
+  /** What was checked, or what is inside. */
+  readonly result: ComponentChildren;
+  /** Something does not match: then it is open. */
+  readonly isBad?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** Digests, ids and exact times: the last thing of a page. */
+export function Evidence({ result, isBad = false, children }: EvidenceProps) {
+  return (
+    <details class={isBad ? 'evidence bad' : 'evidence'} open={isBad}>
+      <summary>
+        <Icon name="chevron" class="turn" /> <span>Evidence</span> <small>{result}</small>
+      </summary>
+      {children}
+    </details>
   );
 }

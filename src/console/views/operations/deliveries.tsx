@@ -1,15 +1,15 @@
 /**
- * Deliveries: the state of each notification about an approval.
+ * Notifications: the state of each notification about an approval.
  *
  * @module
  */
 
 import type { Delivery } from '../../../protocol/operator.ts';
-import { ask } from '../../api.ts';
 import { Ago, Code, Pill, Shown } from '../../parts/elements.tsx';
-import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
+import { Ready } from '../../parts/loaded.tsx';
+import { Fold, Row } from '../../parts/panels.tsx';
 import { hrefOf } from '../../router.ts';
-import { growth } from '../growth.ts';
+import { type Answers, lastOf } from './answers.ts';
 import { Paged } from './turning.tsx';
 
 const STATES = {
@@ -20,28 +20,28 @@ const STATES = {
 
 const ORDER = Object.keys(STATES);
 
-export function Deliveries() {
-  const loaded = useLoaded(() => ask('operator.deliveries', {}), [growth.value]);
+export function Deliveries({ of }: { readonly of: Answers['deliveries'] }) {
+  const all = lastOf(of)?.deliveries;
   return (
-    <Ready of={loaded} what="The list of deliveries">
-      {({ deliveries }) => <DeliveryList of={deliveries} />}
-    </Ready>
+    <Fold title="Notifications" icon="mail" state={all && (all.length === 0 ? 'none' : all.length)}>
+      <Ready of={of} what="The list of notifications">
+        {(answer) => <DeliveryList of={answer?.deliveries ?? []} />}
+      </Ready>
+    </Fold>
   );
 }
 
 function DeliveryList({ of: deliveries }: { readonly of: readonly Delivery[] }) {
   if (deliveries.length === 0) {
     return (
-      <Empty>
-        None. The service sends notifications when its settings name a webhook for approvals.
-      </Empty>
+      <p>None. The service sends notifications when its settings name a webhook for approvals.</p>
     );
   }
   const byState = deliveries.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));
   return (
-    <Paged what="deliveries" items={byState}>
+    <Paged what="notifications" items={byState}>
       {(page) => (
-        <ul>
+        <ul class="list">
           {page.map((delivery) => (
             <DeliveryRow key={delivery.delivery_id} of={delivery} />
           ))}
@@ -54,44 +54,31 @@ function DeliveryList({ of: deliveries }: { readonly of: readonly Delivery[] }) 
 function DeliveryRow({ of }: { readonly of: Delivery }) {
   const { event, approval_request_id, target, state, attempts, last_error } = of;
   return (
-    <li class="node">
-      <div>
-        <h3>
-          Approval {event} <Pill state={STATES[state].pill}>{STATES[state].words}</Pill>
-        </h3>
-        <p class="small">
-          <a href={hrefOf('approvals', approval_request_id)}>
-            <code>{approval_request_id}</code>
-          </a>
-        </p>
-      </div>
-      <p class="small">
-        To <Code text={target} />
-      </p>
-      <p class="small">
-        {attempts === 1 ? '1 attempt' : `${attempts} attempts`}
-        {last_error === null ? null : (
-          <>
-            . The last failed: <Shown text={last_error} />
-          </>
-        )}
-      </p>
-      <p class="small">
+    <Row
+      icon="mail"
+      href={hrefOf('approvals', approval_request_id)}
+      title={`Approval ${event}`}
+      side={<Pill state={STATES[state].pill}>{STATES[state].words}</Pill>}
+    >
+      <p>
+        To <Code text={target} /> · {attempts === 1 ? '1 attempt' : `${attempts} attempts`} ·{' '}
         <When of={of} />
       </p>
-    </li>
+      {last_error === null ? null : (
+        <p>
+          The last failed: <Shown text={last_error} />
+        </p>
+      )}
+    </Row>
   );
 }
 
 function When({ of: { delivered_at, next_attempt_at } }: { readonly of: Delivery }) {
   if (delivered_at !== null) return <Ago at={delivered_at} />;
-  if (next_attempt_at === null) return <>No further attempt</>;
+  if (next_attempt_at === null) return <>no further attempt</>;
   return (
     <>
-      Next attempt{' '}
-      <span class="unit">
-        <Ago at={next_attempt_at} />
-      </span>
+      next attempt <Ago at={next_attempt_at} />
     </>
   );
 }

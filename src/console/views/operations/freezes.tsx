@@ -4,95 +4,86 @@
  * @module
  */
 
-import { useSignal } from '@preact/signals';
-import { useState } from 'preact/hooks';
-import type { Me } from '../../../protocol/console/views.ts';
 import type { Freeze } from '../../../protocol/operator.ts';
-import { ask } from '../../api.ts';
 import { Ago, Left, Person, Shown } from '../../parts/elements.tsx';
-import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
-import { growth } from '../growth.ts';
-import { type Done, Outcome } from '../outcome.tsx';
-import { FreezeDialog, FrozenTarget, LiftDialog } from './freezing.tsx';
+import { Ready } from '../../parts/loaded.tsx';
+import { Fold, Row } from '../../parts/panels.tsx';
+import { type Answers, FREEZES_PAGE, lastOf, type Part } from './answers.ts';
+import { FrozenTarget } from './freezing.tsx';
 import { Turning } from './turning.tsx';
 
-const PAGE = 20;
+/** "3", or "20+" where more are on other pages. */
+export function frozenCount(answers: Answers): string | undefined {
+  const page = lastOf(answers.frozen);
+  const isPart = answers.cursors.value.length > 0 || (page?.next_cursor ?? null) !== null;
+  if (!page) return undefined;
+  return isPart ? `${FREEZES_PAGE}+` : String(page.frozen.length);
+}
 
-export function Freezes({ person }: { readonly person: Me }) {
-  const cursors = useSignal<readonly string[]>([]);
-  const cursor = cursors.value.at(-1);
-  const [lifting, setLifting] = useState<Freeze>();
-  const [isFreezing, setFreezing] = useState(false);
-  const [done, setDone] = useState<Done>();
-  const loaded = useLoaded(
-    () => ask('operator.frozen', { limit: PAGE, cursor }),
-    [cursor, growth.value],
-  );
-  const mayLift = person.operates.includes('unfreeze');
-  const finish = (words: string) => {
-    setDone({ words });
-    loaded.again();
-  };
+export function Freezes({ answers, may, lift }: Part) {
+  const count = frozenCount(answers);
   return (
-    <>
-      {person.operates.includes('freeze') ? (
-        <button type="button" class="danger" onClick={() => setFreezing(true)}>
-          Freeze…
-        </button>
-      ) : null}
-      <Outcome of={done} />
-      <Ready of={loaded} what="The list of freezes">
-        {({ frozen, next_cursor }) => (
+    <Fold title="Freezes" icon="stop" state={count === '0' ? 'none' : count}>
+      <Ready of={answers.frozen} what="The list of freezes">
+        {(page) => (
           <>
-            <FreezeList of={frozen} onLift={mayLift ? setLifting : undefined} />
-            <Turning what="freezes" cursors={cursors} next={next_cursor ?? null} />
+            {page?.frozen.length === 0 ? (
+              <p>
+                Nothing is frozen. A freeze refuses every call of a person, of a capability or of
+                everybody at once.
+              </p>
+            ) : (
+              <ul class="list">
+                {page?.frozen.map((freeze) => (
+                  <FreezeRow
+                    key={`${freeze.what} ${freeze.target} ${freeze.root_principal}`}
+                    of={freeze}
+                    onLift={may('unfreeze') ? lift : undefined}
+                  />
+                ))}
+              </ul>
+            )}
+            <Turning what="freezes" cursors={answers.cursors} next={page?.next_cursor ?? null} />
           </>
         )}
       </Ready>
-      <FreezeDialog open={isFreezing} onClose={() => setFreezing(false)} onDone={finish} />
-      <LiftDialog of={lifting} onClose={() => setLifting(undefined)} onDone={finish} />
-    </>
+    </Fold>
   );
 }
 
-function FreezeList({
-  of,
-  onLift,
-}: {
-  readonly of: readonly Freeze[];
+interface FreezeRowProps {
+  readonly of: Freeze;
   readonly onLift: ((freeze: Freeze) => void) | undefined;
-}) {
-  if (of.length === 0) return <Empty>Nothing is frozen.</Empty>;
+  readonly isFinal?: boolean;
+}
+
+export function FreezeRow({ of: freeze, onLift, isFinal = false }: FreezeRowProps) {
   return (
-    <ul>
-      {of.map((freeze) => (
-        <li key={`${freeze.what} ${freeze.target} ${freeze.root_principal}`} class="node">
-          <div>
-            <h3>
-              <FrozenTarget of={freeze} />
-            </h3>
-            <p class="small">
-              <Shown text={freeze.reason} />
-            </p>
-          </div>
-          <p class="small">
-            By <Person of={freeze.frozen_by} />{' '}
-            <span class="unit">
-              <Ago at={freeze.frozen_at} />
-            </span>
-          </p>
-          <p class="small">
-            {freeze.until === null ? 'Until it is lifted' : <Left until={freeze.until} />}
-          </p>
-          <div class="acts">
-            {onLift ? (
-              <button type="button" onClick={() => onLift(freeze)}>
-                Lift…
-              </button>
-            ) : null}
-          </div>
-        </li>
-      ))}
-    </ul>
+    <Row
+      icon="stop"
+      isFinal={isFinal}
+      title={
+        <>
+          Frozen: <FrozenTarget of={freeze} />
+        </>
+      }
+      side={
+        <>
+          {freeze.until === null ? 'Until it is lifted' : <Left until={freeze.until} />}{' '}
+          {onLift ? (
+            <button type="button" class="little" onClick={() => onLift(freeze)}>
+              Lift…
+            </button>
+          ) : null}
+        </>
+      }
+    >
+      <p>
+        <Shown text={freeze.reason} />
+      </p>
+      <p>
+        By <Person of={freeze.frozen_by} /> <Ago at={freeze.frozen_at} />
+      </p>
+    </Row>
   );
 }

@@ -68,7 +68,7 @@ export function FreezeDialog({
 }
 
 const FREEZE_LABELS = {
-  root_principal: 'Freeze the principal',
+  root_principal: 'Freeze the person',
   capability: 'Freeze the capability',
   service: 'Freeze the whole service',
 } as const;
@@ -90,7 +90,7 @@ function TargetFields({
           value={what}
           onChange={(event) => onWhat(event.currentTarget.value as Freeze['what'])}
         >
-          <option value="root_principal">A principal and all its agents</option>
+          <option value="root_principal">A person and all their agents</option>
           <option value="capability">A capability</option>
           <option value="service">The whole service</option>
         </select>
@@ -98,7 +98,7 @@ function TargetFields({
       {what === 'service' ? null : (
         <p class="field">
           <label for="freeze-target">
-            {what === 'capability' ? 'Name of the capability' : 'Root principal'}
+            {what === 'capability' ? 'Name of the capability' : 'Person'}
           </label>
           <input
             id="freeze-target"
@@ -112,7 +112,7 @@ function TargetFields({
       )}
       {what === 'capability' ? (
         <p class="field">
-          <label for="freeze-root">Only for this root principal</label>
+          <label for="freeze-root">Only for this person</label>
           <input id="freeze-root" name="root_principal" spellcheck={false} autocomplete="off" />
           <small>Without one the capability is frozen for every caller.</small>
         </p>

@@ -7,15 +7,25 @@
 import type { IdentityList, IdentityView } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Codes, Pill, Shown } from '../../parts/elements.tsx';
-import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
+import { Ready, useLoaded } from '../../parts/loaded.tsx';
+import { Fold, Row } from '../../parts/panels.tsx';
+import { lastOf } from './answers.ts';
 import { Paged } from './turning.tsx';
 
 export function Identities() {
   const loaded = useLoaded(() => ask('operations.identities', {}), []);
+  const all = lastOf(loaded)?.identities;
+  const demo = all?.filter(({ is_demo }) => is_demo).length;
   return (
-    <Ready of={loaded} what="The list of identities">
-      {(list) => <AllIdentities of={list} />}
-    </Ready>
+    <Fold
+      title="People and programs with a key"
+      icon="key"
+      state={all && `${all.length}${demo ? `, of which ${demo} use demo keys` : ''}`}
+    >
+      <Ready of={loaded} what="The list of identities">
+        {(list) => <AllIdentities of={list} />}
+      </Ready>
+    </Fold>
   );
 }
 
@@ -23,14 +33,14 @@ function AllIdentities({ of: { identities, rules, issuers } }: { readonly of: Id
   return (
     <>
       {identities.length === 0 ? (
-        <Empty>
-          No identity has a key. The settings of the service name them, and operators add them with{' '}
+        <p>
+          None has a key. The settings of the service name them, and operators add them with{' '}
           <code>writ identities add</code>.
-        </Empty>
+        </p>
       ) : (
         <Paged what="identities" items={identities}>
           {(page) => (
-            <ul>
+            <ul class="list">
               {page.map((identity) => (
                 <Entitled
                   key={
@@ -62,7 +72,7 @@ function Rules({
     <>
       <h3>People of identity providers</h3>
       {issuers.length === 0 ? (
-        <Empty>No identity provider is configured.</Empty>
+        <p class="small">No identity provider is configured.</p>
       ) : (
         <p class="small">
           Accepted: <Codes of={issuers} />
@@ -71,7 +81,7 @@ function Rules({
       {of.length === 0 ? null : (
         <Paged what="rules" items={of}>
           {(page) => (
-            <ul>
+            <ul class="list">
               {page.map((rule) => (
                 <Entitled
                   key={`${rule.principals.join()} ${rule.scopes.join()}`}
@@ -95,29 +105,20 @@ interface EntitledProps {
 
 function Entitled({ of: { scopes, subjects, caller_class, is_demo }, who, stored }: EntitledProps) {
   return (
-    <li class="node">
-      <div>
-        {who.map((principal) => (
-          <p key={principal}>
-            <b>
-              <Shown text={principal} />
-            </b>{' '}
-            {is_demo ? <Pill state="warn">Demo key</Pill> : null}
-          </p>
-        ))}
-        <p class="small muted">{caller_class}</p>
-        {stored ? (
-          <p class="small muted">
-            <code>{stored.identity_id}</code>, added by <Shown text={stored.created_by} />
-          </p>
-        ) : null}
-      </div>
-      <p class="small">
-        May ask for <Codes of={scopes} none="nothing" />
+    <Row
+      icon="person"
+      title={<Shown text={who.join(', ')} />}
+      side={is_demo ? <Pill state="warn">Demo key</Pill> : null}
+    >
+      <p>
+        {caller_class} · may ask for <Codes of={scopes} none="nothing" /> · may name{' '}
+        <Codes of={subjects} none="no other subject" />
       </p>
-      <p class="small">
-        May name <Codes of={subjects} none="no other subject" />
-      </p>
-    </li>
+      {stored ? (
+        <p>
+          <code>{stored.identity_id}</code>, added by <Shown text={stored.created_by} />
+        </p>
+      ) : null}
+    </Row>
   );
 }

@@ -4,97 +4,59 @@
  * @module
  */
 
-import { useState } from 'preact/hooks';
 import { plain } from '../../../domain/decision/values.ts';
 import { titleOf } from '../../../domain/sign-in/consent-words.ts';
-import type { Me } from '../../../protocol/console/views.ts';
 import type { IndeterminateInvocation } from '../../../protocol/operator.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Ago, Amount, Person } from '../../parts/elements.tsx';
-import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
+import { Ago, Amount, Chain } from '../../parts/elements.tsx';
+import { Row } from '../../parts/panels.tsx';
 import { hrefOf } from '../../router.ts';
-import { growth } from '../growth.ts';
-import { type Done, Outcome } from '../outcome.tsx';
 import { ReasonField, reasonIn } from './freezing.tsx';
 import { Paged } from './turning.tsx';
 
-type Unknown = IndeterminateInvocation;
-
-export function Indeterminate({ person }: { readonly person: Me }) {
-  const [chosen, choose] = useState<Unknown>();
-  const [done, setDone] = useState<Done>();
-  const loaded = useLoaded(() => ask('operator.indeterminate', {}), [growth.value]);
-  return (
-    <>
-      <Outcome of={done} />
-      <Ready of={loaded} what="The list of calls">
-        {({ indeterminate }) => (
-          <Calls
-            of={indeterminate}
-            onReconcile={person.operates.includes('reconcile') ? choose : undefined}
-          />
-        )}
-      </Ready>
-      <ReconcileDialog
-        of={chosen}
-        onClose={() => choose(undefined)}
-        onDone={(words) => {
-          setDone({ words });
-          loaded.again();
-        }}
-      />
-    </>
-  );
+/** What an operator found out about a call. */
+export interface Found {
+  readonly call: IndeterminateInvocation;
+  readonly outcome: 'executed' | 'not_executed';
 }
 
-function Calls({
-  of,
-  onReconcile,
-}: {
-  readonly of: readonly Unknown[];
-  readonly onReconcile: ((call: Unknown) => void) | undefined;
-}) {
-  if (of.length === 0) {
-    return <Empty>None. Every call that is over has a recorded outcome.</Empty>;
-  }
+interface CallsProps {
+  readonly of: readonly IndeterminateInvocation[];
+  readonly onFound: ((found: Found) => void) | undefined;
+}
+
+export function Calls({ of, onFound }: CallsProps) {
   return (
     <Paged what="calls" items={of}>
       {(page) => (
-        <ul>
+        <ul class="list">
           {page.map((call) => (
-            <li key={call.invocation_id} class="node">
-              <div>
-                <h3>{titleOf(call.capability)}</h3>
-                <p class="small">
-                  <a href={hrefOf('activity', call.invocation_id)}>
-                    <code>{call.invocation_id}</code>
-                  </a>
-                </p>
-              </div>
-              <p class="small">
-                <Person of={call.subject} /> for <Person of={call.root_principal} />{' '}
-                <span class="unit">
-                  <Ago at={call.admitted_at} />
-                </span>
-              </p>
-              <p class="small">
+            <Row
+              key={call.invocation_id}
+              icon="irreversible"
+              isFinal
+              title={
+                <>
+                  Did this happen?{' '}
+                  <a href={hrefOf('activity', call.invocation_id)}>{titleOf(call.capability)}</a>{' '}
+                  {call.charged ? <Amount of={call.charged} /> : null}
+                </>
+              }
+              side={onFound ? <Answers of={call} onFound={onFound} /> : null}
+            >
+              <p>
+                <Chain of={[call.subject, call.root_principal]} /> · <Ago at={call.admitted_at} /> ·{' '}
                 {call.charged ? (
                   <>
-                    <Amount of={call.charged} /> stays charged until it is reconciled
+                    <Amount of={call.charged} /> stay held
                   </>
                 ) : (
-                  'Nothing is charged'
+                  'nothing is held'
                 )}
               </p>
-              <div class="acts">
-                {onReconcile ? (
-                  <button type="button" onClick={() => onReconcile(call)}>
-                    Reconcile…
-                  </button>
-                ) : null}
-              </div>
-            </li>
+              <p>Look into the system that it changes, then record what you found.</p>
+            </Row>
           ))}
         </ul>
       )}
@@ -102,66 +64,88 @@ function Calls({
   );
 }
 
+/** No outcome is preset: a wrong one charges or refunds for good. */
+function Answers({
+  of: call,
+  onFound,
+}: {
+  readonly of: IndeterminateInvocation;
+  onFound(found: Found): void;
+}) {
+  return (
+    <>
+      <button
+        type="button"
+        class="little"
+        onClick={() => onFound({ call, outcome: 'not_executed' })}
+      >
+        It did not…
+      </button>{' '}
+      <button
+        type="button"
+        class="little act"
+        onClick={() => onFound({ call, outcome: 'executed' })}
+      >
+        It happened…
+      </button>
+    </>
+  );
+}
+
 interface ReconcileDialogProps {
-  readonly of: Unknown | undefined;
+  readonly of: Found | undefined;
   onClose(): void;
   onDone(words: string): void;
 }
 
-function ReconcileDialog({ of, onClose, onDone }: ReconcileDialogProps) {
+export function ReconcileDialog({ of, onClose, onDone }: ReconcileDialogProps) {
   const reconcile = async (form: FormData) => {
     if (!of) return;
-    const outcome = form.get('outcome') === 'executed' ? 'executed' : 'not_executed';
     const answer = await ask('operator.reconcile', {
-      invocation_id: of.invocation_id,
-      outcome,
+      invocation_id: of.call.invocation_id,
+      outcome: of.outcome,
       reason: reasonIn(form),
     });
     const money = answer.refunded ? ` ${plain(answer.refunded)} was refunded.` : '';
-    onDone(`${of.invocation_id} is recorded as ${outcome.replace('_', ' ')}.${money}`);
+    onDone(`${titleOf(of.call.capability)} is recorded as ${WORDS[of.outcome].done}.${money}`);
   };
   return (
     <Confirm
       open={of !== undefined}
       onClose={onClose}
-      title={of ? `What happened to ${of.invocation_id}?` : ''}
+      title={of ? `${titleOf(of.call.capability)} ${WORDS[of.outcome].title}` : ''}
       back="Leave it open"
-      confirm="Record the outcome"
+      confirm={of ? WORDS[of.outcome].confirm : ''}
+      look="final"
       onConfirm={reconcile}
     >
-      {of ? <Outcomes of={of} /> : null}
+      {of ? <Consequence of={of} /> : null}
       <ReasonField hint="How you found out. The log keeps it." />
     </Confirm>
   );
 }
 
-/** No outcome is preset: a wrong one charges or refunds for good. */
-function Outcomes({ of: { capability, charged } }: { readonly of: Unknown }) {
-  const money = charged ? plain(charged) : undefined;
+const WORDS = {
+  executed: { title: 'happened', confirm: 'Record that it happened', done: 'executed' },
+  not_executed: {
+    title: 'did not happen',
+    confirm: 'Record that it did not happen',
+    done: 'not executed',
+  },
+} as const;
+
+function Consequence({ of: { call, outcome } }: { readonly of: Found }) {
+  const money = call.charged ? plain(call.charged) : undefined;
+  const stays = money ? `The charge of ${money} stays.` : 'Nothing changes.';
+  const goes = money
+    ? `${money} go back to every budget that was charged.`
+    : 'There is nothing to refund.';
   return (
     <>
       <p>
-        Look into the system that {titleOf(capability)} changes, then record what you found. It can
-        be recorded once.
+        <Chain of={[call.subject, call.root_principal]} />, <Ago at={call.admitted_at} />
       </p>
-      <fieldset>
-        <legend>Outcome</legend>
-        <label class="opt">
-          <input type="radio" name="outcome" value="executed" required />
-          <span>
-            <b>It was executed.</b> {money ? `The charge of ${money} stays.` : 'Nothing changes.'}
-          </span>
-        </label>
-        <label class="opt">
-          <input type="radio" name="outcome" value="not_executed" required />
-          <span>
-            <b>It was not executed.</b>{' '}
-            {money
-              ? `${money} goes back to every budget that was charged.`
-              : 'There is nothing to refund.'}
-          </span>
-        </label>
-      </fieldset>
+      <p>{outcome === 'executed' ? stays : goes} It can be recorded once.</p>
     </>
   );
 }

@@ -6,8 +6,10 @@
 
 import { exact } from '../../../domain/values/time-words.ts';
 import type { KeyView } from '../../../protocol/console/views.ts';
-import { Fact, Pill } from '../../parts/elements.tsx';
-import { Empty } from '../../parts/loaded.tsx';
+import { Pill } from '../../parts/elements.tsx';
+import { Ready } from '../../parts/loaded.tsx';
+import { Fold, Row } from '../../parts/panels.tsx';
+import { type Answers, lastOf } from './answers.ts';
 
 const STATES = {
   signs: { pill: 'good', words: 'Signs' },
@@ -16,60 +18,57 @@ const STATES = {
 } as const;
 
 const USES: Readonly<Record<string, string>> = {
-  token: 'Signs tokens, manifests and grants',
-  log: 'Signs checkpoints of the log',
-  row: 'Authenticates stored rows',
+  token: 'Tokens, manifests, grants',
+  log: 'Checkpoints of the log',
+  row: 'Stored rows',
 };
 
-interface KeysProps {
-  readonly of: readonly KeyView[];
-  /** Whether the keys are in variables of the environment, not in a folder. */
-  readonly areInEnvironment: boolean;
-}
-
-export function Keys({ of, areInEnvironment }: KeysProps) {
-  if (of.length === 0) return <Empty>The service publishes no keys.</Empty>;
-  const uses = [...new Set(of.map(({ use }) => use))];
+export function Keys({ of }: { readonly of: Answers['state'] }) {
+  const keys = lastOf(of)?.keys ?? [];
+  const count = (wanted: KeyView['state']) => keys.filter(({ state }) => state === wanted).length;
+  const next = count('next') > 0 ? `, ${count('next')} next` : '';
+  const words = `${count('signs')} sign${next}`;
   return (
-    <>
-      <ul>
-        {of.map((key) => (
-          <li key={key.kid} class="node">
-            <div>
-              <h3>
-                {key.use} <Pill state={STATES[key.state].pill}>{STATES[key.state].words}</Pill>
-              </h3>
-              <p class="small">
-                <code>{key.kid}</code>
-              </p>
-            </div>
-            <p class="small">{USES[key.use] ?? null}</p>
-            <Span of={key} />
-          </li>
-        ))}
-      </ul>
-      <details>
-        <summary>How to rotate a key</summary>
-        {areInEnvironment ? <ListRotation /> : <FolderRotation uses={uses} />}
-      </details>
-    </>
+    <Fold title="Keys" icon="key" state={keys.length > 0 ? words : undefined}>
+      <Ready of={of} what="The list of keys">
+        {(state) => (
+          <>
+            <ul class="list">
+              {keys.map((key) => (
+                <KeyRow key={key.kid} of={key} />
+              ))}
+            </ul>
+            <h3>How to rotate a key</h3>
+            {state?.settings.keys === 'environment' ? (
+              <ListRotation />
+            ) : (
+              <FolderRotation uses={[...new Set(keys.map(({ use }) => use))]} />
+            )}
+          </>
+        )}
+      </Ready>
+    </Fold>
   );
 }
 
-function Span({ of: { use, since, until } }: { readonly of: KeyView }) {
+function KeyRow({ of: { kid, use, state, since, until } }: { readonly of: KeyView }) {
+  const { pill, words } = STATES[state];
   return (
-    <dl class="facts small">
-      <Fact term="Signs">
-        {since === null ? 'By its place in the list' : `From ${exact(since)}`}
-      </Fact>
-      <Fact term="Published" is={publishedWords(use, until)} />
-    </dl>
+    <Row icon="key" title={USES[use] ?? use} side={<Pill state={pill}>{words}</Pill>}>
+      <p>
+        {since === null ? 'Signs by its place in the list' : `Signs from ${exact(since)}`} ·
+        published: {publishedWords(use, until)}
+      </p>
+      <p>
+        <code>{kid}</code>
+      </p>
+    </Row>
   );
 }
 
 function publishedWords(use: string, until: string | null): string {
-  if (use === 'row') return 'Never';
-  return until === null ? 'No end is set' : `Until ${exact(until)}`;
+  if (use === 'row') return 'never';
+  return until === null ? 'no end is set' : `until ${exact(until)}`;
 }
 
 /** A page cannot rotate: the service only reads its keys. */

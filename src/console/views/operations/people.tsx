@@ -20,23 +20,31 @@ import { ask } from '../../api.ts';
 import { Confirm, Why } from '../../parts/dialog.tsx';
 import { Ago, Fact, Left, Person, Shown } from '../../parts/elements.tsx';
 import { CancelInvitation } from '../../parts/invitation.tsx';
-import { Empty, Ready, useLoaded, whyOf } from '../../parts/loaded.tsx';
+import { Ready, useLoaded, whyOf } from '../../parts/loaded.tsx';
+import { Fold, Row } from '../../parts/panels.tsx';
 import { growth } from '../growth.ts';
+import { lastOf } from './answers.ts';
 import { Paged } from './turning.tsx';
 
 export function People() {
   const loaded = useLoaded(() => ask('people.list', {}), [growth.value]);
+  const list = lastOf(loaded);
+  const open = list?.invitations.length ? `, ${list.invitations.length} invited` : '';
   return (
-    <>
+    <Fold
+      title="People with passkeys"
+      icon="passkey"
+      state={list && `${list.people.length}${open}`}
+    >
       <Ready of={loaded} what="The list of people">
         {({ people, invitations }) => (
           <>
             {people.length === 0 ? (
-              <Empty>Nobody signs in here with a passkey yet.</Empty>
+              <p>Nobody signs in here with a passkey yet.</p>
             ) : (
               <Paged what="people" items={people}>
                 {(page) => (
-                  <ul>
+                  <ul class="list">
                     {page.map((person) => (
                       <One key={person.identity_id} of={person} changed={loaded.again} />
                     ))}
@@ -49,7 +57,7 @@ export function People() {
         )}
       </Ready>
       <Invite changed={loaded.again} />
-    </>
+    </Fold>
   );
 }
 
@@ -62,39 +70,38 @@ function One({ of: { principal, scopes, created_at, created_by }, changed }: One
   const isOpen = useSignal(false);
   const isRemoving = useSignal(false);
   return (
-    <li class="node">
-      <div>
-        <h3>
-          <Shown text={personOf(principal)} />
-        </h3>
-        <p class="small muted">
-          Since <Ago at={created_at} />, invited by <Shown text={personOf(created_by)} />
-        </p>
-      </div>
-      <p class="small">
-        <Shown text={scopes.length === 0 ? 'May do nothing here' : scopes.join(', ')} />
+    <Row
+      icon="person"
+      title={<Shown text={personOf(principal)} />}
+      side={
+        <>
+          <button
+            type="button"
+            class="little"
+            aria-expanded={isOpen.value}
+            onClick={() => {
+              isOpen.value = !isOpen.value;
+            }}
+          >
+            Devices
+          </button>{' '}
+          <button
+            type="button"
+            class="little danger"
+            aria-label={`Remove ${personOf(principal)}…`}
+            onClick={() => {
+              isRemoving.value = true;
+            }}
+          >
+            Remove…
+          </button>
+        </>
+      }
+    >
+      <p>
+        <Shown text={scopes.length === 0 ? 'May do nothing here' : scopes.join(', ')} /> · since{' '}
+        <Ago at={created_at} />, invited by <Shown text={personOf(created_by)} />
       </p>
-      <div class="acts">
-        <button
-          type="button"
-          aria-expanded={isOpen.value}
-          onClick={() => {
-            isOpen.value = !isOpen.value;
-          }}
-        >
-          Devices
-        </button>
-        <button
-          type="button"
-          class="danger"
-          aria-label={`Remove ${personOf(principal)}…`}
-          onClick={() => {
-            isRemoving.value = true;
-          }}
-        >
-          Remove…
-        </button>
-      </div>
       {isOpen.value ? <Devices of={principal} /> : null}
       <Confirm
         open={isRemoving.value}
@@ -119,7 +126,7 @@ function One({ of: { principal, scopes, created_at, created_by }, changed }: One
           end them, too.
         </p>
       </Confirm>
-    </li>
+    </Row>
   );
 }
 
@@ -129,7 +136,7 @@ function Devices({ of: principal }: { readonly of: string }) {
     <Ready of={loaded} what="The list of devices">
       {({ devices }) =>
         devices.length === 0 ? (
-          <Empty>No device. Invite this person again.</Empty>
+          <p>No device. Invite this person again.</p>
         ) : (
           <ul>
             {devices.map((device) => (

@@ -11,9 +11,11 @@ import type { SessionList } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Ago, Fact, Left, Person, Pill, Shown } from '../../parts/elements.tsx';
-import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
+import { Ready, useLoaded } from '../../parts/loaded.tsx';
+import { Fold, Row } from '../../parts/panels.tsx';
 import { growth } from '../growth.ts';
 import { type Done, Outcome } from '../outcome.tsx';
+import { lastOf } from './answers.ts';
 import { Turning } from './turning.tsx';
 
 type Session = SessionList['sessions'][number];
@@ -29,8 +31,14 @@ export function Sessions({ mayEnd }: { readonly mayEnd: boolean }) {
     () => ask('operations.sessions', { limit: PAGE, cursor }),
     [cursor, growth.value],
   );
+  const page = lastOf(loaded);
+  const isPart = cursors.value.length > 0 || page?.next_cursor !== null;
   return (
-    <>
+    <Fold
+      title="Sessions"
+      icon="person"
+      state={page && (isPart ? `${PAGE}+` : page.sessions.length)}
+    >
       <Outcome of={done} />
       <Ready of={loaded} what="The list of sessions">
         {({ sessions, next_cursor }) => (
@@ -48,7 +56,7 @@ export function Sessions({ mayEnd }: { readonly mayEnd: boolean }) {
           loaded.again();
         }}
       />
-    </>
+    </Fold>
   );
 }
 
@@ -59,42 +67,36 @@ function Listed({
   readonly of: readonly Session[];
   readonly onEnd: ((session: Session) => void) | undefined;
 }) {
-  if (of.length === 0) return <Empty>No person is signed in.</Empty>;
+  if (of.length === 0) return <p>No person is signed in.</p>;
   return (
-    <ul>
+    <ul class="list">
       {of.map((session) => (
-        <li key={session.session_id} class="node">
-          <div>
-            <h3>
+        <Row
+          key={session.session_id}
+          icon="person"
+          title={
+            <>
               <Shown text={personOf(session.principal)} />{' '}
               {session.is_this ? <Pill state="act">This one</Pill> : null}
-            </h3>
-            <p class="small muted">
-              {session.how === 'key' ? (
-                'With a key'
-              ) : (
-                <>
-                  By <Shown text={session.how} />
-                </>
-              )}
-              , <Shown text={session.user_agent} />
-            </p>
-          </div>
-          <dl class="facts small">
-            <Fact term="Since" is={<Ago at={session.created_at} />} />
-            <Fact term="Ends" is={<Left until={session.expires_at} />} />
-          </dl>
-          <dl class="facts small">
-            <Fact term="Seen" is={<Ago at={session.seen_at} />} />
-          </dl>
-          <div class="acts">
-            {onEnd ? (
-              <button type="button" class="danger" onClick={() => onEnd(session)}>
+            </>
+          }
+          side={
+            onEnd ? (
+              <button type="button" class="little danger" onClick={() => onEnd(session)}>
                 End session…
               </button>
-            ) : null}
-          </div>
-        </li>
+            ) : null
+          }
+        >
+          <p>
+            Since <Ago at={session.created_at} /> · seen <Ago at={session.seen_at} /> ·{' '}
+            <Left until={session.expires_at} />
+          </p>
+          <p>
+            {session.how === 'key' ? 'With a key' : <Shown text={`By ${session.how}`} />},{' '}
+            <Shown text={session.user_agent} />
+          </p>
+        </Row>
       ))}
     </ul>
   );
