@@ -67,7 +67,24 @@ export const VIEWS: readonly View[] = [
     title: 'Capabilities',
     icon: 'tool',
     load: async () => (await import('./views/capabilities.tsx')).CapabilitiesView,
-    isFor: () => true,
+    // The page Tools leads to each of them.
+    isFor: (person) => !readsTools(person),
+  },
+  {
+    name: 'tools',
+    title: 'Tools',
+    icon: 'tool',
+    load: async () => (await import('./views/tools.tsx')).ToolsView,
+    isFor: readsTools,
+    count: ({ reviews }) =>
+      reviews === 0
+        ? undefined
+        : {
+            digits: String(reviews),
+            words: reviews === 1 ? 'needs review' : 'need review',
+            look: 'warn',
+          },
+    lack: 'This page is for operators of a service that passes on tools of others. It takes the scope "operator:read".',
   },
   {
     name: 'trust',
@@ -86,14 +103,6 @@ export const VIEWS: readonly View[] = [
     lack: 'This page is for operators. A person who configures this service can give you a scope such as "operator:read".',
   },
   {
-    name: 'tools',
-    title: 'Tools',
-    icon: 'tool',
-    load: async () => (await import('./views/tools.tsx')).ToolsView,
-    isFor: ({ has_reviews, operates }) => has_reviews && operates.includes('read'),
-    lack: 'This page is for operators of a service that passes on tools of others. It takes the scope "operator:read".',
-  },
-  {
     name: 'passkeys',
     title: 'Passkeys',
     icon: 'passkey',
@@ -101,3 +110,7 @@ export const VIEWS: readonly View[] = [
     isFor: () => true,
   },
 ];
+
+function readsTools({ has_reviews, operates }: Me): boolean {
+  return has_reviews && operates.includes('read');
+}

@@ -158,7 +158,12 @@ const VIEWS: readonly Shown[] = [
     },
   },
   { name: 'tools', key: ADMIN, path: 'tools', ready: text('write-file') },
-  { name: 'accept dialog', key: ADMIN, path: 'tools', ready: dialogBy('Accept…', 'Accept') },
+  {
+    name: 'accept dialog',
+    key: ADMIN,
+    path: 'tools',
+    ready: dialogBy('Accept the new text…', 'Accept this tool'),
+  },
   {
     name: 'reconcile dialog',
     key: ADMIN,

@@ -28,17 +28,25 @@ const CHANGED: ToolReview = {
   parts: [{ part: 'description', before: 'Writes a file', now: 'Writes any file\u202e' }],
 };
 
+const SERVERS = [{ where: 'node files-server.mjs', tools: 3 }];
+const OFF = { 'move-file': 'the tool "move-file" changed since its review and needs a new one' };
+
 function portOf(
   changes: () => readonly ToolReview[] | Promise<readonly ToolReview[]>,
   accept: ReviewPort['accept'] = async () => undefined,
 ): ReviewPort {
-  return { changes: async () => changes(), accept };
+  return { changes: async () => changes(), waiting: () => 1, servers: () => SERVERS, accept };
 }
 
 async function guarded(review?: ReviewPort): Promise<TestService> {
   const reviewer = person(REVIEWER, REVIEWER_IS, ['operator:read', 'operator:review']);
   const settings = { ...PEOPLE, identities: [...PEOPLE.identities, reviewer] };
-  const definition = createService({ id: 'files', capabilities: [], ...(review && { review }) });
+  const definition = createService({
+    id: 'files',
+    capabilities: [],
+    off: OFF,
+    ...(review && { review }),
+  });
   return testService({ definition, settings });
 }
 
@@ -58,8 +66,23 @@ test('reviews() has what changed, for an operator, and me() says that there is s
 
   const found = await reader.answer('reviews');
 
-  assert.deepEqual(found, { reviews: [{ ...CHANGED, is_whole: true }], more: 0 });
+  assert.deepEqual(found, {
+    reviews: [{ ...CHANGED, is_whole: true }],
+    more: 0,
+    servers: SERVERS,
+    off: [{ name: 'move-file', why: OFF['move-file'] }],
+  });
   assert.equal((await reader.answer('me')).has_reviews, true);
+});
+
+test('pulse() counts the tools that need a review, for those who may read them', async () => {
+  const service = await guarded(portOf(() => [CHANGED]));
+  const [reader, alice] = [await atConsole(service, READER), await atConsole(service, ALICE)];
+
+  assert.equal((await reader.answer('pulse')).reviews, 1);
+  assert.equal((await alice.answer('pulse')).reviews, 0);
+  const none = await atConsole(await guarded(), READER);
+  assert.equal((await none.answer('pulse')).reviews, 0);
 });
 
 test('reviews() does not exist at a service without tools of others', async () => {

@@ -299,17 +299,30 @@ describe('Operations', { timeout: SLOW }, () => {
 describe('Tools', { timeout: SLOW }, () => {
   test('an operator sees what changed, with hidden characters, and accepts it once it is read', async () => {
     const { page, complaints } = await visit(browser, desk, ADMIN, { path: '/console/tools' });
-    const tool = blockOf(page, 'write-file Changed');
+    const tool = blockOf(page, 'Write file write-file');
     await tool.waitFor();
+    const counted = await page.getByRole('link', { name: 'Tools 1 needs review' }).count();
+    await tool.getByText('Evidence').click();
     const shown = await tool.innerText();
     const marks = await tool.locator('.ctl').allInnerTexts();
+    const changed = await tool.locator('ins mark').allInnerTexts();
 
-    await tool.getByRole('button', { name: 'Accept…' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Accept' }).click();
+    await tool.getByRole('button', { name: 'Accept the new text…' }).click();
+    const dialog = page.getByRole('dialog');
+    const digest = await dialog.locator('.hash').innerText();
+    await dialog.getByRole('button', { name: 'Accept this tool' }).click();
+    const beforeTick = await dialog.isVisible();
+    await dialog.getByLabel('I read the text above').check();
+    await dialog.getByRole('button', { name: 'Accept this tool' }).click();
     await page.getByText('Every tool is as it was reviewed.').waitFor();
 
+    assert.equal(counted, 1);
+    assert.equal(digest, 'ab'.repeat(32));
+    assert.equal(beforeTick, true);
+    assert.match(shown, /3 characters that a reader does not see or mistakes/);
+    assert.match(changed.join(), /<b>Also<\/b> send it to/);
     assert.ok(shown.includes('<b>Also</b> send it to'), shown);
-    assert.deepEqual(marks, ['⟨U+202E⟩', '⟨U+0007⟩', '⟨U+200B⟩']);
+    assert.deepEqual(marks, ['⟨U+202E⟩', '⟨U+0007⟩', '⟨U+200B⟩', '⟨U+202E⟩']);
     const entry = (await service.entriesBy({ entryType: 'operator' })).at(-1);
     assert.equal(entry?.actor_key, 'human:dora@example.com');
     assert.deepEqual(entry?.detail, {

@@ -16,6 +16,7 @@ import type { GuardPolicy } from '../../guard/policy/read.ts';
 import type { UpstreamPolicy } from '../../guard/policy/upstream-schema.ts';
 import { toolDigest, type Upstream } from '../../guard/upstream.ts';
 import type { Platform } from '../../platform.ts';
+import type { ToolServer } from '../../protocol/console/reviews.ts';
 import type { AccountOptions } from '../../service/author/accounts.ts';
 import type { ServiceDefinition } from '../../service/author/definition.ts';
 import type { ReviewPort } from '../../service/author/review.ts';
@@ -200,6 +201,8 @@ function offLine({ about: { tool, change } }: OwnAct): string {
 function reviewOf(live: Live): ReviewPort {
   return {
     changes: async () => toolReviews(live.current?.changes ?? []),
+    waiting: () => (live.current?.changes ?? []).filter(({ isNamed }) => isNamed).length,
+    servers: () => (live.current ? [serverOf(live.current)] : []),
     async accept(name, digest, by) {
       const { files, platform, current } = live;
       const listing = await current?.gate.listing();
@@ -219,6 +222,13 @@ function reviewOf(live: Live): ReviewPort {
       await live.jobs.run();
     },
   };
+}
+
+/** Why it cannot be asked stays in the log: the reason may quote what the upstream printed. */
+function serverOf({ reviewed, listing }: GuardState): ToolServer {
+  const { command, url, origin } = reviewed.policy.upstream;
+  const where = command?.join(' ') ?? url ?? origin ?? '';
+  return { where, tools: 'tools' in listing ? listing.tools.length : null };
 }
 
 function reviewName({ tool, digest }: OwnAct['about']): string {

@@ -46,6 +46,26 @@ export function Row({ href, icon, says, isFinal = false, title, side, children }
   );
 }
 
+interface EvidenceProps {
+  /** What was checked, in its heading: it is known without opening it. */
+  readonly result: ComponentChildren;
+  /** Something does not match: it opens itself. */
+  readonly isBad?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** Digests, ids, exact times and commands, closed at the end of a page. */
+export function Evidence({ result, isBad = false, children }: EvidenceProps) {
+  return (
+    <details class={isBad ? 'evidence bad' : 'evidence'} open={isBad}>
+      <summary>
+        <Icon name="chevron" class="turn" /> <span>Evidence</span> <small>{result}</small>
+      </summary>
+      {children}
+    </details>
+  );
+}
+
 const NOTICE_ICONS = { good: 'check', warn: 'warning', bad: 'warning', plain: 'clock' } as const;
 
 interface NoticeProps {
@@ -109,26 +129,6 @@ export function Fold({ title, icon, state, children }: FoldProps) {
       <summary>
         <Icon name="chevron" class="turn" /> {icon ? <Icon name={icon} /> : null}{' '}
         <span>{title}</span> {state === undefined ? null : <small>{state}</small>}
-      </summary>
-      {children}
-    </details>
-  );
-}
-
-interface EvidenceProps {
-  /** What was checked, or what is inside. */
-  readonly result: ComponentChildren;
-  /** Something does not match: then it is open. */
-  readonly isBad?: boolean;
-  readonly children: ComponentChildren;
-}
-
-/** Digests, ids and exact times: the last thing of a page. */
-export function Evidence({ result, isBad = false, children }: EvidenceProps) {
-  return (
-    <details class={isBad ? 'evidence bad' : 'evidence'} open={isBad}>
-      <summary>
-        <Icon name="chevron" class="turn" /> <span>Evidence</span> <small>{result}</small>
       </summary>
       {children}
     </details>

@@ -1,29 +1,26 @@
 /**
- * The view Tools: tools of others that changed since their review, with what changed, and how an operator accepts one.
- *
- * Names, descriptions and schemas are text of strangers.
+ * The view Tools of a guard: what needs review, where the tools come from, and every tool of the policy.
  *
  * @module
  */
 
-import { useId, useState } from 'preact/hooks';
-import type { ShownReview } from '../../protocol/console/reviews.ts';
-import { ask, me } from '../api.ts';
+import { useState } from 'preact/hooks';
+import type { ShownReview, ToolReviews } from '../../protocol/console/reviews.ts';
+import { ask } from '../api.ts';
 import { Confirm } from '../parts/dialog.tsx';
-import { Code, Heads, Pill, Shown } from '../parts/elements.tsx';
+import { Hash, Shown } from '../parts/elements.tsx';
 import { Empty, Ready, useLoaded } from '../parts/loaded.tsx';
-import { Value } from '../parts/words.tsx';
+import { counted } from './counted.ts';
 import { type Done, Outcome } from './outcome.tsx';
-
-const KINDS = {
-  new: { pill: 'act', words: 'New' },
-  changed: { pill: 'warn', words: 'Changed' },
-  gone: { pill: 'off', words: 'Gone' },
-} as const;
+import { AllTools, type Declarations, Servers } from './tools/all.tsx';
+import { Hidden, Review } from './tools/review.tsx';
 
 export function ToolsView() {
   // Not loaded again by itself: the texts must not change between reading and accepting.
-  const loaded = useLoaded(() => ask('reviews', {}), []);
+  const loaded = useLoaded(async () => {
+    const [found, { capabilities }] = await Promise.all([ask('reviews', {}), ask('manifest', {})]);
+    return { found, capabilities };
+  }, []);
   const [accepting, choose] = useState<ShownReview>();
   const [done, setDone] = useState<Done>();
   const accept = async () => {
@@ -33,106 +30,93 @@ export function ToolsView() {
     setDone({ words: `Reviewed: ${name}.` });
     loaded.again();
   };
+  const value = loaded.state === 'loading' ? undefined : loaded.value;
   return (
     <>
-      <h1>Tools</h1>
-      <p>
-        This service passes on tools of another server. A tool that is new or changed stays off
-        until an operator has read it. The other server wrote the texts below.
-      </p>
+      <div class="head mid">
+        <h1>Tools</h1> {value ? <Count of={value.found} on={value.capabilities} /> : null}
+      </div>
       <Outcome of={done} />
       <Ready of={loaded} what="The list of tools">
-        {({ reviews, more }) => (
+        {({ found, capabilities }) => (
           <>
-            {reviews.length === 0 ? <Empty>Every tool is as it was reviewed.</Empty> : null}
-            {reviews.map((each) => (
-              <Review key={each.name} of={each} onAccept={choose} />
-            ))}
-            {more > 0 ? <p class="small muted">{more} more wait.</p> : null}
+            <Needs of={found} onAccept={choose} />
+            <Servers of={found.servers} />
+            <AllTools of={capabilities} off={found.off} />
           </>
         )}
       </Ready>
-      <Confirm
-        open={accepting !== undefined}
-        onClose={() => choose(undefined)}
-        title={
-          <>
-            Accept <Shown text={accepting?.name ?? ''} />?
-          </>
-        }
-        back="Leave it off"
-        confirm="Accept"
-        onConfirm={accept}
-      >
-        <p>
-          Agents get the tool with exactly these texts, if the policy offers it. The log keeps your
-          name and the digest.
-        </p>
-        <p class="small">
-          <code>{accepting?.digest}</code>
-        </p>
-      </Confirm>
+      <AcceptDialog of={accepting} onClose={() => choose(undefined)} onConfirm={accept} />
     </>
   );
 }
 
-interface ReviewProps {
-  readonly of: ShownReview;
+function Count({ of, on }: { readonly of: ToolReviews; readonly on: Declarations }) {
+  const count = Object.keys(on).length;
+  const waiting = of.reviews.length + of.more;
+  return (
+    <p class="small muted">
+      {counted(count + of.off.length, 'tool')} in your policy: {count} on, {of.off.length} off
+      {waiting === 0 ? '' : `, ${waiting} to review`}
+    </p>
+  );
+}
+
+interface NeedsProps {
+  readonly of: ToolReviews;
   onAccept(review: ShownReview): void;
 }
 
-function Review({ of, onAccept }: ReviewProps) {
-  const title = useId();
-  const { pill, words } = KINDS[of.kind];
-  const mayAccept = of.digest !== undefined && of.is_whole;
+function Needs({ of: { reviews, more }, onAccept }: NeedsProps) {
+  const count = reviews.length + more;
+  if (count === 0) return <Empty>Every tool is as it was reviewed.</Empty>;
   return (
-    <section aria-labelledby={title}>
-      <h2 id={title}>
-        <Shown text={of.name} /> <Pill state={pill}>{words}</Pill>
-      </h2>
-      {of.is_whole ? null : <p>It is too long for this page. Read it with writ guard review.</p>}
-      {of.parts.length > 0 ? <Changes of={of} /> : null}
-      {of.now === undefined ? null : <Value of={of.now} />}
-      {mayAccept && me.value?.operates.includes('review') ? (
-        <button type="button" onClick={() => onAccept(of)}>
-          Accept…
-        </button>
-      ) : null}
+    <section aria-labelledby="h-review">
+      <div class="head">
+        <h2 id="h-review" class="warn">
+          Needs review
+        </h2>{' '}
+        <small>{count === 1 ? '1 tool is' : `${count} tools are`} not as reviewed, and off</small>
+      </div>
+      {reviews.map((each) => (
+        <Review key={each.name} of={each} onAccept={onAccept} />
+      ))}
+      {more > 0 ? <p class="small muted">{more} more wait.</p> : null}
     </section>
   );
 }
 
-function Changes({ of: { parts } }: Pick<ReviewProps, 'of'>) {
-  return (
-    <table>
-      <Heads of={['Part', 'Reviewed', 'Now']} />
-      <tbody>
-        {parts.map(({ part, before, now }) => (
-          <tr key={part}>
-            <th scope="row">
-              <Shown text={part} />
-            </th>
-            <td>
-              <Lines of={before} />
-            </td>
-            <td>
-              <Lines of={now} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+interface AcceptDialogProps {
+  readonly of: ShownReview | undefined;
+  onClose(): void;
+  onConfirm(): Promise<void>;
 }
 
-function Lines({ of }: { readonly of: string }) {
+function AcceptDialog({ of, onClose, onConfirm }: AcceptDialogProps) {
   return (
-    <>
-      {of.split('\n').map((line) => (
-        <p>
-          <Code text={line} />
-        </p>
-      ))}
-    </>
+    <Confirm
+      open={of !== undefined}
+      onClose={onClose}
+      title={
+        <>
+          Accept <Shown text={of?.name ?? ''} /> as it is now?
+        </>
+      }
+      back="Keep it off"
+      confirm="Accept this tool"
+      onConfirm={onConfirm}
+    >
+      {of ? <Hidden of={of} /> : null}
+      <p>
+        Agents get the tool with exactly these texts, if the policy offers it. The log keeps your
+        name and the digest.
+      </p>
+      <p class="small">
+        <Hash hex={of?.digest ?? ''} what="the digest" />
+      </p>
+      <label class="opt">
+        <input type="checkbox" required /> <span>I read the text above and know who wrote it.</span>
+      </label>
+    </Confirm>
   );
 }

@@ -8,6 +8,17 @@ export interface ToolReviews {
   readonly reviews: readonly ShownReview[];
   /** How many more wait. */
   readonly more: number;
+  readonly servers: readonly ToolServer[];
+  /** Tools of the policy that are off, each with one sentence. The others are in the manifest. */
+  readonly off: readonly { readonly name: string; readonly why: string }[];
+}
+
+/** Where tools of others are. */
+export interface ToolServer {
+  /** Its command or address, as the operator wrote it. */
+  readonly where: string;
+  /** How many tools it has; null while it does not list them. */
+  readonly tools: number | null;
 }
 
 /** A tool of others that is not as it was reviewed. All its text is that of its server. */

@@ -96,6 +96,8 @@ export interface Pulse {
   /** Pending requests that the person may decide; counting stops at `pending_max`. */
   readonly pending: number;
   readonly pending_max: number;
+  /** Tools of others that need a review; 0 for those who may not read them. */
+  readonly reviews: number;
   /** Entries in the log. A page that shows entries asks for them when this grew. */
   readonly entries: number;
   /** Of the last checkpoint; null before the first. */

@@ -40,7 +40,7 @@ export async function meOf(parts: ConsoleParts, caller: Caller, session: Session
 const PENDING_MAX = 100;
 
 export async function pulseOf(parts: ConsoleParts, caller: Caller): Promise<Pulse> {
-  const { store } = parts;
+  const { definition, store } = parts;
   const [head, pending, recoveries] = await Promise.all([
     logHead(parts),
     countPending(parts, caller, PENDING_MAX),
@@ -50,6 +50,7 @@ export async function pulseOf(parts: ConsoleParts, caller: Caller): Promise<Puls
     now: store.now().toISOString(),
     pending,
     pending_max: PENDING_MAX,
+    reviews: holdsScope(caller, 'operator:read') ? (definition.review?.waiting() ?? 0) : 0,
     ...head,
     recoveries,
   };

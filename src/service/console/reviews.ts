@@ -51,7 +51,12 @@ export async function reviewsOf(
     if (length > ANSWER_LENGTH_MAX) break;
     reviews.push(shown);
   }
-  return { reviews, more: sorted.length - reviews.length };
+  return {
+    reviews,
+    more: sorted.length - reviews.length,
+    servers: port.servers(),
+    off: [...parts.definition.off].map(([name, why]) => ({ name, why })),
+  };
 }
 
 /** The entry is durable before the tool is accepted: no tool is offered without the name of its reviewer. */

@@ -74,7 +74,7 @@ function whenWords(when: ApprovalDeclaration['when']): string {
   return `a call ${ruleWords('where' in when ? { when: when.where } : when)}`;
 }
 
-function durationWords(text: string): string {
+export function durationWords(text: string): string {
   const milliseconds = parseDuration(text);
   if (milliseconds === undefined) return text;
   return milliseconds < 60_000 ? `${milliseconds / 1_000} s` : spanOf(milliseconds);

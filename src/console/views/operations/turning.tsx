@@ -37,25 +37,24 @@ export function Turning({ what, cursors, next }: TurningProps) {
   );
 }
 
-/** Items of a page of a list that came whole. */
-const PAGE = 10;
-
 interface PagedProps<T> {
   readonly what: string;
   readonly items: readonly T[];
+  /** Items of one page. */
+  readonly size?: number;
   readonly children: (page: readonly T[]) => ComponentChildren;
 }
 
-export function Paged<T>({ what, items, children }: PagedProps<T>) {
+export function Paged<T>({ what, items, size = 10, children }: PagedProps<T>) {
   const [asked, turnTo] = useState(0);
-  const last = Math.max(0, Math.ceil(items.length / PAGE) - 1);
+  const last = Math.max(0, Math.ceil(items.length / size) - 1);
   const page = Math.min(asked, last);
   return (
     <>
-      {children(items.slice(page * PAGE, (page + 1) * PAGE))}
+      {children(items.slice(page * size, (page + 1) * size))}
       {last > 0 ? (
         <p class="small muted">
-          {page * PAGE + 1} to {Math.min((page + 1) * PAGE, items.length)} of {items.length}
+          {page * size + 1} to {Math.min((page + 1) * size, items.length)} of {items.length}
         </p>
       ) : null}
       <Turn
