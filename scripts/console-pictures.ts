@@ -84,7 +84,7 @@ async function approverPictures(studio: Studio, refund: string): Promise<void> {
 async function ownerPictures(studio: Studio): Promise<void> {
   const page = await signedIn(studio, 'demo-human-key', 'desktop');
   await show(studio, page, 'agents');
-  await page.getByText('agent:refund-desk').first().waitFor();
+  await page.getByRole('article', { name: /^refund-desk/ }).waitFor();
   await studio.keep(page, 'console-agents');
   await show(studio, page, 'activity?capability=book_flight');
   await page.getByText('The same numbers as a table').waitFor();

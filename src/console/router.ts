@@ -23,7 +23,8 @@ export function hrefOf(
   query?: Readonly<Record<string, string>>,
 ): string {
   const path = `${base}/console/${view}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`;
-  return query ? `${path}?${new URLSearchParams(query)}` : path;
+  const text = new URLSearchParams(query).toString();
+  return text === '' ? path : `${path}?${text}`;
 }
 
 /** Shows the view of an address, as a click on a link to it does. */

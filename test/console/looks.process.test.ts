@@ -15,6 +15,7 @@ import { closedAtEnd } from '../support/ends.ts';
 import { ALICE, BOB, eventually } from '../support/world.ts';
 import {
   ADMIN,
+  ALICE_IS,
   agentOf,
   askedFor,
   openDesk,
@@ -88,20 +89,32 @@ const VIEWS: readonly Shown[] = [
   { name: 'decided', key: BOB, path: `approvals/${denied}`, ready: text('Take the train') },
   { name: 'no such request', key: BOB, path: 'approvals/apr_none', ready: heading(/./) },
   { name: 'passkeys', key: BOB, path: 'passkeys', ready: heading(/passkeys/i) },
-  { name: 'agents', key: ALICE, path: 'agents', ready: text('agent:finder') },
+  { name: 'agents', key: ALICE, path: 'agents', ready: heading(/^finder/) },
   {
-    name: 'end dialog',
+    name: 'stop dialog of an agent',
     key: ALICE,
     path: 'agents',
-    ready: dialogBy('End agent…', 'End agent'),
+    ready: dialogBy('Stop…', 'End agent'),
   },
   {
-    name: 'stop dialog',
+    name: 'stop dialog of all',
     key: ALICE,
     path: 'agents',
     ready: dialogBy('Stop all', 'End all of them'),
   },
-  { name: 'agent', key: ALICE, path: `agents/${planner.token_id}`, ready: text('agent:finder') },
+  {
+    name: 'pause dialog',
+    key: ADMIN,
+    path: `agents?root_principal=${encodeURIComponent(ALICE_IS)}`,
+    ready: dialogBy('Stop all', 'Pause all agents'),
+  },
+  {
+    name: 'agent',
+    key: ALICE,
+    path: `agents/${planner.token_id}`,
+    ready: text('See what it did'),
+  },
+  { name: 'ended agents', key: ALICE, path: 'agents?ended=', ready: text('No agent has ended.') },
   { name: 'no agents', key: BOB, path: 'agents', ready: text('No agent acts now.') },
   { name: 'activity', key: ALICE, path: 'activity', ready: text('Refused calls') },
   {

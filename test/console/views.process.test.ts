@@ -48,10 +48,11 @@ describe('Agents', { timeout: SLOW }, () => {
     await nodeOf(page.getByRole('list', { name: 'Agents below branch' }), 'finder').waitFor();
     await nodeOf(page.getByRole('list', { name: 'Agents below finder' }), 'below').waitFor();
 
-    await nodeOf(page, 'branch').getByRole('button', { name: 'End agent…' }).click();
-    const dialog = page.getByRole('dialog', { name: /^End branch and everything below it/ });
+    await nodeOf(page, 'branch').getByRole('button', { name: 'Stop…' }).click();
+    const dialog = page.getByRole('dialog', { name: /^Stop agent branch$/ });
     await dialog.getByText('3 tokens of').waitFor();
     const said = await dialog.innerText();
+    const mayPause = await dialog.getByRole('radio', { name: /^Pause/ }).isEnabled();
     const wereAdmitted = await isAdmitted(below.token);
     await dialog.getByRole('button', { name: 'End agent' }).click();
     await page.getByText('branch ended, 3 tokens in all.').waitFor();
@@ -61,14 +62,18 @@ describe('Agents', { timeout: SLOW }, () => {
     }
     assert.ok(!said.includes('unrelated'), said);
     assert.equal(wereAdmitted, true);
+    assert.equal(mayPause, false);
+    assert.match(said, /Only an operator can do this/);
     for (const { token } of [planner, finder, below]) {
       const { status, body } = await service.invoke(token, 'search_flights', SEARCH);
       assert.deepEqual([status, body.failure.type], [401, 'invalid_token']);
     }
     assert.equal(await isAdmitted(other.token), true);
-    const ended = blockOf(page, 'Ended');
-    await ended.getByRole('heading', { name: /^branch/ }).waitFor();
     assert.equal(await nodeOf(page, 'finder').count(), 0);
+    await page.getByRole('link', { name: 'Ended', exact: true }).click();
+    const ended = blockOf(page, 'Ended');
+    await ended.getByRole('link', { name: /^branch/ }).click();
+    await page.getByRole('region', { name: 'The agent of this address' }).waitFor();
     assert.deepEqual(complaints, []);
   });
 
@@ -76,7 +81,7 @@ describe('Agents', { timeout: SLOW }, () => {
     const kept = await agentOf(desk, 'agent:kept');
     const { page } = await visit(browser, desk, ALICE, { path: '/console/agents' });
 
-    const end = nodeOf(page, 'kept').getByRole('button', { name: 'End agent…' });
+    const end = nodeOf(page, 'kept').getByRole('button', { name: 'Stop…' });
     await end.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByText('1 token of').waitFor();
@@ -92,10 +97,11 @@ describe('Agents', { timeout: SLOW }, () => {
     const path = `/console/agents?root_principal=${encodeURIComponent(ALICE_IS)}`;
     const { page, complaints } = await visit(browser, desk, ADMIN, { path });
 
-    await page.getByRole('button', { name: 'Freeze alice@example.com…' }).click();
+    await page.getByRole('button', { name: /^Stop all/ }).click();
     const dialog = page.getByRole('dialog');
+    await dialog.getByRole('radio', { name: /^Pause/, checked: true }).waitFor();
     await dialog.getByLabel('Reason').fill('A key was lost');
-    await dialog.getByRole('button', { name: 'Freeze the person' }).click();
+    await dialog.getByRole('button', { name: 'Pause all agents' }).click();
     await page.getByText('Frozen: alice@example.com.').waitFor();
     const refused = await service.invoke(token, 'search_flights', SEARCH);
     await nodeOf(page, 'frozen').getByText('Frozen', { exact: true }).waitFor();
@@ -108,6 +114,34 @@ describe('Agents', { timeout: SLOW }, () => {
     assert.match(refused.body.failure.detail, /frozen/i);
     assert.equal(await isAdmitted(token), true);
     assert.deepEqual(complaints, []);
+  });
+
+  test('equal names differ by purpose, a token of the person is no agent, and an address opens its agent', async () => {
+    const names = ['May backlog', 'June backlog'];
+    const twins: string[] = [];
+    for (const purpose of names) {
+      const twin = await agentOf(desk, 'agent:twin', { purpose_parameters: { for: purpose } });
+      twins.push(twin.token_id);
+    }
+    const { token_id } = await service.issue(ALICE, { scope: ['travel.search'] });
+    const { page } = await visit(browser, desk, ALICE, {
+      path: `/console/agents/${twins[0]}`,
+    });
+
+    const twin = page.getByRole('article', { name: /^twin May backlog/ });
+    await twin.getByText('See what it did').waitFor();
+    await page.getByRole('article', { name: /^twin June backlog/ }).waitFor();
+    await page
+      .getByRole('article', { name: /^Token of alice@example.com/ })
+      .first()
+      .waitFor();
+    const opened = await page.getByText('See what it did').count();
+    await twin.getByRole('link', { name: 'twin' }).click();
+    await page.waitForURL(`${desk.pages}/console/agents`);
+    await page.getByText('See what it did').waitFor({ state: 'hidden' });
+
+    assert.equal(opened, 1);
+    await service.ask('POST', '/svc/tokens/revoke', { bearer: ALICE, body: { token_id } });
   });
 
   test("a person sees no agent of another person, also not by its address or that person's name", async () => {

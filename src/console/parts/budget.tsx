@@ -10,6 +10,7 @@ import { digitsOf } from '../../domain/decision/values.ts';
 import type { BudgetView } from '../../protocol/console/views.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import { Amount } from './elements.tsx';
+import { Icon } from './icon.tsx';
 
 interface BudgetBarProps {
   readonly of: BudgetView;
@@ -47,16 +48,68 @@ export function BudgetBar({ of, cost, label, heading }: BudgetBarProps) {
   );
 }
 
+interface ThinBudgetProps {
+  readonly of: BudgetView;
+  readonly label: string;
+  /** What else holds for it. */
+  readonly children?: ComponentChildren;
+}
+
+/** The same on few lines, for a list: how much is used, and what of it is held. */
+export function ThinBudget({ of, label, children }: ThinBudgetProps) {
+  const { currency, max, spent, reserved } = of;
+  const used = spent + reserved;
+  const share = usedShare(of);
+  const digits = digitsOf({ amount: used, currency });
+  const limit = { amount: max, currency };
+  return (
+    <figure>
+      <figcaption class="head small">
+        {share >= 100 ? (
+          <b class="bad">
+            <Icon name="stop" /> Used up
+          </b>
+        ) : (
+          <b {...(share >= NEARLY_FULL * 100 && { class: 'warn' })}>
+            {share >= NEARLY_FULL * 100 ? <Icon name="warning" /> : null} {share} % used
+          </b>
+        )}
+        <span>
+          <span class="money">{digits}</span> <span class="muted">of</span> <Amount of={limit} />
+        </span>
+      </figcaption>
+      <Bar
+        words={`${label}: ${digits} of ${digitsOf(limit)} ${currency} used, ${share} %`}
+        max={max}
+        parts={[spent, reserved, 0]}
+        isThin
+      />
+      {reserved > 0 ? (
+        <p class="muted">
+          <Amount of={{ amount: reserved, currency }} /> held
+        </p>
+      ) : null}
+      {children}
+    </figure>
+  );
+}
+
+/** In whole percent, rounded down: what is held counts as used. */
+export function usedShare({ max, spent, reserved }: BudgetView): number {
+  return max > 0 ? Math.floor(((spent + reserved) / max) * 100) : 100;
+}
+
 /** From this share on the bar is amber: the notch of its drawing. */
-const NEARLY_FULL = 0.8;
+export const NEARLY_FULL = 0.8;
 
 interface BarProps {
   readonly words: string;
   readonly max: number;
   readonly parts: readonly [spent: number, reserved: number, next: number];
+  readonly isThin?: boolean;
 }
 
-function Bar({ words, max, parts: [spent, reserved, next] }: BarProps) {
+function Bar({ words, max, parts: [spent, reserved, next], isThin = false }: BarProps) {
   const solid = shareOf(spent, max, 0);
   const hatched = shareOf(reserved, max, solid);
   const blue = shareOf(next, max, solid + hatched);
@@ -64,7 +117,7 @@ function Bar({ words, max, parts: [spent, reserved, next] }: BarProps) {
   const look = taken > max ? 'over' : 'next';
   const heat = taken >= max ? 'bar full' : taken >= NEARLY_FULL * max ? 'bar high' : 'bar';
   return (
-    <svg class={heat} role="img" aria-label={words}>
+    <svg class={isThin ? `${heat} thin` : heat} role="img" aria-label={words}>
       <rect class="spent" width={`${solid}%`} height="100%" />
       <rect fill="url(#hatch)" x={`${solid}%`} width={`${hatched}%`} height="100%" />
       {blue > 0 ? (

@@ -134,3 +134,23 @@ export function Fold({ title, icon, state, children }: FoldProps) {
     </details>
   );
 }
+
+interface EvidenceProps {
+  /** What was checked, or what is inside. */
+  readonly result: ComponentChildren;
+  /** Something does not match: then it is open. */
+  readonly isBad?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** Digests, ids and exact times: the last thing of a page. */
+export function Evidence({ result, isBad = false, children }: EvidenceProps) {
+  return (
+    <details class={isBad ? 'evidence bad' : 'evidence'} open={isBad}>
+      <summary>
+        <Icon name="chevron" class="turn" /> <span>Evidence</span> <small>{result}</small>
+      </summary>
+      {children}
+    </details>
+  );
+}

@@ -23,47 +23,42 @@ interface DialogProps {
   onDone(words: string): void;
 }
 
-/** `fixed` is what a view is about; without it the operator chooses. */
-export function FreezeDialog({
-  fixed,
-  open,
-  onClose,
-  onDone,
-}: DialogProps & { readonly fixed?: Target | undefined }) {
+/** The operator chooses what. */
+export function FreezeDialog({ open, onClose, onDone }: DialogProps) {
   const [what, setWhat] = useState<Freeze['what']>('root_principal');
-  const freeze = async (form: FormData) => {
-    const request = requestOf(fixed ?? chosenBy(form), form);
-    const frozen = await ask('operator.freeze', request);
-    onDone(`Frozen: ${targetWords(frozen)}.`);
-  };
-  const shown = fixed?.what ?? what;
   return (
     <Confirm
       open={open}
       onClose={onClose}
-      title={
-        fixed ? (
-          <>
-            Freeze <FrozenTarget of={fixed} />?
-          </>
-        ) : (
-          'Freeze what?'
-        )
-      }
+      title="Freeze what?"
       back="Keep it running"
-      confirm={FREEZE_LABELS[shown]}
+      confirm={FREEZE_LABELS[what]}
       look="final"
-      onConfirm={freeze}
+      onConfirm={async (form) => onDone(await freeze(chosenBy(form), form))}
     >
-      {fixed ? null : <TargetFields what={shown} onWhat={setWhat} />}
-      <Consequence what={shown} />
+      <TargetFields what={what} onWhat={setWhat} />
+      <Consequence what={what} />
+      <FreezeTerms />
+    </Confirm>
+  );
+}
+
+/** Freezes by the fields of `FreezeTerms`, and says so. */
+export async function freeze(target: Target, form: FormData): Promise<string> {
+  const frozen = await ask('operator.freeze', requestOf(target, form));
+  return `Frozen: ${targetWords(frozen)}.`;
+}
+
+export function FreezeTerms() {
+  return (
+    <>
       <ReasonField hint="Callers that are refused may read it. The log keeps it." />
       <p class="field">
         <label for="freeze-until">Until, in UTC</label>
         <input id="freeze-until" name="until" type="datetime-local" min={minuteOf(now.peek())} />
         <small>Without a time the freeze holds until an operator lifts it.</small>
       </p>
-    </Confirm>
+    </>
   );
 }
 
@@ -121,7 +116,7 @@ function TargetFields({
   );
 }
 
-function Consequence({ what }: { readonly what: Freeze['what'] }) {
+export function Consequence({ what }: { readonly what: Freeze['what'] }) {
   const { stops, goesOn } = CONSEQUENCES[what];
   return (
     <dl class="facts">

@@ -1,18 +1,13 @@
 /**
- * Ending agents: what ends, what finishes, what is withdrawn and what stays, before it happens.
+ * What ends with agents: tokens, requests and budgets, before it happens.
  *
  * @module
  */
 
 import type { Agent, BudgetView, Ending } from '../../../protocol/console/views.ts';
-import { ask } from '../../api.ts';
-import { Confirm } from '../../parts/dialog.tsx';
 import { Amount, Fact, Shown } from '../../parts/elements.tsx';
-import { Failed, type Loaded, Loading, useLoaded } from '../../parts/loaded.tsx';
 import { counted } from '../counted.ts';
-import type { Done } from '../outcome.tsx';
-import { AgentName } from './node.tsx';
-import { requestWords, shortName } from './words.ts';
+import { requestWords } from './words.ts';
 
 /** What a dialog says of an agent. */
 export type Named = Pick<Agent, 'token_id' | 'subject' | 'client_name'> & {
@@ -23,64 +18,6 @@ export type Named = Pick<Agent, 'token_id' | 'subject' | 'client_name'> & {
 export interface EndingProps {
   readonly agent: Named;
   readonly ending: Ending;
-}
-
-interface EndDialogProps {
-  /** Undefined while the dialog is closed. */
-  readonly agent: Named | undefined;
-  onClose(): void;
-  onEnded(done: Done): void;
-}
-
-/**
- * An agent can be ended although the list of what ends does not load: a person who stops an agent must not depend
- * on a second answer.
- */
-export function EndDialog({ agent, onClose, onEnded }: EndDialogProps) {
-  const loaded = useLoaded(
-    () => (agent ? ask('agents.ends', { token_id: agent.token_id }) : Promise.resolve(undefined)),
-    [agent?.token_id],
-  );
-  const isOther = loaded.state === 'ready' && loaded.value?.token_id !== agent?.token_id;
-  const end = async () => {
-    if (!agent) return;
-    const { ended } = await ask('tokens.revoke', { token_id: agent.token_id });
-    onEnded({ words: `${shortName(agent)} ended, ${counted(ended, 'token')} in all.` });
-  };
-  return (
-    <Confirm
-      open={agent !== undefined}
-      onClose={onClose}
-      title={<>End {agent ? <AgentName agent={agent} /> : null} and everything below it?</>}
-      back="Keep it"
-      confirm="End agent"
-      look="final"
-      blocked={loaded.state === 'loading' || isOther ? 'What ends is still loading.' : undefined}
-      onConfirm={end}
-    >
-      <Finality />
-      {agent ? <WhatEnds agent={agent} loaded={loaded} /> : null}
-    </Confirm>
-  );
-}
-
-/** An answer about another agent, asked for earlier, is not shown. */
-function WhatEnds({ agent, loaded }: { agent: Named; loaded: Loaded<Ending | undefined> }) {
-  if (loaded.state === 'failed') {
-    return <Failed what="What ends" why={loaded.why} again={loaded.again} />;
-  }
-  if (loaded.state === 'loading' || loaded.value?.token_id !== agent.token_id) {
-    return <Loading what="what ends" />;
-  }
-  return <Consequences of={[{ agent, ending: loaded.value }]} />;
-}
-
-export function Finality() {
-  return (
-    <p>
-      <span class="effect final">This cannot be undone.</span> What agents did stays done.
-    </p>
-  );
 }
 
 /** Of one agent, or of several together. */
