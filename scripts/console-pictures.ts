@@ -88,9 +88,9 @@ async function ownerPictures(studio: Studio): Promise<void> {
   await studio.keep(page, 'console-agents');
   await show(studio, page, 'activity?capability=book_flight');
   await page.getByText('The same numbers as a table').waitFor();
-  await page.locator('ol.log > li').first().waitFor();
+  await page.getByRole('link', { name: /^Book flight/ }).first().waitFor();
   await studio.keep(page, 'console-activity');
-  await page.locator('ol.log a').filter({ hasText: 'book_flight' }).first().click();
+  await page.getByRole('link', { name: /^Book flight/ }).first().click();
   await page.getByRole('heading', { name: 'Lineage' }).waitFor();
   await studio.keep(page, 'console-invocation');
   const invocation = new URL(page.url()).pathname.split('/').at(-1);

@@ -63,6 +63,18 @@ test('outcomeOf() tells a dry run that lacks approval from a refused one', () =>
   assert.equal(outcomeOf(refused).words, 'Would be refused');
 });
 
+test('outcomeOf() says how a request was decided', () => {
+  const decided = (decision: string) =>
+    outcomeOf(entry({ entry_type: 'approval_decision', detail: { decision } })).words;
+
+  assert.deepEqual(['granted', 'denied', 'expired', 'toString'].map(decided), [
+    'Approved',
+    'Denied',
+    'Expired',
+    'Done',
+  ]);
+});
+
 test('queryFilters() reads the filters of an address, and nothing else', () => {
   const query = new URLSearchParams('capability=%20refund%20&task_id=&limit=9999&include=leaf');
 

@@ -116,16 +116,18 @@ const VIEWS: readonly Shown[] = [
   },
   { name: 'ended agents', key: ALICE, path: 'agents?ended=', ready: text('No agent has ended.') },
   { name: 'no agents', key: BOB, path: 'agents', ready: text('No agent acts now.') },
-  { name: 'activity', key: ALICE, path: 'activity', ready: text('Refused calls') },
+  { name: 'activity', key: ALICE, path: 'activity', ready: text('Refused today') },
   {
     name: 'all fields of an entry',
     key: ALICE,
     path: 'activity',
-    ready: (page) =>
-      page
+    async ready(page) {
+      await page.getByText('log entries').first().click();
+      await page
         .getByRole('button', { name: /^Entry \d/ })
         .first()
-        .click(),
+        .click();
+    },
   },
   {
     name: 'no entries',

@@ -13,7 +13,7 @@ import { openBrowser } from '../support/chromium.ts';
 import { closedAtEnd } from '../support/ends.ts';
 import { ALICE, BOB } from '../support/world.ts';
 import { READER } from './people.ts';
-import { ADMIN, ALICE_IS, agentOf, openDesk, SEARCH, SLOW, visit } from './views-rig.ts';
+import { ADMIN, ALICE_IS, agentOf, askedFor, openDesk, SEARCH, SLOW, visit } from './views-rig.ts';
 
 const browser = closedAtEnd(await openBrowser());
 const desk = await openDesk();
@@ -167,11 +167,11 @@ describe('Activity', { timeout: SLOW }, () => {
   test('a call made meanwhile appears in the list without a reload', async () => {
     const { token } = await agentOf(desk, 'agent:live');
     const { page, complaints } = await visit(browser, desk, ALICE, { path: '/console/activity' });
-    await page.getByRole('list', { name: 'Entries, newest first' }).waitFor();
+    await page.getByRole('list', { name: /^Stories of / }).waitFor();
     await page.evaluate('window.isSamePage = true');
 
     const { body } = await service.invoke(token, 'search_flights', SEARCH);
-    const row = page.locator(`a[href="/console/activity/${body.invocation_id}"]`);
+    const row = page.locator(`a.open[href="/console/activity/${body.invocation_id}"]`);
     await row.waitFor();
 
     assert.equal(await page.evaluate('window.isSamePage'), true);
@@ -183,21 +183,50 @@ describe('Activity', { timeout: SLOW }, () => {
     await service.invoke(token, 'request_taxi', { pickup: 'Airport' });
     const { page } = await visit(browser, desk, ALICE, { path: '/console/activity' });
 
+    await page.getByText('More filters').click();
     await page.getByLabel('Kind of entry').selectOption('invocation');
     await page.getByLabel('Capability').fill('request_taxi');
     await page.getByRole('button', { name: 'Search the log' }).click();
     await page.waitForURL(/capability=request_taxi/);
     const address = page.url();
     await page.reload();
-    const rows = page.locator('ol.log > li');
+    const rows = page.getByRole('list', { name: /^Stories of / }).locator('> li');
     await rows.first().waitFor();
+    const shown = await rows.allInnerTexts();
+    await page.getByText('More filters').click();
 
     assert.match(address, /entry_type=invocation/);
     assert.equal(await page.getByLabel('Capability').inputValue(), 'request_taxi');
     assert.equal(await page.getByLabel('Kind of entry').inputValue(), 'invocation');
-    for (const text of await rows.allInnerTexts()) assert.match(text, /request_taxi/);
+    for (const text of shown) assert.match(text, /Request taxi/);
     await page.getByRole('link', { name: 'Show everything' }).click();
     await page.waitForURL(`${desk.pages}/console/activity`);
+  });
+
+  test('the entries of one approved call are one row, which opens into them', async () => {
+    const request = await askedFor(desk, 'agent:storied');
+    const approved = await service.ask('POST', '/svc/approval_grants', {
+      bearer: BOB,
+      body: { approval_request_id: request, grant_type: 'one_time' },
+    });
+    assert.equal(approved.status, 200);
+    const { page, complaints } = await visit(browser, desk, ADMIN, { path: '/console/activity' });
+
+    const row = page
+      .getByRole('list', { name: /^Stories of / })
+      .locator('> li')
+      .filter({ hasText: 'agent:storied' })
+      .filter({ hasText: 'Charter jet' });
+    await row.getByText('3 log entries').click();
+    const steps = await row.locator('.story li').allInnerTexts();
+    const entries = row.getByRole('button', { name: /^Entry / });
+    await entries.first().click();
+    await row.getByText('leaf_hash').waitFor();
+
+    assert.equal(await row.count(), 1);
+    assert.equal(await entries.count(), 3);
+    assert.match(steps.join(' '), /^\s*asked .*bob@example.com: Approved Charter jet/s);
+    assert.deepEqual(complaints, []);
   });
 
   test('script in a reference, a task and a purpose stays text', async () => {

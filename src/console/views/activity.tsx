@@ -8,8 +8,9 @@
 
 import '../style/activity.css';
 import { useId } from 'preact/hooks';
+import { Icon } from '../parts/icon.tsx';
 import { go, hrefOf, route } from '../router.ts';
-import { DaysChart } from './activity/days.tsx';
+import { DaysOf } from './activity/days.tsx';
 import { Entries } from './activity/entries.tsx';
 import { type Filters, queryFilters, TYPE_WORDS } from './activity/filters.ts';
 import { InvocationPage } from './invocation.tsx';
@@ -25,15 +26,12 @@ function Log() {
   const cursor = query.get('cursor') ?? undefined;
   const search = JSON.stringify(filters);
   const { capability, token_id: tokenId } = filters;
-  const chart = <DaysChart key={`days ${search}`} capability={capability} tokenId={tokenId} />;
-  const isAbout = capability !== undefined || tokenId !== undefined;
   return (
     <>
       <h1>Activity</h1>
+      <DaysOf key={`days ${capability} ${tokenId}`} capability={capability} tokenId={tokenId} />
       <FilterForm key={`form ${search}`} filters={filters} />
-      {isAbout ? chart : null}
       <Entries key={`${search} ${cursor ?? ''}`} filters={filters} cursor={cursor} />
-      {isAbout ? null : chart}
     </>
   );
 }
@@ -46,20 +44,34 @@ function FilterForm({ filters }: { readonly filters: Filters }) {
   };
   const isSet = Object.keys(filters).length > 0;
   const { entry_type, capability, ...rarer } = filters;
+  const isRare = entry_type !== undefined && !(entry_type in CHIPS);
   return (
     <search aria-label="Search the log">
       <form class="filters" onSubmit={search}>
         <div class="row">
-          <TypeChoice chosen={entry_type} />
-          <TextFilter name="capability" label="Capability" value={capability} />
-          <button type="submit" class="act">
+          <label class="find">
+            <span class="vh">Capability</span>
+            <Icon name="search" />
+            <input
+              {...PLAIN_TEXT}
+              type="search"
+              name="capability"
+              defaultValue={capability}
+              placeholder="Name of a capability"
+            />
+          </label>
+          <button type="submit" class="little">
             Search the log
           </button>
+          <Chips filters={filters} />
           {isSet ? <a href={hrefOf('activity')}>Show everything</a> : null}
         </div>
-        <details open={Object.keys(rarer).length > 0}>
-          <summary>More filters</summary>
+        <details open={isRare || Object.keys(rarer).length > 0}>
+          <summary class="more">
+            <Icon name="chevron" class="turn" /> <span>More filters</span>
+          </summary>
           <div class="row">
+            <TypeChoice chosen={entry_type} />
             <SinceFilter value={filters.since} />
             <TextFilter name="invocation_id" label="Invocation" value={filters.invocation_id} />
             <TextFilter
@@ -78,6 +90,32 @@ function FilterForm({ filters }: { readonly filters: Filters }) {
         </details>
       </form>
     </search>
+  );
+}
+
+/** The kinds of entries that people look for. `More filters` has the others. */
+const CHIPS = {
+  '': 'All',
+  invocation: 'Calls',
+  approval_request: 'Requests',
+  approval_decision: 'Decisions',
+  issuance: 'Agents',
+  session: 'Sign-ins',
+};
+
+function Chips({ filters: { entry_type = '', ...others } }: { readonly filters: Filters }) {
+  return (
+    <nav class="chips" aria-label="Kinds of entries">
+      {Object.entries(CHIPS).map(([type, words]) => (
+        <a
+          key={type}
+          href={hrefOf('activity', undefined, { ...others, ...(type && { entry_type: type }) })}
+          {...(type === entry_type && { 'aria-current': true })}
+        >
+          {words}
+        </a>
+      ))}
+    </nav>
   );
 }
 
@@ -104,6 +142,14 @@ function TypeChoice({ chosen }: { readonly chosen: string | undefined }) {
   );
 }
 
+/** Ids and names: the browser neither corrects nor remembers them. */
+const PLAIN_TEXT = {
+  maxLength: 256,
+  autocomplete: 'off',
+  autocapitalize: 'off',
+  spellcheck: false,
+} as const;
+
 interface TextFilterProps {
   readonly name: keyof Filters;
   readonly label: string;
@@ -115,15 +161,7 @@ function TextFilter({ name, label, value }: TextFilterProps) {
   return (
     <p class="field">
       <label for={id}>{label}</label>
-      <input
-        id={id}
-        name={name}
-        defaultValue={value}
-        maxLength={256}
-        autocomplete="off"
-        autocapitalize="off"
-        spellcheck={false}
-      />
+      <input {...PLAIN_TEXT} id={id} name={name} defaultValue={value} />
     </p>
   );
 }

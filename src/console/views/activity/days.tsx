@@ -1,5 +1,5 @@
 /**
- * Spending and refusals by day, as bars and as a table, with the number of entries that they come from.
+ * What was spent, done and refused today, beside the days before, with the number of entries that it comes from.
  *
  * @module
  */
@@ -7,8 +7,10 @@
 import { plain } from '../../../domain/decision/values.ts';
 import type { Day, Days } from '../../../protocol/console/views.ts';
 import { ask } from '../../api.ts';
-import { Amount, Heads, Shown } from '../../parts/elements.tsx';
-import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
+import { Amount, Codes, Heads } from '../../parts/elements.tsx';
+import { Icon, type IconName } from '../../parts/icon.tsx';
+import { Ready, useLoaded } from '../../parts/loaded.tsx';
+import { Tile } from '../../parts/panels.tsx';
 import { counted } from '../counted.ts';
 
 interface DaysProps {
@@ -17,7 +19,8 @@ interface DaysProps {
   readonly tokenId: string | undefined;
 }
 
-export function DaysChart({ capability, tokenId }: DaysProps) {
+/** The numbers of today beside those of the days before. Without a call in these days there is nothing to see. */
+export function DaysOf({ capability, tokenId }: DaysProps) {
   const loaded = useLoaded(
     () =>
       ask('activity.days', {
@@ -26,65 +29,97 @@ export function DaysChart({ capability, tokenId }: DaysProps) {
       }),
     [],
   );
+  if (loaded.state === 'loading') return <LoadingTiles />;
   return (
-    <section aria-labelledby="h-days" class="by-day">
-      <div class="head">
-        <h2 id="h-days">
-          By day
-          {capability === undefined ? null : ', '}
-          {capability === undefined ? null : <Shown text={capability} />}
-          {tokenId === undefined ? null : ', under '}
-          {tokenId === undefined ? null : <Shown text={tokenId} />}
-        </h2>
-        {loaded.state === 'ready' ? (
-          <button type="button" class="text" onClick={loaded.again}>
-            Count again
-          </button>
-        ) : null}
-      </div>
-      <Ready of={loaded} what="The chart" loading="the days">
-        {(days) => <Charts of={days} />}
-      </Ready>
-    </section>
+    <Ready of={loaded} what="The chart">
+      {(of) =>
+        of.days.some(hasCalls) ? (
+          <Tiles of={of} again={loaded.again} {...{ capability, tokenId }} />
+        ) : null
+      }
+    </Ready>
   );
 }
 
-function Charts({ of: { days, entries_read, is_complete } }: { readonly of: Days }) {
-  const inOrder = [...days].sort((one, other) => one.day.localeCompare(other.day));
-  const currencies = [...new Set(inOrder.flatMap(({ spent }) => spent.map(currencyOf)))].sort();
-  const source = `Counted from ${counted(entries_read, 'entry', 'entries')}. ${
-    is_complete
-      ? 'They are all calls of these days.'
-      : 'Older calls were not read: the first day can be too low, and days before it are left out.'
-  }`;
-  if (inOrder.length === 0) return <Empty>There are no calls to count. {source}</Empty>;
+/** As high as the numbers: what follows does not jump. */
+function LoadingTiles() {
   return (
-    <>
-      <div class="cols charts">
+    <div class="tiles three" aria-busy="true">
+      {['Spent', 'Done', 'Refused'].map((label) => (
+        <div key={label} class="tile">
+          <small>{label} today</small>
+          <p class="ghost half" />
+          <p class="spark" />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function hasCalls({ succeeded, failed, refused }: Day): boolean {
+  return succeeded + failed + refused > 0;
+}
+
+interface TilesProps extends DaysProps {
+  readonly of: Days;
+  again(): void;
+}
+
+function Tiles({ of, again, capability, tokenId }: TilesProps) {
+  const days = [...of.days].sort((one, other) => one.day.localeCompare(other.day));
+  const currencies = [...new Set(days.flatMap(({ spent }) => spent.map(currencyOf)))].sort();
+  return (
+    <section aria-label="By day">
+      {capability === undefined && tokenId === undefined ? null : (
+        <p class="small">
+          Counted for <Codes of={[capability, tokenId].filter((each) => each !== undefined)} />
+        </p>
+      )}
+      <dl class="tiles three">
         {currencies.map((currency) => (
-          <Bars
+          <DayTile
             key={currency}
-            title={`Spent, ${currency}`}
-            look="spent"
-            days={inOrder}
-            amountOn={({ spent }) => spent.find((each) => each.currency === currency)?.amount ?? 0}
+            icon="money"
+            title="Spent"
+            days={days}
+            values={days.map(
+              ({ spent }) => spent.find((each) => each.currency === currency)?.amount ?? 0,
+            )}
             wordsOf={(amount) => plain({ amount, currency })}
           />
         ))}
-        <Bars
-          title="Refused calls"
-          look="refused"
-          days={inOrder}
-          amountOn={({ refused }) => refused}
+        <DayTile
+          icon="check"
+          title="Done"
+          days={days}
+          values={days.map(({ succeeded }) => succeeded)}
           wordsOf={(count) => counted(count, 'call')}
         />
-      </div>
-      <p class="small muted">{source} Days are in UTC.</p>
+        <DayTile
+          icon="cross"
+          title="Refused"
+          days={days}
+          values={days.map(({ refused }) => refused)}
+          isWarning={isUnusual(days)}
+          wordsOf={(count) => counted(count, 'call')}
+        />
+      </dl>
       <details>
-        <summary>The same numbers as a table</summary>
-        <DayTable days={inOrder} />
+        <summary class="more">
+          <Icon name="chevron" class="turn" /> <span>The same numbers as a table</span>
+        </summary>
+        <p class="small muted">
+          Counted from {counted(of.entries_read, 'entry', 'entries')}.{' '}
+          {of.is_complete
+            ? 'They are all calls of these days.'
+            : 'Older calls were not read: the first day can be too low, and days before it are left out.'}{' '}
+          <button type="button" class="text" onClick={again}>
+            Count again
+          </button>
+        </p>
+        <DayTable days={days} />
       </details>
-    </>
+    </section>
   );
 }
 
@@ -92,56 +127,67 @@ function currencyOf({ currency }: Day['spent'][number]): string {
   return currency;
 }
 
-interface BarsProps {
+/** From this number on, refusals of a day are compared with those of the days before. */
+const REFUSED_MANY = 5;
+
+/** More than twice the most of any day before. Without such a day nothing is unusual. */
+function isUnusual(days: readonly Day[]): boolean {
+  const today = days.at(-1)?.refused ?? 0;
+  const before = days.slice(0, -1).filter(hasCalls);
+  const most = Math.max(...before.map(({ refused }) => refused));
+  return before.length > 0 && today >= REFUSED_MANY && today > 2 * most;
+}
+
+interface DayTileProps {
+  readonly icon: IconName;
   readonly title: string;
-  readonly look: 'spent' | 'refused';
   readonly days: readonly Day[];
-  amountOn(day: Day): number;
+  /** One for each day; the last is that of today. */
+  readonly values: readonly number[];
+  readonly isWarning?: boolean;
   wordsOf(value: number): string;
 }
 
-/** Of the drawing, which is stretched to the width of its column. */
-const DAY_WIDTH = 20;
-const BAR_WIDTH = 14;
-const HEIGHT = 100;
+/** Of the drawing, which is stretched to the width of its tile. */
+const DAY_WIDTH = 10;
+const BAR_WIDTH = 8;
+const HEIGHT = 40;
 
-function Bars({ title, look, days, amountOn, wordsOf }: BarsProps) {
-  const values = days.map(amountOn);
+function DayTile({ icon, title, days, values, isWarning = false, wordsOf }: DayTileProps) {
+  const [number = '', ...unit] = wordsOf(values.at(-1) ?? 0).split(' ');
   const most = Math.max(...values);
-  const height = (value: number) => (most === 0 ? 0 : (value / most) * HEIGHT);
-  const [first, last] = [days[0]?.day ?? '', days.at(-1)?.day ?? ''];
-  const present = days.filter((_, at) => values[at] !== 0);
-  const sentence =
-    present.length === 0
-      ? `${title}: none from ${first} to ${last}`
-      : `${title} by day: ${present.map((day) => `${day.day} ${wordsOf(amountOn(day))}`).join(', ')}; none on other days from ${first} to ${last}`;
+  const present = days.flatMap(({ day }, at) => {
+    const value = values[at] ?? 0;
+    return value === 0 ? [] : [`${day} ${wordsOf(value)}`];
+  });
+  const sentence = `${title} by day, ${present.join(', ')}; none on other days since ${days[0]?.day}`;
+  const bar = isWarning ? 'warn' : undefined;
   return (
-    <figure>
-      <figcaption class="head">
-        <b>{title}</b> <small>{most === 0 ? 'none' : `at most ${wordsOf(most)} in a day`}</small>
-      </figcaption>
-      <svg
-        class="days"
-        role="img"
-        aria-label={sentence}
-        viewBox={`0 0 ${days.length * DAY_WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-      >
-        {values.map((value, at) => (
-          <rect
-            key={days[at]?.day}
-            class={look}
-            x={at * DAY_WIDTH + (DAY_WIDTH - BAR_WIDTH) / 2}
-            y={HEIGHT - height(value)}
-            width={BAR_WIDTH}
-            height={height(value)}
-          />
-        ))}
-      </svg>
-      <p class="head small muted">
-        <span>{first}</span> <span>{last === first ? '' : last}</span>
-      </p>
-    </figure>
+    <Tile label={`${title} today`} icon={icon} value={number} state={isWarning ? 'warn' : 'plain'}>
+      {unit.join(' ')}
+      {most === 0 ? (
+        '; none in these days'
+      ) : (
+        <svg
+          class="spark"
+          role="img"
+          aria-label={sentence}
+          viewBox={`0 0 ${days.length * DAY_WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+        >
+          {values.map((value, at) => (
+            <rect
+              key={days[at]?.day}
+              class={at === values.length - 1 ? bar : 'soft'}
+              x={at * DAY_WIDTH + 1}
+              y={HEIGHT - (value / most) * HEIGHT}
+              width={BAR_WIDTH}
+              height={(value / most) * HEIGHT}
+            />
+          ))}
+        </svg>
+      )}
+    </Tile>
   );
 }
 

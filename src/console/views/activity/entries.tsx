@@ -1,16 +1,20 @@
 /**
- * A page of entries: newest first, live on the first page, older pages by their cursor.
+ * A page of entries as stories: newest first, live on the first page, older pages by their cursor.
  *
  * @module
  */
 
+import { exact } from '../../../domain/values/time-words.ts';
 import type { AuditAnswer, AuditEntry } from '../../../protocol/audit.ts';
-import { pulse } from '../../api.ts';
-import { Empty, Failed, Loading } from '../../parts/loaded.tsx';
+import { ask, now, pulse } from '../../api.ts';
+import { Empty, Failed, Loading, useLoaded } from '../../parts/loaded.tsx';
+import { Evidence } from '../../parts/panels.tsx';
 import { hrefOf } from '../../router.ts';
+import type { Declarations } from '../agents/details.tsx';
 import { counted } from '../counted.ts';
-import { EntryRow } from './entry-row.tsx';
 import { type Filters, PAGE_SIZE, searchedTo } from './filters.ts';
+import { type Story, storiesOf } from './story.ts';
+import { StoryRow } from './story-row.tsx';
 import { type Tail, useTail } from './tail.ts';
 
 interface EntriesProps {
@@ -22,9 +26,9 @@ export function Entries({ filters, cursor }: EntriesProps) {
   const tail = useTail(filters, cursor);
   const { loaded, shown } = tail;
   return (
-    <section aria-labelledby="h-entries">
-      <div class="head">
-        <h2 id="h-entries">{cursor === undefined ? 'Newest entries' : 'Older entries'}</h2>
+    <section aria-label="Stories of the log">
+      <div class="head mid">
+        <small>One row for one story of this page, newest first. Times are in UTC.</small>
         {cursor === undefined ? (
           <TailBar tail={tail} />
         ) : (
@@ -49,7 +53,7 @@ function TailBar({ tail }: { readonly tail: Tail }) {
     return (
       <p class="tail">
         <small>This search reads much of the log, so it is not live.</small>
-        <button type="button" onClick={loaded.again}>
+        <button type="button" class="little" onClick={loaded.again}>
           Search again
         </button>
       </p>
@@ -67,7 +71,7 @@ function TailBar({ tail }: { readonly tail: Tail }) {
       ) : (
         <small>{isOn ? 'New entries appear on top.' : 'New entries wait.'}</small>
       )}
-      <button type="button" onClick={() => turn(!isOn)}>
+      <button type="button" class="little" onClick={() => turn(!isOn)}>
         {isOn ? 'Pause' : 'Resume'}
         <span class="vh"> the live list</span>
       </button>
@@ -90,34 +94,78 @@ const NONE = {
 } as const;
 
 function Page({ of: { entries, next_cursor }, tail, filters, isOlder }: PageProps) {
+  const catalog = useLoaded(() => ask('manifest', {}), []);
+  const declarations = catalog.state === 'ready' ? catalog.value.capabilities : undefined;
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <>
       {entries.length === 0 && next_cursor === null ? (
         <Empty>{isOlder ? NONE.older : isFiltered ? NONE.found : NONE.atAll}</Empty>
       ) : (
-        <EntryList entries={entries} tail={tail} />
+        <Stories entries={entries} tail={tail} declarations={declarations} />
       )}
       {next_cursor === null ? null : (
         <Onward cursor={next_cursor} found={entries.length} filters={filters} />
       )}
+      {entries.length === 0 ? null : <PageEvidence of={entries} />}
     </>
   );
 }
 
-function EntryList({ entries, tail }: { entries: readonly AuditEntry[]; tail: Tail }) {
+interface StoriesProps {
+  readonly entries: readonly AuditEntry[];
+  readonly tail: Tail;
+  readonly declarations: Declarations | undefined;
+}
+
+/** Under the day of their newest entries. */
+function Stories({ entries, tail, declarations }: StoriesProps) {
+  const days = new Map<string, Story[]>();
+  for (const story of storiesOf(entries)) {
+    const day = story.entries[0]?.timestamp.slice(0, 10) ?? '';
+    days.set(day, [...(days.get(day) ?? []), story]);
+  }
+  const today = new Date(now.value).toISOString().slice(0, 10);
   return (
-    <ol
-      class="log"
-      aria-label="Entries, newest first"
-      ref={tail.list}
-      onPointerLeave={tail.onLeave}
-      onFocusOut={tail.onLeave}
-    >
-      {entries.map((entry) => (
-        <EntryRow key={entry.entry_id} entry={entry} />
+    <div ref={tail.list} class="stack" onPointerLeave={tail.onLeave} onFocusOut={tail.onLeave}>
+      {[...days].map(([day, stories]) => (
+        <section key={day} class="group" aria-labelledby={`h-${day}`}>
+          <h2 id={`h-${day}`}>{day === today ? 'Today' : dayOf(`${day}T00:00:00Z`)}</h2>
+          <ul class="list" aria-label={`Stories of ${day}, newest first`}>
+            {stories.map((story) => (
+              <StoryRow
+                key={story.entries.at(-1)?.entry_id}
+                of={story}
+                declarations={declarations}
+              />
+            ))}
+          </ul>
+        </section>
       ))}
-    </ol>
+    </div>
+  );
+}
+
+/** "Tue 17 Nov 2026". */
+function dayOf(at: string): string {
+  return exact(at).split(',')[0] ?? at;
+}
+
+/** Only a sealed log can be verified. */
+function PageEvidence({ of }: { readonly of: readonly AuditEntry[] }) {
+  const [newest, oldest] = [of[0], of.at(-1)].map((entry) => entry?.sequence.toLocaleString('en'));
+  const checkpoint = pulse.value?.checkpoint;
+  return (
+    <Evidence result={`${counted(of.length, 'entry', 'entries')}, ${oldest} to ${newest}`}>
+      <p class="small">
+        Each entry opens into all its fields, with the way to its proof.{' '}
+        {checkpoint ? (
+          <a href={hrefOf('trust')}>The last checkpoint is {checkpoint.sequence}</a>
+        ) : (
+          'No checkpoint covers the log.'
+        )}
+      </p>
+    </Evidence>
   );
 }
 

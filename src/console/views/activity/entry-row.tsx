@@ -1,12 +1,12 @@
 /**
- * One entry in a list: when, who, what, how it ended, what it cost. All its fields open below it.
+ * One entry in a table: when, what, how it ended, what it cost. All its fields open below it.
  *
  * @module
  */
 
 import { useId, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../protocol/audit.ts';
-import { Ago, Amount, Chain, Code, Person, Pill, Shown } from '../../parts/elements.tsx';
+import { Amount, Chain, Code, Person, Pill, Shown } from '../../parts/elements.tsx';
 import { hrefOf } from '../../router.ts';
 import { EntryFields } from './entry-fields.tsx';
 import { outcomeOf, type Quoted, whatOf } from './words.ts';
@@ -16,38 +16,37 @@ export function EntryRow({ entry }: { readonly entry: AuditEntry }) {
   const [isOpen, setOpen] = useState(false);
   const fields = useId();
   return (
-    <li>
-      <span>
-        <Ago at={entry.timestamp} />
-      </span>
-      <span>
-        <Who entry={entry} />
-      </span>
-      <span>
-        <Linked entry={entry}>
-          <What entry={entry} />
-        </Linked>
-        <br />
-        <button
-          type="button"
-          class="text"
-          aria-expanded={isOpen}
-          aria-controls={isOpen ? fields : undefined}
-          onClick={() => setOpen(!isOpen)}
-        >
-          Entry {entry.sequence.toLocaleString('en')}
-        </button>
-      </span>
-      <span>
-        <EntryOutcome entry={entry} />
-      </span>
-      <span class="cost">{entry.cost_actual ? <Amount of={entry.cost_actual} /> : null}</span>
+    <>
+      <tr>
+        <td class="nb">{entry.timestamp.slice(11, 19)}</td>
+        <td>
+          <button
+            type="button"
+            class="text"
+            aria-expanded={isOpen}
+            aria-controls={isOpen ? fields : undefined}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <span class="vh">Entry </span>
+            {entry.sequence.toLocaleString('en')}
+          </button>
+        </td>
+        <td>
+          <Linked entry={entry}>
+            <What entry={entry} />
+          </Linked>{' '}
+          <EntryOutcome entry={entry} />{' '}
+          {entry.cost_actual ? <Amount of={entry.cost_actual} /> : null}
+        </td>
+      </tr>
       {isOpen ? (
-        <div id={fields} class="whole">
-          <EntryFields entry={entry} />
-        </div>
+        <tr id={fields}>
+          <td colSpan={3}>
+            <EntryFields entry={entry} />
+          </td>
+        </tr>
       ) : null}
-    </li>
+    </>
   );
 }
 

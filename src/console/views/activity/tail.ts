@@ -29,7 +29,7 @@ export interface Tail {
   readonly isOn: boolean;
   /** A search that reads much of the log to fill a page is not repeated each time the log grows. */
   readonly isLong: boolean;
-  readonly list: RefObject<HTMLOListElement | null>;
+  readonly list: RefObject<HTMLDivElement | null>;
   turn(on: boolean): void;
   showFresh(): void;
   /** Called when the pointer or the focus leaves the list. */
@@ -47,7 +47,7 @@ export function useTail(filters: Filters, cursor: string | undefined): Tail {
   isLong.current = newest !== undefined && isLongSearch(newest);
   const [shown, setShown] = useState<AuditAnswer | undefined>(undefined);
   const [isOn, turn] = useState(isFirst);
-  const list = useRef<HTMLOListElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const fresh = freshIn(newest, shown);
 
   const isHeld = () => shown && fresh > 0 && !(isOn && isAtRest(list.current));
@@ -100,6 +100,6 @@ function freshIn(newest: AuditAnswer | undefined, shown: AuditAnswer | undefined
 /** Pixels: a window that is scrolled by less counts as at its top. */
 const TOP_PX = 8;
 
-function isAtRest(list: HTMLOListElement | null): boolean {
+function isAtRest(list: HTMLElement | null): boolean {
   return scrollY < TOP_PX && !list?.matches(':hover, :focus-within');
 }

@@ -27,8 +27,13 @@ export function whatOf(entry: AuditEntry): Words {
   return WHAT[entry.entry_type](entry);
 }
 
-export function outcomeOf({ entry_type, state, failure_type }: AuditEntry): Outcome {
+export function outcomeOf(entry: AuditEntry): Outcome {
+  const { entry_type, state, failure_type } = entry;
   if (failure_type === 'approval_required') return { state: 'warn', words: 'Asked for approval' };
+  const decision = entry_type === 'approval_decision' ? textIn(entry, 'decision') : undefined;
+  if (decision !== undefined && Object.hasOwn(DECISIONS, decision)) {
+    return DECISIONS[decision as keyof typeof DECISIONS];
+  }
   if (entry_type !== 'dry_run') return OUTCOMES[state];
   if (state === 'completed') return { state: 'good', words: 'Would be admitted' };
   // A dry run is refused without a failure when the call first needs approval.
@@ -36,10 +41,17 @@ export function outcomeOf({ entry_type, state, failure_type }: AuditEntry): Outc
   return { state: 'warn', words };
 }
 
+const DECISIONS = {
+  granted: { state: 'good', words: 'Approved' },
+  approved: { state: 'good', words: 'Approved' },
+  denied: { state: 'danger', words: 'Denied' },
+  expired: { state: 'warn', words: 'Expired' },
+} as const satisfies Readonly<Record<string, Outcome>>;
+
 const OUTCOMES = {
   completed: { state: 'good', words: 'Done' },
   failed: { state: 'danger', words: 'Failed' },
-  refused: { state: 'warn', words: 'Refused' },
+  refused: { state: 'danger', words: 'Refused' },
   indeterminate: { state: 'danger', words: 'Outcome unknown' },
 } as const satisfies Record<AuditEntry['state'], Outcome>;
 
@@ -57,7 +69,7 @@ const WHAT = {
   session: sessionWords,
 } as const satisfies Record<EntryType, (entry: AuditEntry) => Words>;
 
-function capabilityOf({ capability }: AuditEntry): string | Quoted {
+export function capabilityOf({ capability }: AuditEntry): string | Quoted {
   return capability === null ? 'an unnamed capability' : { text: capability, kind: 'name' };
 }
 
