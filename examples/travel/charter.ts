@@ -6,7 +6,7 @@
 
 import { defineCapability, round, usd } from 'writ';
 import * as z from 'zod';
-import { numbered, USD, upTo } from './data.ts';
+import { BOOKINGS, numbered, USD, upTo } from './data.ts';
 import { KNOWN_BOOKING } from './flights.ts';
 
 const Flown = z.object({ route: z.string().describe('Such as SEA-SFO'), date: z.iso.date() });
@@ -14,6 +14,7 @@ const Charter = z.object({ charter_id: z.string(), ...Flown.shape }).meta({ titl
 
 const charterJet = defineCapability({
   name: 'charter_jet',
+  title: 'Charter one jet for {route} on {date}',
   description: 'Charter one jet for a route and a day',
   inputs: Flown,
   output: Charter,
@@ -33,6 +34,7 @@ const charterJet = defineCapability({
 
 const charterFleet = defineCapability({
   name: 'charter_fleet',
+  title: 'Charter {jets} jets for {route} on {date}',
   description: 'Charter several jets; two people have to agree',
   inputs: Flown.extend({ jets: z.int().positive() }),
   output: Charter.extend({ jets: z.int() }),
@@ -59,6 +61,7 @@ const Refund = z.object({ refund_id: z.string(), booking_id: z.string(), amount:
 
 const issueRefund = defineCapability({
   name: 'issue_refund',
+  title: 'Refund {amount} to booking {booking_id}',
   description: 'Pay money back for a booking; more than 100 needs approval',
   inputs: z.object({
     booking_id: z.string(),
@@ -69,7 +72,13 @@ const issueRefund = defineCapability({
   output: Refund.extend({ currency: z.string() }).meta({ title: 'refund' }),
   side_effect: 'irreversible',
   minimum_scope: ['travel.refund'],
-  cost: upTo(REFUND_MOST, 'the amount that is refunded'),
+  cost: {
+    certainty: 'estimated',
+    financial: { ...USD, range_min: 0.01, range_max: REFUND_MOST },
+    determined_by: 'the amount that is refunded',
+  },
+  // The schema lets the nearest double pass, such as 0.1 + 0.2; money has cents.
+  price: ({ amount }) => round(usd(amount), 'nearest'),
   approval: {
     when: { amount_above: 100, input: 'amount' },
     grant_policy: {
@@ -78,13 +87,17 @@ const issueRefund = defineCapability({
       expires_in_seconds: 900,
       max_uses: 3,
     },
-    preview: (asked) => ({ action: 'Refund', ...asked, amount: `${asked.amount.toFixed(2)} USD` }),
+    preview: ({ booking_id, reason }) => {
+      const { flight_number, passenger, price } = BOOKINGS.get(booking_id) ?? {};
+      return { flight: `${flight_number}, ${passenger}`, paid: `${price?.toFixed(2)} USD`, reason };
+    },
   },
-  handler({ booking_id, amount }, context) {
-    // The schema lets the nearest double pass, such as 0.1 + 0.2; money has cents.
-    context.cost(round(usd(amount), 'nearest'));
-    return { refund_id: numbered('RF'), booking_id, amount, ...USD };
-  },
+  handler: ({ booking_id, amount }) => ({
+    refund_id: numbered('RF'),
+    booking_id,
+    amount,
+    ...USD,
+  }),
 });
 
 export const approved = [charterJet, charterFleet, issueRefund];

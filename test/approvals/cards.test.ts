@@ -126,7 +126,7 @@ for (const place of STORES) {
       assert.equal(line?.text, asks.text);
       assert.match(
         facts?.text ?? '',
-        /^Capability: issue_refund\nAsks: agent:planner ← alice\nEffect: Cannot be undone\nCost: at most 10\.00 USD\namount: 250\nname: Ann\nApproved: 0 of 1\nExpires: .* UTC\nService: card-desk\nRequest: apr_/,
+        /^Capability: issue_refund\nAsks: agent:planner ← alice\nEffect: Cannot be undone\nCost: 10\.00 USD\namount: 250\nname: Ann\nApproved: 0 of 1\nExpires: .* UTC\nService: card-desk\nRequest: apr_/,
       );
       assert.deepEqual(link, {
         type: 'mrkdwn',

@@ -9,7 +9,7 @@ import { describe, test } from 'vitest';
 import { PARTS, partFacts } from '../../src/domain/decision/facts.ts';
 import { firstTerms } from '../../src/domain/decision/terms.ts';
 import { wordsText } from '../../src/domain/decision/text.ts';
-import { questionWords } from '../../src/domain/decision/words.ts';
+import { headingWords } from '../../src/domain/decision/words.ts';
 import type { Decision } from '../../src/protocol/decision.ts';
 import { atConsole } from '../console/person.ts';
 import { eventually } from '../support/world.ts';
@@ -64,7 +64,7 @@ describe('writ approvals show', () => {
       return [...heading, lead, ...rows, after];
     });
     let place = 0;
-    for (const each of [questionWords(decision), ...words]) {
+    for (const each of [headingWords(decision), ...words]) {
       const text = squeezed(withoutAges(wordsText(each, now)));
       const found = printed.indexOf(text, place);
       assert.ok(found >= 0, `not in its place: ${wordsText(each, now)}\n${out}`);
@@ -72,10 +72,7 @@ describe('writ approvals show', () => {
     }
     assert.match(out, /canc⟨U\+202E⟩elled/);
     assert.match(out, /agent:below acts for agent:shown acts for alice/);
-    assert.match(
-      out,
-      /limit 100\.00 USD\n.*Spent 0\.00 {2}Reserved 0\.00 {2}This call, at most 10\.00 {2}Left after\s+(?:… )?90\.00/,
-    );
+    assert.match(out, /of 100\.00 USD\n.*Spent 0\.00 {2}This call 10\.00 {2}Left after 90\.00/);
     assert.doesNotMatch(out, /[\u200b\u202e]/);
   });
 
@@ -150,7 +147,7 @@ describe('writ approvals approve', () => {
     });
 
     assert.equal(status, 0, err);
-    assert.match(out, /What happens[\s\S]*Exact digests[\s\S]*Grant +gnt_/);
+    assert.match(out, /What happens[\s\S]*Evidence +✓ 2 digests match[\s\S]*Grant +gnt_/);
     assert.match(err, /once, within 1 min[\s\S]*Type approve to confirm: $/);
     const { body } = await desk.read(BOB, id);
     assert.deepEqual([body.status, body.terms.expires_in_seconds], ['approved', 60]);
@@ -220,7 +217,7 @@ describe('writ approvals approve', () => {
     assert.equal(other.status, 2);
     assert.match(other.err, /the first approver proposed/);
     assert.equal(second.status, 0, second.err);
-    assert.match(second.out, /first approver chose these terms[\s\S]*Grant +gnt_/);
+    assert.match(second.out, /first\s+… approver chose these terms[\s\S]*Grant +gnt_/);
     assert.match(after.out, /2 of 2 approved/);
     assert.doesNotMatch(after.out, /You approve exactly these/);
   });

@@ -97,7 +97,6 @@ const CASES: readonly Case[] = [
       request_taxi: QUOTE,
       charter_jet: SPENT,
       charter_fleet: BINDING,
-      issue_refund: SPENT,
     },
   },
   {

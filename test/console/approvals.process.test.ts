@@ -61,8 +61,9 @@ describe('a decision', { timeout: SLOW }, () => {
     const asked = await rig.asked({ capability: 'refund', parameters: { amount: 250 } });
     const bob = await rig.approver(BOB, asked);
 
-    await bob.approve.click();
+    await bob.approve.dblclick();
     await bob.dialog.getByText('It cannot be undone').waitFor();
+    const first = await bob.page.evaluate('document.activeElement.textContent');
     await bob.dialog.getByRole('button', { name: 'Go back' }).click();
     await bob.dialog.waitFor({ state: 'hidden' });
     const before = await statusOf(asked);
@@ -72,6 +73,7 @@ describe('a decision', { timeout: SLOW }, () => {
     await saying(bob, /Approved by you/);
 
     assert.equal(before, 'pending');
+    assert.equal(first, 'Go back');
     assert.match(String(focused), /^Approve/);
     assert.equal(await statusOf(asked), 'approved');
   });
@@ -187,11 +189,11 @@ describe('a decision', { timeout: SLOW }, () => {
     await page.keyboard.type(BOB);
     await page.keyboard.press('Enter');
     await bar.waitFor();
-    await reach(/Approve “Refund”…$/);
+    await reach(/Approve refund…$/);
     await page.keyboard.press('Enter');
     await reach(/^checkbox/);
     await page.keyboard.press('Space');
-    await reach(/Approve “Refund”$/);
+    await reach(/Approve and refund$/);
     await page.keyboard.press('Enter');
     await bar.filter({ hasText: /Approved by you/ }).waitFor();
 

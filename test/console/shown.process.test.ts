@@ -29,8 +29,7 @@ function squeezed(text: string): string {
 /** The text of a part without what only a page has: buttons, choices, the heads of columns. */
 const TEXT = `(selector) => {
   const part = document.querySelector(selector).cloneNode(true);
-  for (const each of part.querySelectorAll('thead, button, .fields, svg, #digests > p')) each.remove();
-  if (selector === '#digests') part.querySelector(':scope > p')?.remove();
+  for (const each of part.querySelectorAll('thead, button, .field, svg, .cmd')) each.remove();
   return part.textContent;
 }`;
 

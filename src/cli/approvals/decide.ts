@@ -78,7 +78,7 @@ async function approve(given: ApproveGiven, io: Io): Promise<void> {
   const client = await clientFor(given, io);
   const decision = await fetchDecision(client, given.id, given, io);
   refuseClosed(decision);
-  const terms = given.yes ? namedTerms(decision.request, given) : termsFor(decision.request, given);
+  const terms = given.yes ? namedTerms(decision, given) : termsFor(decision.request, given);
   const faults = printDecision(readBy(given, io), decision, terms);
   if (faults.length > 0) throw new CommandFault(faults.join(' '), { exit: EXIT_FOUND });
   refuseOtherDigest(decision, given.digest);
@@ -99,13 +99,14 @@ function readBy({ json, yes }: ApproveGiven, io: Io): Io {
 }
 
 /** No person reads the terms that another approver proposed, so the options have to name them. */
-function namedTerms(request: Decision['request'], given: ApproveGiven): GrantTerms {
+function namedTerms(decision: Decision, given: ApproveGiven): GrantTerms {
+  const { request } = decision;
   const { terms: fixed } = request;
   const terms = termsFor({ ...request, terms: null }, given);
   if (!fixed || digestOf(fixed) === digestOf(terms)) return terms;
   const { grant_type, expires_in_seconds, max_uses } = fixed;
   const options = `--grant-type ${grant_type} --expires-in ${expires_in_seconds} --max-uses ${max_uses}`;
-  const why = `another approver chose the terms "${termsWords(fixed)}"; to approve these, give ${options}`;
+  const why = `another approver chose the terms "${termsWords(decision, fixed)}"; to approve these, give ${options}`;
   throw new CommandFault(why, { exit: EXIT_FOUND });
 }
 
@@ -137,7 +138,7 @@ async function confirmed(decision: Decision, terms: GrantTerms, io: Io): Promise
   if (!io.ask) {
     throw new Error('there is no terminal to ask at; give --yes and --digest <the digest above>');
   }
-  io.err(`\nTerms: ${printable(termsWords(terms))}.\n`);
+  io.err(`\nTerms: ${printable(termsWords(decision, terms))}.\n`);
   const hidden = hiddenTexts(decision).reduce((sum, { hidden: found }) => sum + found.length, 0);
   if (hidden > 0) {
     await answeredWith(io, String(hidden), 'Type the number of hidden characters that you saw: ');

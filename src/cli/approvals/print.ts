@@ -7,11 +7,16 @@
 import { digestFaults, faultsOf } from '../../domain/decision/checks.ts';
 import { hiddenNotice } from '../../domain/decision/evidence.ts';
 import { PARTS, type PartName, partFacts, type Shown } from '../../domain/decision/facts.ts';
-import { budgetFacts, budgetWords } from '../../domain/decision/people.ts';
+import {
+  budgetFacts,
+  budgetWords,
+  callMoney,
+  distinctBudgets,
+} from '../../domain/decision/people.ts';
 import type { Fact, PartFacts, Words } from '../../domain/decision/pieces.ts';
 import { standingWords } from '../../domain/decision/standing.ts';
 import { wordsText } from '../../domain/decision/text.ts';
-import { questionWords } from '../../domain/decision/words.ts';
+import { headingWords } from '../../domain/decision/words.ts';
 import { printable } from '../../domain/wire/printable.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
@@ -32,7 +37,7 @@ export function printDecision(io: Io, of: Decision, terms: GrantTerms): string[]
   const now = Date.parse(of.now);
   const faults = shownFaults(of);
   const shown = { of, terms, where: WHERE };
-  printFolded(io, '', lineOf(questionWords(of), now), 'bold');
+  printFolded(io, '', lineOf(headingWords(of), now), 'bold');
   const hidden = hiddenNotice(of);
   if (hidden.length > 0) printFolded(io, '', lineOf(hidden, now), 'yellow');
   for (const name of PARTS) {
@@ -80,10 +85,11 @@ function printHeading(io: Io, { title, aside }: PartFacts, now: number): void {
 }
 
 /** The page draws the numbers of a budget. */
-function withNumbers({ facts }: PartFacts, { budgets, cost }: Decision): Fact[] {
+function withNumbers({ facts }: PartFacts, of: Decision): Fact[] {
+  const budgets = distinctBudgets(of);
   return facts.map(({ label, words }, at) => {
     const budget = budgets[at];
-    const numbers = budget ? budgetWords(budgetFacts(budget, cost ?? undefined)) : [];
+    const numbers = budget ? budgetWords(budgetFacts(budget, callMoney(of))) : [];
     return { label, words: [...numbers, ...words] };
   });
 }

@@ -1,21 +1,20 @@
 /**
- * A budget as a bar and as numbers in the same order: spent, reserved, this request, left.
+ * A budget as a bar and as numbers in the same order: spent, held, this call, left.
  *
  * @module
  */
 
 import type { ComponentChildren } from 'preact';
-import { type BudgetCell, budgetFacts } from '../../domain/decision/people.ts';
+import { type BudgetCell, budgetFacts, type CallMoney } from '../../domain/decision/people.ts';
 import { digitsOf } from '../../domain/decision/values.ts';
 import type { BudgetView } from '../../protocol/console/views.ts';
-import type { Money } from '../../protocol/primitives.ts';
 import { Amount } from './elements.tsx';
 import { Icon } from './icon.tsx';
 
 interface BudgetBarProps {
   readonly of: BudgetView;
   /** Of the call under decision. One in another currency takes nothing from this budget. */
-  readonly cost?: Money | undefined;
+  readonly cost?: CallMoney | undefined;
   /** Whose budget: for screen readers, and above the bar where `heading` is absent. */
   readonly label: string;
   readonly heading?: ComponentChildren;
@@ -28,10 +27,10 @@ export function BudgetBar({ of, cost, label, heading }: BudgetBarProps) {
   const parts = cells.map(({ name, amount }) => `${digits(amount)} ${name.toLowerCase()}`);
   return (
     <figure>
-      <figcaption class="head">
+      <figcaption class="head small">
         <span>{heading ?? <b>{label}</b>}</span>
         <span>
-          limit <Amount of={limit} />
+          of <Amount of={limit} />
         </span>
       </figcaption>
       <Bar

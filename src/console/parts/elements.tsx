@@ -176,6 +176,8 @@ export function Pill({ state, children }: PillProps) {
 
 interface FactProps {
   readonly term: ComponentChildren;
+  /** The class of the term. */
+  readonly look?: string | undefined;
   /** The value, where it is one piece. */
   readonly is?: ComponentChildren;
   /** The value, where it is several pieces. */
@@ -183,10 +185,10 @@ interface FactProps {
 }
 
 /** A term with its value, in a list of facts (`<dl class="facts">`). */
-export function Fact({ term, is, children = is }: FactProps) {
+export function Fact({ term, look, is, children = is }: FactProps) {
   return (
     <>
-      <dt>{term}</dt>
+      <dt class={look}>{term}</dt>
       <dd>{children}</dd>
     </>
   );

@@ -1,5 +1,5 @@
 /**
- * The frames that content stands in: rows that open as a whole, notices, tiles, and what is folded.
+ * The frames that content stands in: rows that open as a whole, notices, tiles, what is folded, and evidence.
  *
  * @module
  */
@@ -129,26 +129,6 @@ export function Fold({ title, icon, state, children }: FoldProps) {
       <summary>
         <Icon name="chevron" class="turn" /> {icon ? <Icon name={icon} /> : null}{' '}
         <span>{title}</span> {state === undefined ? null : <small>{state}</small>}
-      </summary>
-      {children}
-    </details>
-  );
-}
-
-interface EvidenceProps {
-  /** What was checked, or what is inside. */
-  readonly result: ComponentChildren;
-  /** Something does not match: then it is open. */
-  readonly isBad?: boolean;
-  readonly children: ComponentChildren;
-}
-
-/** Digests, ids and exact times: the last thing of a page. */
-export function Evidence({ result, isBad = false, children }: EvidenceProps) {
-  return (
-    <details class={isBad ? 'evidence bad' : 'evidence'} open={isBad}>
-      <summary>
-        <Icon name="chevron" class="turn" /> <span>Evidence</span> <small>{result}</small>
       </summary>
       {children}
     </details>

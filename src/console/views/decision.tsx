@@ -15,13 +15,14 @@ import { hiddenNotice } from '../../domain/decision/evidence.ts';
 import type { PartName } from '../../domain/decision/facts.ts';
 import { firstTerms } from '../../domain/decision/terms.ts';
 import { wordsText } from '../../domain/decision/text.ts';
-import { questionWords } from '../../domain/decision/words.ts';
+import { headingWords } from '../../domain/decision/words.ts';
 import type { GrantTerms } from '../../protocol/approval.ts';
 import type { Decision } from '../../protocol/decision.ts';
 import { ask, connection, heardAt, now } from '../api.ts';
 import { announce } from '../parts/announce.ts';
 import { Shown } from '../parts/elements.tsx';
 import { Failed, type Loaded, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
+import { Notice } from '../parts/panels.tsx';
 import { useTitle } from '../parts/title.ts';
 import { Marked } from '../parts/words.tsx';
 import { hrefOf } from '../router.ts';
@@ -51,22 +52,22 @@ export function DecisionView({ id }: { readonly id: string }) {
   const value = decision.state === 'loading' ? undefined : decision.value;
   useTitle(
     value && !error
-      ? `${wordsText(questionWords(value), now.peek())} · Approvals`
+      ? `${wordsText(headingWords(value), now.peek())} · Approvals`
       : 'Approval request',
   );
   // One heading for all states: it keeps the focus.
   return (
     <>
-      <h1>
-        {value && error === undefined ? <Marked of={questionWords(value)} /> : 'Approval request'}
+      <h1 class="ask">
+        {value && error === undefined ? <Marked of={headingWords(value)} /> : 'Approval request'}
       </h1>
       {error === undefined ? (
         <Body decision={decision} value={value} />
       ) : (
-        <p class="notice bad" role="alert">
+        <Notice state="bad" isAlert>
           The request could not be shown, so it cannot be approved here:{' '}
           <Shown text={whyOf(error)} />
-        </p>
+        </Notice>
       )}
     </>
   );
@@ -119,12 +120,15 @@ function Page({ of, loaded }: PageProps) {
       <Summary shown={shown} />
       {isOpen ? faultsOf(of).map((fault) => <Fault key={fault} words={fault} />) : null}
       <HiddenNotice of={of} />
-      <div class="cols">
+      <div class="cols lean">
         <div>
-          <Preview shown={shown} />
-          <AllParameters shown={shown} />
-          <Changes shown={shown} />
+          <div class="panel">
+            <Preview shown={shown} />
+            <AllParameters shown={shown} />
+            <Changes shown={shown} />
+          </div>
           <AgentsWords shown={shown} />
+          <Past shown={shown} />
         </div>
         <div>
           <Budgets shown={shown} />
@@ -137,10 +141,9 @@ function Page({ of, loaded }: PageProps) {
             }
           />
           <Hands shown={shown} />
-          <Past shown={shown} />
-          <DigestList shown={shown} />
         </div>
       </div>
+      <DigestList shown={shown} />
       <Bar
         of={of}
         terms={terms}
@@ -156,18 +159,18 @@ function HiddenNotice({ of }: { readonly of: Decision }) {
   const words = hiddenNotice(of);
   if (words.length === 0) return null;
   return (
-    <p class="notice warn">
-      <Marked of={words} /> <a href={`#${hiddenTexts(of)[0]?.where}`}>See the exact value</a>
-    </p>
+    <Notice state="warn">
+      <Marked of={words} /> <a href={`#${hiddenTexts(of)[0]?.where}`}>See the exact text</a>
+    </Notice>
   );
 }
 
 function Fault({ words }: { readonly words: string }) {
   return (
-    <div class="notice bad" role="alert">
-      <h2>✕ Do not rely on this request</h2>
+    <Notice state="bad" isAlert>
+      <h2>Do not rely on this request</h2>
       <p>{words}</p>
-    </div>
+    </Notice>
   );
 }
 

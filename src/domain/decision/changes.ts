@@ -7,10 +7,10 @@
 import type { Decision } from '../../protocol/decision.ts';
 import type { Money } from '../../protocol/primitives.ts';
 import { canonicalJson } from '../wire/canonical.ts';
-import { moneyInputs } from './claims.ts';
+import { moneyInputs, namesWords } from './claims.ts';
 import { sortedNames } from './hidden.ts';
 import { empty, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
-import { moneyValue, personOf, plain } from './values.ts';
+import { moneyValue, plain } from './values.ts';
 
 export interface Change {
   readonly name: string;
@@ -61,11 +61,6 @@ export function changesPart(of: Decision): PartFacts {
 function sameWords(of: Decision): string {
   if (of.similar) return 'Nothing: all parameters are the same as then.';
   return 'No request of this agent for this capability was approved before.';
-}
-
-/** "you and carol". */
-export function namesWords(names: readonly string[], me: string): string {
-  return names.map((name) => (name === me ? 'you' : personOf(name))).join(' and ');
 }
 
 export function differenceWords({ before, after, currency }: Change): Words {

@@ -11,7 +11,7 @@ import { isCurrency } from '../../protocol/currencies.ts';
 import type { Decision } from '../../protocol/decision.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { type HiddenField, hiddenFields } from './hidden.ts';
-import type { MoneyInputs } from './values.ts';
+import { type MoneyInputs, personOf } from './values.ts';
 
 /** A text with hidden characters, and the part of the page that has it. */
 export interface HiddenText extends HiddenField {
@@ -76,6 +76,11 @@ export function moneyInputs(capability: Capability | null, ...calls: JsonObject[
   return new Map(
     named.some((each) => each !== currency) ? [] : names.map((name) => [name, currency]),
   );
+}
+
+/** "you and carol". */
+export function namesWords(names: readonly string[], me: string): string {
+  return names.map((name) => (name === me ? 'you' : personOf(name))).join(' and ');
 }
 
 /** In place of changes, where no earlier approval is known. */

@@ -5,7 +5,9 @@
  */
 
 import type { Decision } from '../../protocol/decision.ts';
-import { digestsOf } from './checks.ts';
+import { exact } from '../values/time-words.ts';
+import { canonicalJson } from '../wire/canonical.ts';
+import { digestFaults, digestsOf } from './checks.ts';
 import { hiddenTexts, moneyInputs } from './claims.ts';
 import { sortedNames } from './hidden.ts';
 import { empty, type Fact, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
@@ -92,12 +94,27 @@ export function hiddenNotice(of: Decision): Words {
   ];
 }
 
+/** Whether a digest of the request is not of what is shown: its heading says so, and it opens itself. */
+export function isEvidenceBad({ request }: Decision): boolean {
+  return digestFaults(request).length > 0;
+}
+
 /** Computed from what is shown, and compared with those of the request. `where` names what computes them. */
-export function digestsPart({ request }: Decision, where: string): PartFacts {
+export function digestsPart(of: Decision, where: string): PartFacts {
+  const { request, capability } = of;
   const { parameters, preview } = digestsOf(request);
+  const count = preview === null ? 1 : 2;
+  const result = isEvidenceBad(of)
+    ? marked('span', '✕ A digest differs from what the agent asked', 'bad')
+    : marked(
+        'span',
+        `✓ ${countOf(count, 'digest')} ${count === 1 ? 'matches' : 'match'} what the agent asked`,
+        'good',
+      );
   return {
-    title: ['Exact digests'],
-    aside: [`SHA-256 of canonical JSON, computed ${where}`],
+    title: ['Evidence'],
+    aside: [result],
+    lead: [marked('p', `SHA-256 of canonical JSON, computed ${where}.`, 'small muted')],
     facts: [
       {
         label: ['Parameters'],
@@ -110,8 +127,32 @@ export function digestsPart({ request }: Decision, where: string): PartFacts {
             ? ['The request has none.']
             : digestWords(preview, request.preview_digest, 'preview'),
       },
+      { label: ['Canonical'], words: [marked('code', [{ shown: canonicalOf(request) }])] },
+      { label: ['Request'], words: [marked('code', request.approval_request_id)] },
+      {
+        label: ['Capability'],
+        words: [
+          marked('code', request.capability),
+          ` ${request.contract_version ?? ''} `,
+          ...(capability ? [marked('small', capability.description)] : []),
+        ],
+      },
+      { label: ['Scopes'], words: [marked('code', request.scope.join(' '))] },
+      {
+        label: ['Times'],
+        words: [`asked ${exact(request.created_at)}, ends ${exact(request.expires_at)}`],
+      },
     ],
   };
+}
+
+/** As it is hashed. A text that cannot be hashed has none. */
+function canonicalOf({ parameters }: Decision['request']): string {
+  try {
+    return canonicalJson(parameters);
+  } catch {
+    return 'none: a text in it is not Unicode';
+  }
 }
 
 function digestWords(computed: string | undefined, expected: string | null, of: string): Words {
@@ -119,7 +160,7 @@ function digestWords(computed: string | undefined, expected: string | null, of: 
   return [
     { hash: computed ?? '', what: `the digest of the ${of}` },
     isSame
-      ? marked('p', '✓ Equals the one that the agent asked with', 'small good')
-      : marked('p', '✕ Differs from the one that the agent asked with', 'small bad'),
+      ? marked('p', '✓ Matches what the agent asked', 'small good')
+      : marked('p', '✕ Differs from what the agent asked', 'small bad'),
   ];
 }

@@ -30,10 +30,10 @@ export const PARTS = [
   'parameters',
   'changes',
   'words',
-  'hands',
+  'history',
   'budgets',
   'terms',
-  'history',
+  'hands',
   'digests',
 ] as const;
 export type PartName = (typeof PARTS)[number];
@@ -44,10 +44,10 @@ const MADE: Readonly<Record<PartName, (shown: Shown) => PartFacts>> = {
   parameters: ({ of }) => parametersPart(of),
   changes: ({ of }) => changesPart(of),
   words: ({ of }) => wordsPart(of),
-  hands: ({ of }) => handsPart(of),
+  history: ({ of }) => historyPart(of),
   budgets: ({ of }) => budgetsPart(of),
   terms: ({ of, terms }) => termsPart(of, terms),
-  history: ({ of }) => historyPart(of),
+  hands: ({ of }) => handsPart(of),
   digests: ({ of, where }) => digestsPart(of, where),
 };
 

@@ -6,12 +6,12 @@
  */
 
 import type { BudgetView } from '../../protocol/console/views.ts';
-import type { Decision, Hand, HistoryItem } from '../../protocol/decision.ts';
+import type { BudgetAfter, Decision, Hand, HistoryItem } from '../../protocol/decision.ts';
 import type { Money } from '../../protocol/primitives.ts';
-import { namesWords } from './changes.ts';
-import { hasKnownBudgets } from './claims.ts';
-import { empty, type Fact, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
+import { hasKnownBudgets, namesWords } from './claims.ts';
+import { empty, type Fact, marked, type PartFacts, type Words } from './pieces.ts';
 import { countOf, digitsOf, personOf } from './values.ts';
+import { isHeld, titleOfCall } from './words.ts';
 
 const HAND_STATES = {
   active: ['pill good', 'Active'],
@@ -22,7 +22,7 @@ const HAND_STATES = {
 
 export function handsPart({ chain, viewer }: Decision): PartFacts {
   return {
-    title: ['Through whose hands'],
+    title: ['Who asks'],
     aside: ['from the person to the agent'],
     facts: chain.map((hand) => handFact(hand, viewer.principal)),
   };
@@ -45,7 +45,7 @@ function handFact({ principal, client_name, purpose, state, token_id }: Hand, me
   };
 }
 
-/** A budget in numbers: spent, reserved, this call, left. */
+/** A budget in numbers: spent, held, this call, left. */
 export interface BudgetFacts {
   readonly limit: Money;
   /** Of the call under decision. One in another currency takes nothing from this budget. */
@@ -59,7 +59,16 @@ export interface BudgetCell {
   readonly amount: number;
 }
 
-export function budgetFacts(of: BudgetView, cost: Money | undefined): BudgetFacts {
+/** What a call takes from a budget; only held where the price is not known before it runs. */
+export interface CallMoney extends Money {
+  readonly isHeld: boolean;
+}
+
+export function callMoney({ cost, capability }: Decision): CallMoney | undefined {
+  return cost ? { ...cost, isHeld: isHeld(capability) } : undefined;
+}
+
+export function budgetFacts(of: BudgetView, cost: CallMoney | undefined): BudgetFacts {
   const { currency, max, spent, reserved, left } = of;
   const next = cost?.currency === currency ? cost.amount : 0;
   return {
@@ -67,8 +76,10 @@ export function budgetFacts(of: BudgetView, cost: Money | undefined): BudgetFact
     next,
     cells: [
       { name: 'Spent', look: 'spent', amount: spent },
-      { name: 'Reserved', look: 'held', amount: reserved },
-      ...(next > 0 ? [{ name: 'This call, at most', look: 'next', amount: next }] : []),
+      ...(reserved > 0 ? [{ name: 'Held', look: 'held', amount: reserved }] : []),
+      ...(next > 0
+        ? [{ name: cost?.isHeld ? 'Held for this call' : 'This call', look: 'next', amount: next }]
+        : []),
       next > 0
         ? { name: 'Left after', amount: roundedDifference(left, next) }
         : { name: 'Left', amount: left },
@@ -81,13 +92,26 @@ function roundedDifference(left: number, right: number): number {
   return Math.round((left - right) * 10_000) / 10_000;
 }
 
+/** A token and its parent may have the same holder and the same numbers: that is one budget to a reader. */
+export function distinctBudgets({ budgets }: Decision): BudgetAfter[] {
+  const text = ({ token_id, ...shown }: BudgetAfter) => JSON.stringify(shown);
+  return budgets.filter((each, at) => {
+    const before = budgets[at - 1];
+    return before === undefined || text(before) !== text(each);
+  });
+}
+
 /** The facts are the budgets, with what each means for the call. A page draws the numbers of `budgetFacts`. */
 export function budgetsPart(of: Decision): PartFacts {
-  const { budgets, cost } = of;
+  const { cost, capability } = of;
+  const budgets = distinctBudgets(of);
   const isKnown = hasKnownBudgets(of);
   return {
-    title: [budgets.length === 1 ? 'The budget after this call' : 'Budgets after this call'],
-    aside: cost ? ['the call takes at most ', { money: cost }] : undefined,
+    title: [budgets.length === 1 ? 'Budget after it' : 'Budgets after it'],
+    aside:
+      cost && isHeld(capability)
+        ? ['until the price is known, ', { money: cost }, ' is held']
+        : undefined,
     lead: [
       ...(isKnown ? [] : [empty('Not known: the token by which the agent asked cannot be read.')]),
       ...(budgets.length === 0 && isKnown
@@ -116,45 +140,51 @@ export function budgetsPart(of: Decision): PartFacts {
 export function budgetWords({ limit, cells }: BudgetFacts): Words {
   const { currency } = limit;
   const numbers = cells.map(({ name, amount }) => `${name} ${digitsOf({ amount, currency })}`);
-  return ['limit ', { money: limit }, marked('p', numbers.join('  '))];
+  return ['of ', { money: limit }, marked('p', numbers.join('  '))];
 }
 
 export function historyPart(of: Decision): PartFacts {
-  const { history, request, viewer } = of;
+  const { history, request } = of;
   const { items, is_complete } = history;
-  const agent: Piece = { shown: personOf(request.requester.subject) };
   const isFirst = items.length === 0 && is_complete;
-  const count = `${is_complete ? '' : 'more than '}${countOf(items.length, 'time')} before`;
-  const title = isFirst ? ['First request of ', agent] : [agent, ` asked ${count}`];
-  const none = isFirst
-    ? 'It has not asked for this capability before.'
-    : 'Not known: the earlier requests were not read.';
+  const count = `${is_complete ? '' : 'more than '}${countOf(items.length, 'time')}`;
+  const none: Words = isFirst
+    ? [{ shown: personOf(request.requester.subject) }, ' asks for this for the first time.']
+    : ['Not known: the earlier requests were not read.'];
   return {
-    title,
-    aside: is_complete || items.length === 0 ? undefined : ['The newest; there are older ones'],
-    lead: items.length === 0 ? [empty(none)] : [],
-    facts: items.map((item) => pastFact(item, viewer.principal)),
+    title: ['Asked before'],
+    aside:
+      items.length === 0
+        ? undefined
+        : [is_complete ? `${count}, all shown` : `${count}, the newest are shown`],
+    lead: items.length === 0 ? [marked('p', none, 'muted')] : [],
+    facts: items.map((item) => pastFact(of, item)),
   };
 }
 
-function pastFact(item: HistoryItem, me: string): Fact {
-  const cost: Words = item.cost ? [{ money: item.cost }, ', '] : [];
-  const { parameters } = item;
+function pastFact({ request, capability, viewer }: Decision, item: HistoryItem): Fact {
+  const { parameters, cost } = item;
+  const name = request.capability;
   return {
     label: [
       { request: item.approval_request_id, of: [{ ago: item.created_at }] },
       parameters
         ? marked('details', [
-            marked('summary', [...cost, countOf(Object.keys(parameters).length, 'parameter')]),
+            marked('summary', [
+              marked('span', titleOfCall({ name, capability, parameters, cost })),
+            ]),
             { json: parameters },
           ])
         : marked(
             'p',
-            [...cost, 'parameters too large to be repeated here; that request has them'],
+            [
+              ...(cost ? [{ money: cost }, ', '] : []),
+              'parameters too large to be repeated here; that request has them',
+            ],
             'small',
           ),
     ],
-    words: outcomeWords(item, me),
+    words: outcomeWords(item, viewer.principal),
   };
 }
 

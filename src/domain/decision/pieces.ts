@@ -71,7 +71,7 @@ export function marked(as: Mark, of: Words | string, look?: string): Piece {
 
 /** Says that there is nothing, or that it is not known. */
 export function empty(words: string): Piece {
-  return marked('p', words, 'empty');
+  return marked('p', words, 'muted');
 }
 
 /** In characters: a shorter value stands on one line. */

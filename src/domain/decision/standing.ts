@@ -5,8 +5,7 @@
  */
 
 import type { Decision } from '../../protocol/decision.ts';
-import { namesWords } from './changes.ts';
-import { grantEnd } from './claims.ts';
+import { grantEnd, namesWords } from './claims.ts';
 import { marked, type Words } from './pieces.ts';
 import { personOf } from './values.ts';
 

@@ -9,9 +9,10 @@ import { isFreshAtRun } from '../invocation/bindings.ts';
 import { effectOf } from '../sign-in/consent-words.ts';
 import { parseDuration } from '../values/duration.ts';
 import { type Change, changesOf, differenceWords } from './changes.ts';
-import { hasKnownBudgets, lifetimeWords, noSimilarWords } from './claims.ts';
+import { hasKnownBudgets, lifetimeWords, namesWords, noSimilarWords } from './claims.ts';
+import { distinctBudgets } from './people.ts';
 import { marked, type PartFacts, type Piece, type Words } from './pieces.ts';
-import { countOf, digitsOf, moneyValue, personOf } from './values.ts';
+import { countOf, digitsOf, moneyValue, personOf, plain } from './values.ts';
 import { effectSentence } from './words.ts';
 
 export function summaryPart(of: Decision): PartFacts {
@@ -29,11 +30,11 @@ export function summaryPart(of: Decision): PartFacts {
           marked('small', `today: ${todayWords(of)}`, 'unit'),
         ],
       },
-      { label: ['Expires'], words: [{ left: request.expires_at }] },
+      { label: ['Ends'], words: [{ left: request.expires_at }] },
       ...of.quotes.map((quote) => ({ label: ['Quote'], words: quoteWords(of, quote) })),
-      { label: ['Changed'], words: changedWords(of) },
       { label: ['Budget'], words: budgetWords(of) },
       { label: ['Approved'], words: approvedWords(of) },
+      { label: ['Changed'], words: changedWords(of) },
     ],
   };
 }
@@ -46,11 +47,7 @@ function fallbackChain({ request: { requester } }: Decision): string[] {
 function effectWords(of: Decision): Words {
   const kind = of.capability ? effectOf(of.capability).kind : 'changes';
   const look = kind === 'changes' ? 'effect' : `effect ${kind}`;
-  return [
-    marked('span', effectSentence(of), look),
-    ' ',
-    ...(of.capability ? [marked('small', of.capability.description)] : []),
-  ];
+  return [marked('span', effectSentence(of), look)];
 }
 
 function quoteWords(of: Decision, quote: Quote): Words {
@@ -114,7 +111,7 @@ function isAmount({ before, after, currency }: Change): boolean {
   );
 }
 
-/** The budget with the least left afterwards. */
+/** The budget with the least left afterwards, and how much of it is used then. */
 function budgetWords(of: Decision): Words {
   const { budgets, cost } = of;
   const known = budgets.filter(({ left_after }) => left_after !== null);
@@ -122,11 +119,10 @@ function budgetWords(of: Decision): Words {
   if (!hasKnownBudgets(of)) return ['not known: the token of the request cannot be read'];
   if (budgets.length === 0) return ['no budget limits it'];
   if (!tightest) return [`not known for ${cost ? 'this currency' : 'this call'}`];
-  const { principal, currency, left } = tightest;
+  const { principal, currency, left, max } = tightest;
   const after = tightest.left_after ?? 0;
+  const share = max > 0 ? Math.ceil(((max - after) / max) * 100) : 100;
   return [
-    marked('b', [{ shown: personOf(principal) }]),
-    ' has ',
     marked('span', digitsOf({ amount: left, currency }), 'money'),
     ' → ',
     marked(
@@ -134,7 +130,11 @@ function budgetWords(of: Decision): Words {
       [digitsOf({ amount: after, currency }), ' ', marked('small', currency)],
       after < 0 ? 'money bad' : 'money',
     ),
-    ' left',
+    ' left ',
+    marked('small', [
+      `${share} % of ${plain({ amount: max, currency })} used after it`,
+      ...(distinctBudgets(of).length > 1 ? [', ', { shown: personOf(principal) }] : []),
+    ]),
   ];
 }
 
@@ -143,8 +143,13 @@ function approvedWords({ request, viewer }: Decision): Words {
   const missing = approvals_required - approvals.length;
   const next = missing === 1 ? 'Yours completes it.' : `${missing} are missing.`;
   const isOpen = request.status === 'pending' && viewer.may_decide && !viewer.has_approved;
+  const by = namesWords(
+    approvals.map(({ approver }) => approver),
+    viewer.principal,
+  );
+  const notes: Words = [...(by === '' ? [] : [{ shown: by }, '. ']), ...(isOpen ? [next] : [])];
   return [
     marked('b', `${approvals.length} of ${approvals_required}`),
-    ...(isOpen ? [' ', marked('small', next)] : []),
+    ...(notes.length > 0 ? [' ', marked('small', notes, 'in')] : []),
   ];
 }

@@ -26,26 +26,31 @@ export function firstTerms({ grant_policy, session_id, terms }: ApprovalRequest)
   };
 }
 
-/** "This call, once, within 15 min of the last signature". */
-export function termsWords(terms: GrantTerms): string {
+/** "This call, once, within 15 min after you approve". */
+export function termsWords({ request, viewer }: Decision, terms: GrantTerms): string {
   const { grant_type, expires_in_seconds, max_uses } = terms;
+  const isAlone = request.approvals_required === 1;
+  const by =
+    viewer.may_decide && request.status === 'pending' ? 'after you approve' : 'after the approval';
   const uses = max_uses === 1 ? 'once' : `up to ${max_uses} times`;
   const where = grant_type === 'session_bound' ? ', in the session of the agent only' : '';
-  return `This call with these parameters, ${uses}${where}, within ${lifetimeWords(expires_in_seconds)} of the last approval`;
+  const from = isAlone ? by : 'after the last approval';
+  return `Exactly this call, ${uses}${where}, within ${lifetimeWords(expires_in_seconds)} ${from}`;
 }
 
 /** The facts are the approvals so far. */
-export function termsPart({ request, votes, viewer }: Decision, terms: GrantTerms): PartFacts {
+export function termsPart(of: Decision, terms: GrantTerms): PartFacts {
+  const { request, votes, viewer } = of;
   const { approvals, approvals_required } = request;
   const isChosen = request.terms !== null && request.terms !== undefined;
   const isFixed = isChosen && approvals.length < approvals_required;
-  const look = approvals.length === 0 ? 'pill off' : 'pill doing';
+  const look = approvals.length === 0 ? 'pill off' : 'pill act';
   return {
-    title: ['Terms and approvals'],
+    title: ['Terms'],
     aside: [marked('span', `${approvals.length} of ${approvals_required} approved`, look)],
     lead: [
       marked('p', [
-        marked('b', `${termsWords(terms)}.`),
+        `${termsWords(of, terms)}.`,
         isFixed ? ' The first approver chose these terms. You approve exactly these or none.' : '',
       ]),
     ],
@@ -58,9 +63,5 @@ export function termsPart({ request, votes, viewer }: Decision, terms: GrantTerm
         { ago: approved_at },
       ],
     })),
-    after:
-      approvals.length === 0
-        ? [marked('p', 'No approver has approved it yet.', 'small muted')]
-        : [],
   };
 }

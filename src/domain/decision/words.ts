@@ -1,5 +1,5 @@
 /**
- * A request in words: the question that the approver answers, and which amounts it is about.
+ * A request in words: the question that the approver answers, what was decided, and which amounts it is about.
  *
  * The words come from the declaration, the cost and the policy. A value of the agent stands in them only as a value:
  * bounded, with its hidden characters marked, and in quotes unless it is one word.
@@ -12,9 +12,10 @@ import type { Decision } from '../../protocol/decision.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import { titleParts } from '../catalog/title.ts';
 import { effectOf, titleOf } from '../sign-in/consent-words.ts';
-import { moneyInputs } from './claims.ts';
-import { marked, type Piece, type Words } from './pieces.ts';
-import { moneyValue, numberWords } from './values.ts';
+import { moneyInputs, namesWords } from './claims.ts';
+import { sortedNames } from './hidden.ts';
+import { type Fact, marked, type Piece, type Words } from './pieces.ts';
+import { moneyValue, numberWords, plain } from './values.ts';
 
 /** What the words of a call are made of. */
 interface CallAsked {
@@ -25,24 +26,41 @@ interface CallAsked {
   readonly cost: Money | null;
 }
 
-/** "Refund 250.00 USD to C-7?" */
-export function questionWords({ request, capability, cost }: Decision): Words {
+/** "Refund 250.00 USD to C-7?", and "You approved: Refund 250.00 USD to C-7." once it is decided. */
+export function headingWords(of: Decision): Words {
+  const { status, approvals, decided_by } = of.request;
+  const title = titleWords(of);
+  if (status === 'pending') return [...title, '?'];
+  if (status === 'expired') return ['Expired: ', ...title, '.'];
+  const isApproved = status === 'approved';
+  const by = isApproved ? approvals.map(({ approver }) => approver) : [decided_by ?? ''];
+  const names = namesWords(by, of.viewer.principal).replace(/^you/, 'You');
+  return [{ shown: names }, isApproved ? ' approved: ' : ' denied: ', ...title, '.'];
+}
+
+/** "Refund 250.00 USD to C-7". */
+export function titleWords(of: Decision): Words {
+  return titleOfCall(callOf(of));
+}
+
+function callOf({ request, capability, cost }: Decision): CallAsked {
   const { capability: name, parameters } = request;
-  return [...titleOfCall({ name, capability, parameters, cost }), '?'];
+  return { name, capability, parameters, cost };
 }
 
 /**
- * The title that the author wrote, with the values of the call; without one "Issue refund: 250.00 USD, booking id
- * BK-1000". The amount stands in both.
+ * The title that the author wrote, with the values of the call; without one "Write file notes.md" or "Issue refund:
+ * 250.00 USD, booking id BK-1000". The amount stands in each.
  */
 export function titleOfCall(of: CallAsked): Words {
   const { name, capability, parameters } = of;
   if (capability?.title === undefined) {
+    const object = objectOf(of);
     const entities = entitiesOf(of).flatMap((input): Piece[] => [
       `, ${titleOf(input).toLowerCase()} `,
       valuePiece(parameters[input], undefined),
     ]);
-    return [titleOf(name), ...amountWords(of), ...entities];
+    return [titleOf(name), ...object, ...amountWords(of), ...entities];
   }
   const money = moneyInputs(capability, parameters);
   const words = titleParts(capability.title).map((part): Piece => {
@@ -62,6 +80,29 @@ function amountWords(of: CallAsked): Words {
 /** In characters: what is longer is cut here. The list of parameters has all. */
 const VALUE_LENGTH_MAX = 40;
 
+/** In characters: the name of a file stands at the end of its path. */
+const PATH_LENGTH_MAX = 120;
+
+/** What a tool works on, where the name of an input says so. */
+const OBJECT_NAMES = ['path', 'file_path', 'filepath', 'file', 'filename', 'uri', 'url'];
+
+/** A longer path is cut at its beginning. */
+function objectOf({ parameters }: CallAsked): Words {
+  const name = OBJECT_NAMES.find((each) => {
+    const value = Object.hasOwn(parameters, each) ? parameters[each] : undefined;
+    return typeof value === 'string' && value !== '';
+  });
+  if (name === undefined) return [];
+  const characters = [...(parameters[name] as string).slice(-2 * PATH_LENGTH_MAX - 2)];
+  const isCut = characters.length > PATH_LENGTH_MAX;
+  const shown = quoted(characters.slice(-PATH_LENGTH_MAX).join(''));
+  return [' ', marked('code', [...(isCut ? ['…'] : []), { shown }])];
+}
+
+function quoted(text: string): string {
+  return WORD.test(text) ? text : JSON.stringify(text);
+}
+
 /** One word, which cannot pass for words of the service. */
 const WORD = /^[\p{L}\p{N}][\p{L}\p{N}\p{M}._@:+/#-]*$/u;
 
@@ -76,13 +117,62 @@ function valuePiece(value: unknown, currency: string | undefined): Piece {
   const characters = [...value.slice(0, 2 * VALUE_LENGTH_MAX + 2)];
   const isCut = characters.length > VALUE_LENGTH_MAX;
   const text = characters.slice(0, VALUE_LENGTH_MAX).join('');
-  const shown = WORD.test(text) ? text : JSON.stringify(text);
-  return marked('code', [{ shown }, ...(isCut ? ['…'] : [])]);
+  const words = [{ shown: quoted(text) }, ...(isCut ? ['…'] : [])];
+  return WORD.test(text) ? marked('span', words, 'nb') : marked('code', words);
 }
 
-/** What the approver calls the act: "this issue refund" reads badly, so the name is quoted. */
-export function actOf({ request }: Pick<Decision, 'request'>): string {
-  return `“${titleOf(request.capability)}”`;
+/** Words that lead to a value: without it they say nothing. */
+const LEADING = /(?: (?:a|an|at|by|for|from|in|into|of|on|the|to|with))+$/i;
+
+/** "refund", "charter one jet": what the author wrote before the first value, otherwise the name. */
+function verbOf({ request, capability }: Decision): string {
+  const [first = ''] = titleParts(capability?.title ?? '');
+  const written = typeof first === 'string' ? first.trim().replace(/[,:;]$/, '') : '';
+  return lowered(written.replace(LEADING, '') || titleOf(request.capability));
+}
+
+/** "IBAN" stays as it is. */
+function lowered(text: string): string {
+  return /^\p{Lu}(?!\p{Lu})/u.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+}
+
+/** As the object of a verb: "approve refund", but "approve “charter one jet”". */
+export function actOf(of: Decision): string {
+  const verb = verbOf(of);
+  return verb.includes(' ') ? `“${verb}”` : verb;
+}
+
+/** "refund 310.00 USD": what the button of the last step says. */
+export function actText(of: Decision): string {
+  const verb = verbOf(of);
+  const asked = amountOf(callOf(of));
+  if (!asked) return verb;
+  const [, second] = titleParts(of.capability?.title ?? '');
+  const money = moneyInputs(of.capability, of.request.parameters);
+  const isNext = typeof second === 'object' && money.has(second.input);
+  return `${verb} ${isNext ? '' : 'for '}${asked.isMost ? 'at most ' : ''}${plain(asked.amount)}`;
+}
+
+/** Values that the last step repeats. The page has all of them. */
+const CONFIRMED_MAX = 4;
+
+/** Short values of the preview, otherwise of the call, that the title does not have. */
+export function confirmedValues(of: Decision): Fact[] {
+  const { preview, parameters } = of.request;
+  const values = preview ?? parameters;
+  const inTitle = titleParts(of.capability?.title ?? '').map((part) =>
+    typeof part === 'string' ? '' : part.input,
+  );
+  const isShown = (name: string) => {
+    const value = values[name];
+    if (inTitle.includes(name) || typeof value === 'object') return false;
+    const text = String(value);
+    return text.length <= 2 * VALUE_LENGTH_MAX && lowered(text) !== verbOf(of);
+  };
+  return sortedNames(values)
+    .filter(isShown)
+    .slice(0, CONFIRMED_MAX)
+    .map((name) => ({ label: [{ shown: name }], words: [{ shown: String(values[name]) }] }));
 }
 
 interface AmountAsked {
@@ -98,8 +188,12 @@ function amountOf({ capability, parameters, cost }: CallAsked): AmountAsked | un
     if (typeof amount === 'number') return { amount: { amount, currency }, isMost: false };
   }
   if (!cost || cost.amount === 0) return undefined;
-  // The cost of an estimated call is its price: a quote, or what its price function returned.
-  return { amount: cost, isMost: capability?.cost?.certainty === 'dynamic' };
+  return { amount: cost, isMost: isHeld(capability) };
+}
+
+/** Whether the cost of a request is only a bound: the cost of an estimated call is its price, a quote or a function. */
+export function isHeld(capability: Capability | null): boolean {
+  return capability?.cost?.certainty === 'dynamic';
 }
 
 /** The names of parameters that identify something: the declaration or the name of the input says so. */

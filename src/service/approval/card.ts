@@ -11,6 +11,7 @@
 import { titleParts } from '../../domain/catalog/title.ts';
 import { moneyInputs } from '../../domain/decision/claims.ts';
 import { moneyValue, personOf, plain } from '../../domain/decision/values.ts';
+import { isHeld } from '../../domain/decision/words.ts';
 import { effectOf, titleOf } from '../../domain/sign-in/consent-words.ts';
 import { exact } from '../../domain/values/time-words.ts';
 import { canonicalJson } from '../../domain/wire/canonical.ts';
@@ -54,7 +55,9 @@ export function cardOf(source: CardSource): Card {
       ['Capability', request.capability],
       ['Asks', hands.join(' ← ')],
       ...(capability ? [['Effect', effectOf(capability).words] as const] : []),
-      ...(cost ? [['Cost', `at most ${plain(cost)}`] as const] : []),
+      ...(cost
+        ? [['Cost', `${isHeld(capability ?? null) ? 'at most ' : ''}${plain(cost)}`] as const]
+        : []),
       ...inputs
         .slice(0, INPUTS_MAX)
         .filter((name) => Object.hasOwn(parameters, name))

@@ -9,17 +9,24 @@
 
 import { useSignal } from '@preact/signals';
 import { decisionIdentity, faultsOf } from '../../../domain/decision/checks.ts';
-import { hiddenTexts } from '../../../domain/decision/claims.ts';
+import { hiddenTexts, namesWords } from '../../../domain/decision/claims.ts';
 import { type HiddenField, hiddenWords } from '../../../domain/decision/hidden.ts';
 import { termsWords } from '../../../domain/decision/terms.ts';
-import { actOf, effectSentence, questionWords } from '../../../domain/decision/words.ts';
+import {
+  actOf,
+  actText,
+  confirmedValues,
+  effectSentence,
+  titleWords,
+} from '../../../domain/decision/words.ts';
 import { digestOf } from '../../../domain/wire/canonical.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import type { PasskeyProof } from '../../../protocol/passkey.ts';
 import { ask } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { Chain, Code, Fact } from '../../parts/elements.tsx';
+import { Chain, Code, Fact, Shown } from '../../parts/elements.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { type Loaded, useLoaded } from '../../parts/loaded.tsx';
 import { Marked } from '../../parts/words.tsx';
 import { type Signing, SigningFacts, signingOf } from './signing.tsx';
@@ -61,13 +68,12 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveProps) {
       isNear
       onClose={onClose}
       title={
-        isFinal ? (
-          <span class="effect final">{effectSentence(decision)}</span>
-        ) : (
-          <Marked of={questionWords(decision)} />
-        )
+        <span class={isFinal ? 'effect final' : 'effect'}>
+          {isFinal ? <Icon name="irreversible" /> : null} <Marked of={titleWords(decision)} />.{' '}
+          {effectSentence(decision)}
+        </span>
       }
-      confirm={passkey.is_required ? 'Sign with passkey and approve' : `Approve ${actOf(decision)}`}
+      confirm={confirmOf(decision)}
       blocked={blockedBy(signing, texts.length - ticked.value.size)}
       onConfirm={async () => {
         const proof = signing.state === 'ready' ? await signing.value?.sign() : undefined;
@@ -91,16 +97,50 @@ export function ApproveDialog({ asked, onClose, onDone }: ApproveProps) {
   );
 }
 
+/** How many approvals there are with this one. */
+function numberOf({ request: { approvals, approvals_required } }: Decision) {
+  const mine = approvals.length + 1;
+  return { mine, missing: approvals_required - mine };
+}
+
+/** The act, where this approval lets it happen. */
+function confirmOf(of: Decision): string {
+  const { missing } = numberOf(of);
+  if (!of.passkey.is_required)
+    return missing > 0 ? `Approve ${actOf(of)}` : `Approve and ${actText(of)}`;
+  return `Sign and ${missing > 0 ? `approve ${actOf(of)}` : actText(of)}`;
+}
+
+/** What is confirmed, in the order of the page. */
 function Facts({ asked: { decision, terms } }: { readonly asked: Asked }) {
-  const { chain, request } = decision;
+  const { chain, request, viewer } = decision;
   const hands = chain.map(({ principal }) => principal).reverse();
+  const { mine, missing } = numberOf(decision);
+  const others = namesWords(
+    request.approvals.map(({ approver }) => approver),
+    viewer.principal,
+  );
   return (
     <dl class="facts">
-      <Fact term="What" is={<Marked of={questionWords(decision)} />} />
-      <Fact term="For">
+      {confirmedValues(decision).map(({ label, words }, at) => (
+        <Fact key={at} term={<Marked of={label} />} is={<Marked of={words} />} />
+      ))}
+      <Fact term="Asked by">
         <Chain of={hands.length > 0 ? hands : [request.requester.subject]} />
       </Fact>
-      <Fact term="Terms" is={termsWords(terms)} />
+      <Fact term="Terms" is={termsWords(decision, terms)} />
+      <Fact term="Approvals">
+        {others === '' ? null : (
+          <>
+            <Shown text={others} /> approved.{' '}
+          </>
+        )}
+        Yours is{' '}
+        {request.approvals_required === 1
+          ? 'the only one'
+          : `${mine} of ${request.approvals_required}`}
+        {missing > 0 ? `, ${missing} more must follow.` : ': the agent can act at once.'}
+      </Fact>
     </dl>
   );
 }

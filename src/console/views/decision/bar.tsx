@@ -13,12 +13,13 @@ import { PARTS } from '../../../domain/decision/facts.ts';
 import type { Words } from '../../../domain/decision/pieces.ts';
 import { standingWords, waitingWords } from '../../../domain/decision/standing.ts';
 import { personOf } from '../../../domain/decision/values.ts';
-import { actOf } from '../../../domain/decision/words.ts';
+import { actOf, titleWords } from '../../../domain/decision/words.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import { ask, now, pulse } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Left, Shown } from '../../parts/elements.tsx';
+import { Icon } from '../../parts/icon.tsx';
 import { whyOf } from '../../parts/loaded.tsx';
 import { Marked } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
@@ -109,31 +110,40 @@ function Choice({ of, faults, again, why, deny, start }: ChoiceProps) {
     return (
       <div class="decide" role="alert">
         <p>
-          <b class="bad">✕ You cannot approve.</b> {against.join(' ')}{' '}
-          {lacksKey ? <a href={hrefOf('passkeys')}>Add a passkey.</a> : null}{' '}
-          {PARTS.length - missing.length} of {PARTS.length} parts are shown.
+          <b class="bad">
+            <Icon name="cross" /> You cannot approve.
+          </b>{' '}
+          {against.join(' ')} {PARTS.length - missing.length} of {PARTS.length} parts are shown.
         </p>
         <div class="row">
+          {lacksKey ? (
+            <a class="button act" href={hrefOf('passkeys')}>
+              Add a passkey…
+            </a>
+          ) : null}
           {deny}
-          <button type="button" class="act" onClick={again}>
-            Load it again
-          </button>
+          {lacksKey ? null : (
+            <button type="button" class="act" onClick={again}>
+              Load it again
+            </button>
+          )}
         </div>
       </div>
     );
   }
-  const label = of.passkey.is_required ? 'Approve with passkey' : `Approve ${actOf(of)}`;
   return (
     <section class="decide" aria-label="Decide">
       <div class="small">
-        <span class="good">✓ All {PARTS.length} parts are loaded and shown.</span>{' '}
-        <Left until={of.request.expires_at} />
+        <span class="good">
+          <Icon name="check" /> All {PARTS.length} parts are shown.
+        </span>{' '}
+        <Icon name="clock" /> <Left until={of.request.expires_at} />
         <div role="alert">{why === undefined ? null : <Shown text={why} />}</div>
       </div>
       <div class="row">
         {deny}
         <button type="button" class="act" onClick={start}>
-          {label}
+          Approve {actOf(of)}
           {needsStep(of) ? '…' : ''}
         </button>
       </div>
@@ -181,7 +191,11 @@ function DenyDialog({ decision, onClose, onDone }: DenyProps) {
       look="no"
       isNear
       onClose={onClose}
-      title={`Deny ${actOf(decision)}`}
+      title={
+        <>
+          Deny: <Marked of={titleWords(decision)} />
+        </>
+      }
       confirm={`Deny ${actOf(decision)}`}
       onConfirm={deny}
     >
@@ -189,8 +203,7 @@ function DenyDialog({ decision, onClose, onDone }: DenyProps) {
         <label for={field}>Reason</label>
         <small id={`${field}-hint`}>
           <Shown text={personOf(request.requester.subject)} /> and{' '}
-          <Shown text={personOf(request.requester.root_principal)} /> can read it. It enters the
-          log.
+          <Shown text={personOf(request.requester.root_principal)} /> read it. It stays in the log.
         </small>
         <textarea
           id={field}
@@ -207,7 +220,10 @@ function DenyDialog({ decision, onClose, onDone }: DenyProps) {
           <span>Sign the denial with a passkey</span>
         </label>
       ) : null}
-      <p class="small">The request ends for all approvers. The same call is refused for a while.</p>
+      <p class="small">
+        Nothing happens. The request ends for all approvers, and the same call is refused until{' '}
+        <Marked of={[{ at: request.expires_at }]} />.
+      </p>
     </Confirm>
   );
 }

@@ -13,6 +13,7 @@ import { useContext, useErrorBoundary, useId, useLayoutEffect, useRef } from 'pr
 import { type PartName, partFacts, type Shown } from '../../../domain/decision/facts.ts';
 import type { PartFacts } from '../../../domain/decision/pieces.ts';
 import { Shown as ShownText } from '../../parts/elements.tsx';
+import { Evidence } from '../../parts/panels.tsx';
 import { Marked } from '../../parts/words.tsx';
 
 /** What a person calls the part, at the beginning of a sentence. */
@@ -38,12 +39,18 @@ type Expected = readonly [selector: string, count: number];
 interface PartProps {
   readonly name: PartName;
   readonly shown: Shown;
+  /** The class of its section. */
+  readonly look?: string;
+  /** Whether its heading is only heard. */
+  readonly isQuiet?: boolean;
+  /** Set for the part that stands folded at the end, with its result in the heading: whether something differs. */
+  readonly isBad?: boolean;
   expects(facts: PartFacts): Expected;
   /** Between what comes before the facts and what comes after them. */
   children(facts: PartFacts): ComponentChildren;
 }
 
-export function Part({ name, shown, expects, children }: PartProps) {
+export function Part({ name, shown, look, isQuiet, isBad, expects, children }: PartProps) {
   const section = useRef<HTMLElement>(null);
   const heading = useId();
   const [broken] = useErrorBoundary();
@@ -53,25 +60,33 @@ export function Part({ name, shown, expects, children }: PartProps) {
     section,
     facts && error === undefined ? expectedOf(expects(facts)) : { selector: '*', count: -1 },
   );
+  const isWhole = facts !== undefined && error === undefined;
+  const aside = facts?.aside && <Marked of={facts.aside} />;
+  const inside = isWhole ? (
+    <>
+      <Marked of={facts.lead ?? []} />
+      {children(facts)}
+      <Marked of={facts.after ?? []} />
+    </>
+  ) : (
+    <Broken name={name} error={error} />
+  );
+  if (isBad !== undefined) {
+    return (
+      <section ref={section} id={name}>
+        <Evidence result={aside} isBad={isBad || !isWhole}>
+          {inside}
+        </Evidence>
+      </section>
+    );
+  }
   return (
-    <section ref={section} aria-labelledby={heading} id={name}>
-      <div class="head">
+    <section ref={section} aria-labelledby={heading} id={name} class={look}>
+      <div class={isQuiet ? 'vh' : 'head'}>
         <h2 id={heading}>{facts ? <Marked of={facts.title} /> : PART_WORDS[name]}</h2>{' '}
-        {facts?.aside === undefined ? null : (
-          <small>
-            <Marked of={facts.aside} />
-          </small>
-        )}
+        {aside && <small>{aside}</small>}
       </div>
-      {facts && error === undefined ? (
-        <>
-          <Marked of={facts.lead ?? []} />
-          {children(facts)}
-          <Marked of={facts.after ?? []} />
-        </>
-      ) : (
-        <Broken name={name} error={error} />
-      )}
+      {inside}
     </section>
   );
 }

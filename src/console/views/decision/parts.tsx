@@ -6,13 +6,15 @@
 
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import { isPreviewLost } from '../../../domain/decision/evidence.ts';
+import { isEvidenceBad, isPreviewLost } from '../../../domain/decision/evidence.ts';
 import { partFacts, type Shown } from '../../../domain/decision/facts.ts';
+import { callMoney, distinctBudgets } from '../../../domain/decision/people.ts';
 import type { PartFacts, Fact as Said } from '../../../domain/decision/pieces.ts';
 import { personOf } from '../../../domain/decision/values.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import { BudgetBar } from '../../parts/budget.tsx';
-import { Copy, Fact } from '../../parts/elements.tsx';
+import { Copy, effectLook, Fact } from '../../parts/elements.tsx';
+import { Icon, type IconName } from '../../parts/icon.tsx';
 import { FactTable, Marked, PARAMETER_HEADS } from '../../parts/words.tsx';
 import { Part, useReport } from './part.tsx';
 import { commandFor } from './signing.tsx';
@@ -23,16 +25,40 @@ interface PartsProps {
 
 /** The first screen: six facts in two columns. The sections below prove each fact. */
 export function Summary({ shown }: PartsProps) {
+  const { capability, quotes } = shown.of;
   const whole = useRef<HTMLDivElement>(null);
-  useReport('summary', whole, { selector: 'dt', count: 6 });
+  useReport('summary', whole, { selector: 'dt', count: 6 + quotes.length });
   const { facts } = partFacts('summary', shown);
+  const { icon, isFinal } = effectLook(capability?.side_effect ?? { type: 'irreversible' });
+  const icons = [
+    icon,
+    ...ICONS.slice(0, 2),
+    ...quotes.map(() => 'clock' as const),
+    ...ICONS.slice(2),
+  ];
+  const rows = facts.map(({ label, words }, at) => (
+    <Fact
+      key={at}
+      look={at === 0 && isFinal ? 'final' : undefined}
+      term={
+        <>
+          <Icon name={icons[at] ?? 'seal'} />
+          <Marked of={label} />
+        </>
+      }
+      is={<Marked of={words} />}
+    />
+  ));
   return (
-    <div class="cols brief" ref={whole}>
-      <List of={facts.slice(0, 3)} />
-      <List of={facts.slice(3)} />
+    <div class={`cols brief ${isFinal ? 'final' : 'write'}`} ref={whole}>
+      <dl class="facts">{rows.slice(0, -3)}</dl>
+      <dl class="facts">{rows.slice(-3)}</dl>
     </div>
   );
 }
+
+/** Of the facts after the effect: who asks, until when; the budget, the approvals, what changed. */
+const ICONS: readonly IconName[] = ['agent', 'clock', 'money', 'check', 'write'];
 
 function List({ of, look = 'facts' }: { readonly of: readonly Said[]; readonly look?: string }) {
   return (
@@ -76,7 +102,13 @@ const CHANGE_HEADS = ['Name', 'Then → now'] as const;
 
 export function AgentsWords({ shown }: PartsProps) {
   return (
-    <Part name="words" shown={shown} expects={({ facts }) => ['blockquote', facts.length]}>
+    <Part
+      name="words"
+      shown={shown}
+      look="says-only"
+      isQuiet
+      expects={({ facts }) => ['blockquote', facts.length]}
+    >
       {({ facts: [said] }) =>
         said ? (
           <figure class="says">
@@ -93,9 +125,14 @@ export function AgentsWords({ shown }: PartsProps) {
 
 export function Hands({ shown }: PartsProps) {
   return (
-    <Part name="hands" shown={shown} expects={({ facts }) => ['ol > li', facts.length]}>
+    <Part
+      name="hands"
+      shown={shown}
+      look="panel"
+      expects={({ facts }) => ['ol > li', facts.length]}
+    >
       {({ facts }) => (
-        <ol class="rows">
+        <ol class="stack small">
           {facts.map(({ label, words }, at) => (
             <li key={at}>
               <Marked of={label} /> <Marked of={words} />
@@ -108,15 +145,20 @@ export function Hands({ shown }: PartsProps) {
 }
 
 export function Budgets({ shown }: PartsProps) {
-  const { budgets, cost } = shown.of;
+  const budgets = distinctBudgets(shown.of);
   return (
-    <Part name="budgets" shown={shown} expects={({ facts }) => ['figure', facts.length]}>
+    <Part
+      name="budgets"
+      shown={shown}
+      look="panel"
+      expects={({ facts }) => ['figure', facts.length]}
+    >
       {({ facts }) =>
         budgets.map((budget, at) => (
           <div key={budget.token_id}>
             <BudgetBar
               of={budget}
-              cost={cost ?? undefined}
+              cost={callMoney(shown.of)}
               label={personOf(budget.principal)}
               heading={<Marked of={facts[at]?.label ?? []} />}
             />
@@ -139,6 +181,7 @@ export function Terms({ shown, editor }: TermsProps) {
     <Part
       name="terms"
       shown={shown}
+      look="panel"
       expects={({ facts }) => ['dl.votes > dt', Math.max(facts.length, approvals.length)]}
     >
       {({ facts }) => (
@@ -153,21 +196,23 @@ export function Terms({ shown, editor }: TermsProps) {
 
 export function Past({ shown }: PartsProps) {
   return (
-    <Part name="history" shown={shown} expects={rows}>
+    <Part name="history" shown={shown} look="panel" expects={rows}>
       {({ facts }) =>
         facts.length > 0 ? <FactTable of={facts} heads={PAST_HEADS} isNamed={false} /> : null
       }
     </Part>
   );
 }
-const PAST_HEADS = ['Asked', 'Decided'] as const;
+const PAST_HEADS = ['Asked', 'Decision'] as const;
 
+/** Folded at the end: its heading says whether the digests match, and it opens itself where one does not. */
 export function DigestList({ shown }: PartsProps) {
   const { request } = shown.of;
   return (
     <Part
       name="digests"
       shown={shown}
+      isBad={isEvidenceBad(shown.of)}
       expects={() => ['code.hash', request.preview === null ? 1 : 2]}
     >
       {({ facts }) => (
@@ -183,9 +228,8 @@ export function DigestList({ shown }: PartsProps) {
 function Command({ of }: { readonly of: Decision['request'] }) {
   const command = commandFor('show', of.approval_request_id);
   return (
-    <p class="small">
-      <code>{command}</code> <Copy text={command} what="the command" /> computes them without this
-      page.
+    <p class="cmd small">
+      <code>{command}</code> <Copy text={command} what="the command" />
     </p>
   );
 }

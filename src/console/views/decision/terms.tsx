@@ -25,7 +25,7 @@ export function TermsEditor({ request, terms, choose }: EditorProps) {
   const lifetimes = [...LIFETIMES.filter((each) => each < longest), longest];
   const change = (part: Partial<GrantTerms>) => choose({ ...terms, ...part });
   return (
-    <div class="fields">
+    <div class="stack">
       <TypeField request={request} terms={terms} choose={choose} />
       <Field label="Until">
         {(id) => (
