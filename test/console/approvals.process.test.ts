@@ -202,6 +202,51 @@ describe('a decision', { timeout: SLOW }, () => {
   });
 });
 
+describe('the inbox', { timeout: SLOW }, () => {
+  test('has what ends soon first, the requests of one agent together, and what others decide last', async () => {
+    const desk = await openRig(browser);
+    const { token: one } = await desk.token({ subject: 'agent:one' });
+    const { token: two } = await desk.token({ subject: 'agent:two' });
+    const asked: Record<string, Asked> = {
+      first: await desk.asked({ capability: 'refund', token: one }),
+      second: await desk.asked({ capability: 'refund', token: two }),
+      third: await desk.asked({ capability: 'move', token: one }),
+      soon: await desk.asked({ capability: 'brief', token: two }),
+      others: await desk.asked({ capability: 'pair', token: two }),
+    };
+    const approval_request_id = asked.others?.id;
+    const body = { approval_request_id, grant_type: 'one_time' };
+    await desk.service.ask('POST', '/svc/approval_grants', { bearer: BOB, body });
+    const bob = await desk.visitor();
+    await bob.page.goto(`${desk.pages}/console/approvals`);
+    await bob.signIn(BOB);
+    await bob.page.getByRole('heading', { name: 'Ends within the hour' }).waitFor();
+
+    const groups = await bob.page.evaluate<[string, string[]][]>(
+      `[...document.querySelectorAll('.group')].map((group) => [
+        group.querySelector('h2').textContent,
+        [...group.querySelectorAll('a.open')].map(({ href }) => href.split('/').at(-1))])`,
+    );
+    // The whole row opens the request, also beside its words.
+    await bob.page
+      .locator('.list > li')
+      .first()
+      .click({ position: { x: 5, y: 5 } });
+    await bob.bar.waitFor();
+
+    const names = new Map(Object.entries(asked).map(([name, { id }]) => [id, name]));
+    assert.deepEqual(
+      groups.map(([title, ids]) => [title, ids.map((id) => names.get(id))]),
+      [
+        ['Ends within the hour', ['soon']],
+        ['Waiting for you', ['first', 'third', 'second']],
+        ['You approved, others decide', ['others']],
+      ],
+    );
+    assert.equal(new URL(bob.page.url()).pathname.split('/').at(-1), asked.soon?.id);
+  });
+});
+
 describe('the connection', { timeout: SLOW }, () => {
   test('that is lost is shown and blocks approval, and comes back by itself', async () => {
     const asked = await rig.asked({ capability: 'refund' });

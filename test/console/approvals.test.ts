@@ -96,7 +96,7 @@ onEachStore(startPeople, (desk) => {
       assert.equal(item?.has_hidden, true);
       assert.equal(item?.parameters_count, 2);
       assert.equal(item?.side_effect, 'irreversible');
-      assert.equal(item?.description, 'Tests pay');
+      assert.equal(item?.needs_passkey, false);
       assert.equal(item?.has_approved, false);
     });
 

@@ -1,5 +1,5 @@
 /**
- * Approvals: the requests that wait for the person, the next to expire first. Each has a page of its own.
+ * Approvals: the requests that wait for the person, the next to expire first. A row opens the page of one.
  *
  * @module
  */
@@ -8,9 +8,10 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { countOf } from '../../domain/decision/values.ts';
 import type { InboxItem, Inbox as InboxPage } from '../../protocol/console/views.ts';
-import { ask, me, pulse } from '../api.ts';
+import { ask, me, now, pulse } from '../api.ts';
 import { announce } from '../parts/announce.ts';
 import { Ago, Chain, effectLook, Left, Pill } from '../parts/elements.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { Empty, Failed, Loading, useLoaded } from '../parts/loaded.tsx';
 import { Row } from '../parts/panels.tsx';
 import { hrefOf, route } from '../router.ts';
@@ -19,11 +20,18 @@ import { DecisionView } from './decision.tsx';
 export function ApprovalsView() {
   const { id } = route.value;
   if (id !== undefined) return <DecisionView key={id} id={id} />;
+  const isApprover = (me.value?.approves.length ?? 0) > 0;
   return (
     <>
-      <h1>Approvals</h1>
-      {(me.value?.approves.length ?? 0) > 0 ? (
-        <Inbox />
+      <div class="head mid">
+        <h1>Approvals</h1>
+        {isApprover ? <p class="small muted">You decide each one by itself.</p> : null}
+      </div>
+      {isApprover ? (
+        <>
+          <Tabs />
+          <Inbox />
+        </>
       ) : (
         <Empty>
           You may decide no requests. An operator who configures this service can give you a scope
@@ -31,6 +39,19 @@ export function ApprovalsView() {
         </Empty>
       )}
     </>
+  );
+}
+
+/** Those that are decided are in the log. */
+function Tabs() {
+  const pending = pulse.value?.pending ?? 0;
+  return (
+    <nav class="tabs" aria-label="Requests">
+      <a href={hrefOf('approvals')} aria-current="page">
+        Waiting {pending > 0 ? <span class="count">{pending}</span> : null}
+      </a>
+      <a href={hrefOf('activity', undefined, { entry_type: 'approval_decision' })}>Decided</a>
+    </nav>
   );
 }
 
@@ -93,19 +114,26 @@ interface RowsProps {
   readonly isFirst: boolean;
 }
 
+/** The rows as they stand under the reader's hand, and when they were shown. */
+interface ShownRows {
+  readonly items: readonly InboxItem[];
+  readonly atMs: number;
+}
+
 function Rows({ page: { requests }, isFirst }: RowsProps) {
-  const [shown, setShown] = useState<readonly InboxItem[]>(requests);
-  const now = new Map(requests.map((item) => [item.approval_request_id, item]));
-  const known = new Set(shown.map(({ approval_request_id }) => approval_request_id));
-  const fresh = requests.filter(({ approval_request_id }) => !known.has(approval_request_id));
-  const end = shown.at(-1)?.expires_at ?? '';
-  const isAtEnd = fresh.every(({ expires_at }) => expires_at >= end);
+  const [shown, setShown] = useState<ShownRows>({ items: requests, atMs: now.peek() });
+  const current = new Map(requests.map((item) => [item.approval_request_id, item]));
+  const known = new Set(shown.items.map(idOf));
+  const fresh = requests.filter((item) => !known.has(idOf(item)));
+  const groups = groupsOf(shown);
+  const more = { ...shown, items: [...shown.items, ...fresh] };
+  const isAtEnd = flatIds(groupsOf(more)).startsWith(flatIds(groups));
   useEffect(() => {
     if (fresh.length === 0) return;
     announce(`${countOf(fresh.length, 'new request')} to decide`);
-    if (isAtEnd) setShown([...shown, ...fresh]);
+    if (isAtEnd) setShown(more);
   }, [requests]);
-  const left = shown.filter(({ approval_request_id: id }) => !now.has(id)).length;
+  const left = shown.items.filter((item) => !current.has(idOf(item))).length;
   const isStale = (fresh.length > 0 && !isAtEnd) || left > 0;
   const changes = [
     ...(fresh.length > 0 ? [countOf(fresh.length, 'new request')] : []),
@@ -113,43 +141,72 @@ function Rows({ page: { requests }, isFirst }: RowsProps) {
   ];
   return (
     <>
-      <p class="row small">
-        {isStale ? (
-          <button type="button" onClick={() => setShown(requests)}>
+      {isStale ? (
+        <p class="row small">
+          <button type="button" onClick={() => setShown({ items: requests, atMs: now.peek() })}>
             Show the list of now: {changes.join(', ')}
           </button>
-        ) : (
-          <span class="muted">The next to expire comes first. You decide each one by itself.</span>
-        )}
-      </p>
-      {shown.length === 0 ? (
-        <Nothing isFirst={isFirst} />
-      ) : (
-        <section class="group">
+        </p>
+      ) : null}
+      {shown.items.length === 0 ? <Nothing isFirst={isFirst} /> : null}
+      {groups.map(({ title, look, items }) => (
+        <section class="group" key={title} aria-label={title}>
           <div class="head">
-            <h2>Waiting for you</h2>
+            <h2 class={look}>{title}</h2> <small>{items.length}</small>
           </div>
           <ul class="list">
-            {shown.map((item) => {
-              const { approval_request_id: id } = item;
-              const current = now.get(id);
-              return <Request key={id} item={current ?? item} isGone={!current} />;
+            {items.map((item) => {
+              const id = idOf(item);
+              return <Request key={id} item={current.get(id) ?? item} isGone={!current.has(id)} />;
             })}
           </ul>
         </section>
-      )}
+      ))}
     </>
   );
 }
 
+function idOf({ approval_request_id }: InboxItem): string {
+  return approval_request_id;
+}
+
+interface Group {
+  readonly title: string;
+  readonly look?: string;
+  readonly items: readonly InboxItem[];
+}
+
+/** In milliseconds. */
+const SOON_MS = 3_600_000;
+
+/** The next to expire comes first; of those that have time, the requests of one agent stand together. */
+function groupsOf({ items, atMs }: ShownRows): Group[] {
+  const open = items.filter(({ has_approved }) => !has_approved);
+  const isSoon = ({ expires_at }: InboxItem) => Date.parse(expires_at) - atMs < SOON_MS;
+  const waiting = open.filter((item) => !isSoon(item));
+  const agents = waiting.map(({ chain }) => chain.join(' '));
+  const firstOf = ({ chain }: InboxItem) => agents.indexOf(chain.join(' '));
+  const groups: Group[] = [
+    { title: 'Ends within the hour', look: 'warn', items: open.filter(isSoon) },
+    {
+      title: 'Waiting for you',
+      items: waiting.toSorted((one, other) => firstOf(one) - firstOf(other)),
+    },
+    {
+      title: 'You approved, others decide',
+      items: items.filter(({ has_approved }) => has_approved),
+    },
+  ];
+  return groups.filter((group) => group.items.length > 0);
+}
+
+function flatIds(groups: readonly Group[]): string {
+  return groups.flatMap((group) => group.items.map(idOf)).join();
+}
+
 function Nothing({ isFirst }: { readonly isFirst: boolean }) {
   if (!isFirst) return <Empty>No request is left on this page.</Empty>;
-  return (
-    <Empty>
-      No request waits for you. One appears here when an agent asks for something that you may
-      approve.
-    </Empty>
-  );
+  return <Empty>Nothing waits for you. A new request appears here at once.</Empty>;
 }
 
 interface RequestProps {
@@ -168,28 +225,46 @@ function Request({ item, isGone }: RequestProps) {
       says={words}
       isFinal={isFinal}
       title={<bdi>{item.title}</bdi>}
-      side={isGone ? <Pill state="off">No longer pending</Pill> : <Left until={item.expires_at} />}
+      side={
+        isGone ? (
+          <Pill state="off">No longer pending</Pill>
+        ) : (
+          <span>
+            <Icon name="clock" /> <Left until={item.expires_at} />
+          </span>
+        )
+      }
     >
       <p>
-        <Chain of={item.chain} /> · {item.description} Asked <Ago at={item.created_at} />
+        <Chain of={item.chain} /> · asked <Ago at={item.created_at} />
       </p>
       <Marks item={item} />
     </Row>
   );
 }
 
+/** Only exceptions. */
 function Marks({ item }: { readonly item: InboxItem }) {
-  const { approvals, approvals_required, has_approved, has_hidden } = item;
-  if (!has_hidden && approvals_required === 1 && !has_approved) return null;
+  const { approvals, approvals_required, has_approved, has_hidden, needs_passkey } = item;
+  if (!has_hidden && !needs_passkey && approvals_required === 1) return null;
+  const isLast = !has_approved && approvals + 1 === approvals_required;
   return (
     <p class="marks">
-      {has_hidden ? <Pill state="warn">Hidden characters</Pill> : null}{' '}
-      {approvals_required > 1 ? (
-        <Pill state={approvals > 0 ? 'act' : 'off'}>
-          {approvals} of {approvals_required} approved
+      {has_hidden ? (
+        <Pill state="warn">
+          <Icon name="warning" /> Hidden characters
         </Pill>
       ) : null}{' '}
-      {has_approved ? <Pill state="good">You approved, others decide</Pill> : null}
+      {needs_passkey ? (
+        <Pill state="act">
+          <Icon name="passkey" /> Needs your passkey
+        </Pill>
+      ) : null}{' '}
+      {approvals_required > 1 ? (
+        <Pill state={approvals > 0 ? 'act' : 'off'}>
+          {approvals} of {approvals_required} approved{isLast ? ', you complete it' : ''}
+        </Pill>
+      ) : null}
     </p>
   );
 }

@@ -116,13 +116,14 @@ export interface InboxItem {
   readonly capability: string;
   /** What is asked, in one line. Hidden characters of its values are marked. */
   readonly title: string;
-  readonly description: string;
   readonly side_effect: SideEffectType;
   /** From the one who acts to the root principal. */
   readonly chain: readonly string[];
   readonly cost: Money | null;
   readonly parameters_count: number;
   readonly has_hidden: boolean;
+  /** Whether an approval counts only with the passkey of the approver. */
+  readonly needs_passkey: boolean;
   readonly approvals: number;
   readonly approvals_required: number;
   /** Whether the person approved it already, and others are waited for. */

@@ -15,6 +15,7 @@ import type { Inbox, InboxItem } from '../../protocol/console/views.ts';
 import type { ApprovalRecord } from '../../storage/port/records.ts';
 import type { PendingPlace } from '../../storage/port/store.ts';
 import { handsIn, notApprover, titleText } from '../approval/approvers.ts';
+import { needsPasskey } from '../approval/confirmation.ts';
 import { approverScope } from '../author/approval-policy.ts';
 import { inLane } from '../caller/audited.ts';
 import { type Asking, type Caller, holdsScope } from '../caller/caller.ts';
@@ -76,24 +77,24 @@ export function decidable({ definition }: ConsoleParts, caller: Caller): string[
 }
 
 async function itemOf(
-  { definition }: ConsoleParts,
+  parts: ConsoleParts,
   caller: Caller,
   request: ApprovalRecord,
   slices: Slices,
 ): Promise<InboxItem> {
   // The store was asked for capabilities of the catalog only.
-  const capability = definition.catalog.capabilities.get(request.capability) as Capability;
+  const capability = parts.definition.catalog.capabilities.get(request.capability) as Capability;
   const { approvals } = request;
   return {
     approval_request_id: request.approval_request_id,
     capability: request.capability,
     title: titleText(capability, request),
-    description: capability.description,
     side_effect: capability.side_effect.type,
     chain: handsIn(request),
     cost: request.cost ?? null,
     parameters_count: Object.keys(request.parameters).length,
     has_hidden: await hasHidden(request, slices),
+    needs_passkey: needsPasskey(parts, request),
     approvals: approvals.length,
     approvals_required: request.approvals_required,
     has_approved: isVoter(approvals, caller.root_principal),
