@@ -25,6 +25,7 @@ const APPROVER = 'demo-approver-key';
 
 export async function takeConsolePictures(studio: Studio): Promise<void> {
   const refund = await pendingRefund(studio);
+  await statePictures(studio);
   await approverPictures(studio, refund);
   await studio.ask('/svc/operator/checkpoints', {}, 'demo-operator-key');
   await ownerPictures(studio);
@@ -65,6 +66,31 @@ async function pendingRefund({ ask, pass }: Studio): Promise<string> {
   return asked;
 }
 
+/** Pixels of a state: it stands at the top. */
+const STATE = 420;
+
+/** A list while it loads, when it did not load, when nothing is in it, and when the service does not answer. */
+async function statePictures(studio: Studio): Promise<void> {
+  const page = await signedIn(studio, 'demo-admin-key', 'phone');
+  const entries = '**/console/api/activity.entries';
+  await page.route(entries, () => undefined);
+  await show(studio, page, 'activity');
+  await page.locator('[aria-busy=true]').first().waitFor();
+  await studio.keep(page, 'console-state-loading', STATE);
+  await page.unroute(entries);
+  await page.route(entries, (route) => route.abort());
+  await show(studio, page, 'activity');
+  await page.getByRole('button', { name: 'Load again' }).first().waitFor();
+  await studio.keep(page, 'console-state-failed', STATE);
+  await page.unroute(entries);
+  await show(studio, page, 'activity?capability=cancel_booking');
+  await page.locator('.empty').waitFor();
+  await studio.keep(page, 'console-state-empty', STATE);
+  await page.context().setOffline(true);
+  await page.getByText(/^Reconnecting/).waitFor();
+  await studio.keep(page, 'console-state-stale', STATE);
+}
+
 async function approverPictures(studio: Studio, refund: string): Promise<void> {
   const page = await signedIn(studio, APPROVER, 'desktop');
   await show(studio, page, 'approvals');
@@ -88,9 +114,15 @@ async function ownerPictures(studio: Studio): Promise<void> {
   await studio.keep(page, 'console-agents');
   await show(studio, page, 'activity?capability=book_flight');
   await page.getByText('The same numbers as a table').waitFor();
-  await page.getByRole('link', { name: /^Book flight/ }).first().waitFor();
+  await page
+    .getByRole('link', { name: /^Book flight/ })
+    .first()
+    .waitFor();
   await studio.keep(page, 'console-activity');
-  await page.getByRole('link', { name: /^Book flight/ }).first().click();
+  await page
+    .getByRole('link', { name: /^Book flight/ })
+    .first()
+    .click();
   await page.getByRole('heading', { name: 'Lineage' }).waitFor();
   await studio.keep(page, 'console-invocation');
   const invocation = new URL(page.url()).pathname.split('/').at(-1);
@@ -128,5 +160,6 @@ async function signedIn(studio: Studio, key: string, look: 'desktop' | 'phone'):
 /** Waits until the page has heard the clock of the service. */
 async function show({ pages }: Studio, page: Page, path: string): Promise<void> {
   await page.goto(`${pages}/console/${path}`);
-  await page.getByText(/^Live, checked/).waitFor();
+  // On a phone it stands in the menu.
+  await page.getByText(/^Live, checked/).waitFor({ state: 'attached' });
 }

@@ -77,7 +77,13 @@ export function whyOf(error: unknown): string {
 }
 
 export function Loading({ what }: { readonly what: string }) {
-  return <p class="loading">Loading {what}…</p>;
+  return (
+    <div class="loading stack" aria-busy="true">
+      <p>Loading {what}…</p>
+      <div class="ghost" />
+      <div class="ghost half" />
+    </div>
+  );
 }
 
 interface FailedProps {
