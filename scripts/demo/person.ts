@@ -98,7 +98,7 @@ async function approveOnPhone(
   await approve.waitFor();
   await narrator.show(page, 'A phone: the request');
   await approve.click();
-  const confirm = page.getByRole('dialog').getByRole('button', { name: /approve$/i });
+  const confirm = page.getByRole('dialog').getByRole('button', { name: /^(Sign|Approve) and / });
   await confirm.waitFor();
   await narrator.show(page, 'A phone: the passkey signs exactly this');
   await confirm.click();
@@ -125,6 +125,7 @@ async function addPasskey(phone: BrowserContext, page: Page, guard: Guarded): Pr
   });
   await page.goto(`${guard.pages}/console/passkeys`);
   await signIn(page, guard.key);
+  await page.getByRole('button', { name: 'Add a passkey…' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Phone');
   await page.getByRole('button', { name: 'Add this passkey' }).click();
   await page.getByRole('heading', { level: 2, name: 'Phone' }).waitFor();

@@ -32,7 +32,15 @@ const SLOW = 120_000;
 
 const browser = closedAtEnd(await openBrowser());
 
-async function enrol({ page }: Visitor, label: string): Promise<void> {
+async function enrol(
+  { page }: Visitor,
+  label: string,
+  { isConfirmed = true }: { readonly isConfirmed?: boolean } = {},
+): Promise<void> {
+  await page.getByRole('button', { name: 'Add a passkey…' }).click();
+  if (!isConfirmed) {
+    await page.getByRole('checkbox', { name: /Confirm it with a passkey/ }).uncheck();
+  }
   await page.getByLabel('Name', { exact: true }).fill(label);
   await page.getByRole('button', { name: 'Add this passkey' }).click();
   await page.getByRole('heading', { level: 2, name: label }).waitFor();
@@ -273,10 +281,9 @@ describe('the page Passkeys', { timeout: SLOW }, () => {
     await plugIn(bob.page);
     const notice = bob.page.getByText('A new passkey waits.');
 
-    await bob.page.getByRole('checkbox', { name: /Confirm it with a passkey/ }).uncheck();
-    await enrol(bob, 'Replacement');
+    await enrol(bob, 'Replacement', { isConfirmed: false });
     await notice.waitFor();
-    const list = await bob.page.locator('ul.rows').innerText();
+    const list = await bob.page.locator('ul.list').innerText();
     await bob.page.goto((await desk.asked(sealed)).link);
     await bob.bar.waitFor();
     const elsewhere = await notice.count();
@@ -287,8 +294,8 @@ describe('the page Passkeys', { timeout: SLOW }, () => {
 
     assert.match(list, /Phone\s+Counts[\s\S]*Replacement\s+Waits/);
     assert.equal(elsewhere, 1);
-    assert.match(await bob.page.locator('ul.rows').innerText(), /Phone/);
-    assert.doesNotMatch(await bob.page.locator('ul.rows').innerText(), /Replacement/);
+    assert.match(await bob.page.locator('ul.list').innerText(), /Phone/);
+    assert.doesNotMatch(await bob.page.locator('ul.list').innerText(), /Replacement/);
     assert.deepEqual(bob.complaints, []);
   });
 
@@ -308,7 +315,7 @@ describe('the page Passkeys', { timeout: SLOW }, () => {
 
     await enrol(bob, 'Security key');
 
-    const states = await bob.page.locator('ul.rows .pill').allInnerTexts();
+    const states = await bob.page.locator('ul.list .pill').allInnerTexts();
     assert.deepEqual(states, ['Counts', 'Counts']);
   });
 });

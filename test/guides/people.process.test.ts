@@ -43,16 +43,16 @@ test('docs/guides/approve-with-passkeys.md leads to an order that its person sig
         await bar
           .filter({ hasText: 'You cannot approve. The policy requires a passkey' })
           .waitFor();
-        await page.getByRole('link', { name: 'Add a passkey' }).click();
+        await page.getByRole('button', { name: 'Add a passkey…' }).click();
         await page.getByLabel('Name', { exact: true }).fill('This laptop');
         await page.getByRole('button', { name: 'Add this passkey' }).click();
-        await page.locator('ul.rows').getByText('Counts').waitFor();
+        await page.getByRole('button', { name: /^Approve .*…$/ }).waitFor();
       },
       async approve(reader) {
         await page.goto(address);
         await page.getByText('The chair in room 3 is broken').waitFor();
-        await page.getByRole('button', { name: 'Approve with passkey' }).click();
-        await page.getByRole('button', { name: 'Sign with passkey and approve' }).click();
+        await page.getByRole('button', { name: /^Approve .*…$/ }).click();
+        await page.getByRole('button', { name: /^Sign and / }).click();
         await bar.filter({ hasText: /Approved by you/ }).waitFor();
         await eventually(() => /"order_id": "order-1"/.test(reader.output()));
       },

@@ -16,13 +16,14 @@ import { personOf } from '../../../domain/decision/values.ts';
 import { actOf, titleWords } from '../../../domain/decision/words.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/decision.ts';
-import { ask, now, pulse } from '../../api.ts';
+import { ask, loadMe, me, now, pulse } from '../../api.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { Left, Shown } from '../../parts/elements.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { whyOf } from '../../parts/loaded.tsx';
 import { Marked } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
+import { AddDialog } from '../passkeys/add.tsx';
 import { ApproveDialog, type Asked, approve, needsStep } from './approve.tsx';
 import { PART_WORDS, ShownParts } from './part.tsx';
 import { signingOf } from './signing.tsx';
@@ -53,7 +54,7 @@ interface OpenProps extends BarProps {
 }
 
 function Open({ of, terms, faults, again, onDone }: OpenProps) {
-  const [step, setStep] = useState<'deny' | Asked>();
+  const [step, setStep] = useState<'deny' | 'add' | Asked>();
   const why = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
   const close = () => setStep(undefined);
@@ -80,9 +81,28 @@ function Open({ of, terms, faults, again, onDone }: OpenProps) {
   );
   return (
     <>
-      <Choice of={of} faults={faults} again={again} why={why.value} deny={deny} start={start} />
+      <Choice
+        of={of}
+        faults={faults}
+        again={again}
+        why={why.value}
+        deny={deny}
+        start={start}
+        add={() => setStep('add')}
+      />
       {step === 'deny' ? (
         <DenyDialog decision={of} onClose={close} onDone={() => onDone(undefined)} />
+      ) : null}
+      {step === 'add' ? (
+        <AddDialog
+          isNear
+          keys={me.value?.passkeys ?? []}
+          onClose={close}
+          changed={async () => {
+            await loadMe();
+            again();
+          }}
+        />
       ) : null}
       {typeof step === 'object' ? (
         <ApproveDialog asked={step} onClose={close} onDone={onDone} />
@@ -96,9 +116,11 @@ interface ChoiceProps extends Omit<BarProps, 'terms'> {
   readonly why: string | undefined;
   readonly deny: ComponentChildren;
   start(): void;
+  /** Opens the dialog that adds a passkey. */
+  add(): void;
 }
 
-function Choice({ of, faults, again, why, deny, start }: ChoiceProps) {
+function Choice({ of, faults, again, why, deny, start, add }: ChoiceProps) {
   const shown = useContext(ShownParts)?.value ?? new Set();
   const missing = PARTS.filter((name) => !shown.has(name));
   const against = [
@@ -117,9 +139,9 @@ function Choice({ of, faults, again, why, deny, start }: ChoiceProps) {
         </p>
         <div class="row">
           {lacksKey ? (
-            <a class="button act" href={hrefOf('passkeys')}>
+            <button type="button" class="act" onClick={add}>
               Add a passkey…
-            </a>
+            </button>
           ) : null}
           {deny}
           {lacksKey ? null : (
