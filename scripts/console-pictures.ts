@@ -123,7 +123,7 @@ async function ownerPictures(studio: Studio): Promise<void> {
     .getByRole('link', { name: /^Book flight/ })
     .first()
     .click();
-  await page.getByRole('heading', { name: 'Lineage' }).waitFor();
+  await page.getByRole('heading', { name: 'Through whose hands' }).waitFor();
   await studio.keep(page, 'console-invocation');
   const invocation = new URL(page.url()).pathname.split('/').at(-1);
   await show(studio, page, 'capabilities');

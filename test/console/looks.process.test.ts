@@ -139,7 +139,7 @@ const VIEWS: readonly Shown[] = [
     name: 'invocation',
     key: ALICE,
     path: `activity/${taxi.invocation_id}`,
-    ready: heading('Lineage'),
+    ready: heading('Through whose hands'),
   },
   { name: 'capabilities', key: ALICE, path: 'capabilities', ready: text('request_taxi') },
   {

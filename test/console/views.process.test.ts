@@ -259,7 +259,8 @@ describe('Activity', { timeout: SLOW }, () => {
     const facts = page.locator('main dl').first();
     await facts.getByText('32.00').waitFor();
     assert.match(await facts.innerText(), /agent:paying/);
-    await facts.getByRole('link', { name: /^Verify entry/ }).click();
+    await page.getByText('Evidence', { exact: true }).click();
+    await page.getByRole('link', { name: /^Verify entry/ }).click();
     await page.getByRole('heading', { name: /^✓ Entry \d+ is in checkpoint \d+$/ }).waitFor();
 
     assert.deepEqual(complaints, []);

@@ -1,9 +1,10 @@
 /**
- * One invocation: who called for whom, how it ended, what it cost, who approved it, and every entry about it.
+ * One invocation in words: what it did, who called for whom, what it cost, who approved it. Then every entry about it.
  *
  * @module
  */
 
+import { personOf } from '../../domain/decision/values.ts';
 import { titleOf } from '../../domain/sign-in/consent-words.ts';
 import { spanWords } from '../../domain/values/time-words.ts';
 import { visibleText } from '../../domain/wire/visible-text.ts';
@@ -11,7 +12,7 @@ import type { ApprovalRequest } from '../../protocol/approval.ts';
 import type { AuditEntry } from '../../protocol/audit.ts';
 import type { Act, Invocation } from '../../protocol/console/views.ts';
 import type { Hand } from '../../protocol/decision.ts';
-import { ask, me } from '../api.ts';
+import { ask } from '../api.ts';
 import {
   Ago,
   Amount,
@@ -19,17 +20,21 @@ import {
   Claimed,
   Code,
   Fact,
+  Hash,
   Left,
-  Person,
   Pill,
   Shown,
 } from '../parts/elements.tsx';
 import { Empty, Failed, type Loaded, Loading, useLoaded } from '../parts/loaded.tsx';
+import { Evidence, Row } from '../parts/panels.tsx';
 import { useTitle } from '../parts/title.ts';
 import { Value } from '../parts/words.tsx';
 import { hrefOf } from '../router.ts';
-import { EntryFields, VerifyLink } from './activity/entry-fields.tsx';
-import { EntryOutcome, What, Who } from './activity/entry-row.tsx';
+import { VerifyLink } from './activity/entry-fields.tsx';
+import { EntryOutcome, EntryTable, Who } from './activity/entry-row.tsx';
+import { CALLS, everyStep, type Step } from './activity/story.ts';
+import { Steps, StoryTitle } from './activity/story-row.tsx';
+import type { Words } from './activity/words.ts';
 import { counted } from './counted.ts';
 
 export function InvocationPage({ id }: { readonly id: string }) {
@@ -76,63 +81,90 @@ function Whole({ of, again }: { readonly of: Invocation; again(): void }) {
   const call = callOf(of.entries);
   const name = call?.capability ?? undefined;
   useTitle(`${name === undefined ? 'Invocation' : visibleText(titleOf(name))} · Activity`);
+  if (!call) return null;
   return (
     <>
       <div class="head">
-        <h1>{name === undefined ? 'Invocation' : <Shown text={titleOf(name)} />}</h1>
+        <h1>
+          <StoryTitle of={{ entries: of.entries, head: call, isRepeated: false }} />
+        </h1>
         <button type="button" class="text" onClick={again}>
           Load again
         </button>
       </div>
-      {call ? <Facts of={of} call={call} /> : null}
+      <Facts of={of} call={call} />
+      <section aria-labelledby="h-story">
+        <h2 id="h-story">What happened</h2>
+        <Steps of={stepsIn(of, call)} />
+        <ApprovalOf of={of} call={call} />
+      </section>
       <Lineage of={of} />
-      {call ? <ApprovalOf of={of} call={call} /> : null}
-      <Entries of={of.entries} />
+      <section aria-labelledby="h-entries">
+        <h2 id="h-entries">{counted(of.entries.length, 'entry', 'entries')} in the log</h2>
+        <EntryTable of={of.entries} />
+      </section>
+      <Ids of={of} call={call} />
     </>
   );
 }
 
 /** The entry that says how it ended: of the call itself, not of an operator's later act. */
 function callOf(entries: readonly AuditEntry[]): AuditEntry | undefined {
-  const isCall = ({ entry_type }: AuditEntry) => CALLS.has(entry_type);
-  return entries.find(isCall) ?? entries[0];
+  return entries.find(({ entry_type }) => CALLS.has(entry_type)) ?? entries[0];
 }
 
-const CALLS: ReadonlySet<AuditEntry['entry_type']> = new Set([
-  'settlement',
-  'invocation',
-  'compensation',
-  'dry_run',
-]);
-
-function Facts({ of, call }: { readonly of: Invocation; readonly call: AuditEntry }) {
-  const { capability, cost_actual, client_reference_id, task_id, upstream_service } = call;
-  const chain = of.chain.map(({ principal }) => principal).reverse();
-  return (
-    <dl class="facts">
-      <Fact term="Outcome" is={<EntryOutcome entry={call} />} />
-      <Fact term="Called by" is={chain.length > 0 ? <Chain of={chain} /> : <Who entry={call} />} />
-      <Fact term="When" is={<Ago at={call.timestamp} />} />
-      <Fact term="Cost" is={cost_actual ? <Amount of={cost_actual} /> : 'nothing charged'} />
-      {capability === null ? null : <CapabilityFact name={capability} />}
-      <TextFact term="Reference" text={client_reference_id} filter="client_reference_id" />
-      <TextFact term="Task" text={task_id} filter="task_id" />
-      <TextFact term="Upstream" text={upstream_service} />
-      {me.value?.is_anchored ? <Fact term="Proof" is={<VerifyLink entry={call} />} /> : null}
-    </dl>
+/** Those of the entries and, where the person may see the request, those of its approval. */
+function stepsIn({ entries, request }: Invocation, call: AuditEntry): Step[] {
+  const own = everyStep(entries, call);
+  if (!request) return own;
+  const { approvals, created_at, decided_at, decided_by, reason, status } = request;
+  const by = (principal: string) => ({ text: principal, kind: 'principal' }) as const;
+  const why: Words = reason === null ? [] : [': ', { text: reason, kind: 'text' }];
+  const asked: Step[] = [
+    { icon: 'agent', words: ['asked'], at: created_at, isBad: false },
+    ...approvals.map(({ approver, approved_at }) => {
+      const words: Words = [by(approver), ' approved'];
+      return { icon: 'check' as const, words, at: approved_at, isBad: false };
+    }),
+    ...(status === 'denied' && decided_by !== null && decided_at !== null
+      ? [
+          {
+            icon: 'cross' as const,
+            words: [by(decided_by), ' denied it', ...why],
+            at: decided_at,
+            isBad: true,
+          },
+        ]
+      : []),
+  ];
+  return [...asked, ...own.filter(({ icon }) => icon !== 'agent')].sort((one, other) =>
+    one.at.localeCompare(other.at),
   );
 }
 
-function CapabilityFact({ name }: { readonly name: string }) {
+function Facts({ of, call }: { readonly of: Invocation; readonly call: AuditEntry }) {
+  const { capability, cost_actual, upstream_service } = call;
+  const chain = of.chain.map(({ principal }) => principal).reverse();
   return (
-    <Fact term="Capability">
-      <a href={hrefOf('capabilities', name)}>
-        <Code text={name} />
-      </a>{' '}
-      <small>
-        <a href={hrefOf('activity', undefined, { capability: name })}>all its entries</a>
-      </small>
-    </Fact>
+    <dl class="facts brief">
+      <Fact term="Result" is={<EntryOutcome entry={call} />} />
+      <Fact term="Called by" is={chain.length > 0 ? <Chain of={chain} /> : <Who entry={call} />} />
+      <Fact term="When" is={<Ago at={call.timestamp} />} />
+      <Fact term="Cost" is={cost_actual ? <Amount of={cost_actual} /> : 'nothing charged'} />
+      {capability === null ? null : (
+        <Fact term="Capability">
+          <a href={hrefOf('capabilities', capability)}>
+            <Code text={capability} />
+          </a>
+          , <a href={hrefOf('activity', undefined, { capability })}>all its entries</a>
+        </Fact>
+      )}
+      <TextFact term="Reference" text={call.client_reference_id} filter="client_reference_id" />
+      <TextFact term="Task" text={call.task_id} filter="task_id" />
+      {upstream_service === null ? null : (
+        <Fact term="Upstream" is={<Code text={upstream_service} />} />
+      )}
+    </dl>
   );
 }
 
@@ -140,19 +172,16 @@ interface TextFactProps {
   readonly term: string;
   readonly text: string | null;
   /** By which the log finds other entries with the same text. */
-  readonly filter?: string;
+  readonly filter: string;
 }
 
 function TextFact({ term, text, filter }: TextFactProps) {
   if (text === null) return null;
-  const shown = <Code text={text} />;
   return (
     <Fact term={term}>
-      {filter === undefined ? (
-        shown
-      ) : (
-        <a href={hrefOf('activity', undefined, { [filter]: text })}>{shown}</a>
-      )}
+      <a href={hrefOf('activity', undefined, { [filter]: text })}>
+        <Code text={text} />
+      </a>
     </Fact>
   );
 }
@@ -160,7 +189,7 @@ function TextFact({ term, text, filter }: TextFactProps) {
 function Lineage({ of: { chain, parent, children } }: { readonly of: Invocation }) {
   return (
     <section aria-labelledby="h-lineage">
-      <h2 id="h-lineage">Lineage</h2>
+      <h2 id="h-lineage">Through whose hands</h2>
       {chain.length > 0 ? <Hands of={chain} /> : <p>The tokens of this call are not known.</p>}
       {parent === null ? null : (
         <p>
@@ -185,27 +214,26 @@ const STATES = {
 /** Root first, as authority was passed on. */
 function Hands({ of }: { readonly of: readonly Hand[] }) {
   return (
-    <ol class="rows">
+    <ol class="list">
       {of.map(({ principal, token_id, client_name, purpose, state }) => (
-        <li key={`${principal} ${token_id}`}>
-          <Person of={principal} />{' '}
+        <Row
+          key={`${principal} ${token_id}`}
+          {...(token_id !== null && { href: hrefOf('agents', token_id) })}
+          icon={token_id === null ? 'person' : 'agent'}
+          title={<Shown text={personOf(principal)} />}
+          side={<Pill state={STATES[state][0]}>{STATES[state][1]}</Pill>}
+        >
           {client_name === null ? null : (
-            <>
-              calls itself <Claimed name={client_name} />{' '}
-            </>
-          )}
-          <Pill state={STATES[state][0]}>{STATES[state][1]}</Pill>
-          {token_id === null ? null : (
-            <p class="small muted">
-              token <code>{token_id}</code>
+            <p>
+              calls itself <Claimed name={client_name} />
             </p>
           )}
           {purpose === null || Object.keys(purpose).length === 0 ? null : (
-            <p class="small">
+            <p>
               purpose <Value of={purpose} />
             </p>
           )}
-        </li>
+        </Row>
       ))}
     </ol>
   );
@@ -215,67 +243,29 @@ function Children({ of }: { readonly of: readonly Act[] }) {
   return (
     <>
       <h3>{counted(of.length, 'call')} inside it</h3>
-      <ul class="rows">
-        {of.map((act) => (
-          <li key={`${act.invocation_id} ${act.timestamp}`}>
-            <ChildLink of={act} />{' '}
-            <Pill state={act.success ? 'good' : 'danger'}>{act.success ? 'Done' : 'Not done'}</Pill>{' '}
-            {act.failure_type === null ? null : <code>{act.failure_type}</code>}{' '}
-            {act.cost ? <Amount of={act.cost} /> : null} <Ago at={act.timestamp} />
-          </li>
+      <ul class="list">
+        {of.map(({ invocation_id, capability, success, failure_type, cost, timestamp }) => (
+          <Row
+            key={`${invocation_id} ${timestamp}`}
+            {...(invocation_id !== null && { href: hrefOf('activity', invocation_id) })}
+            icon="tool"
+            title={<Code text={capability ?? invocation_id ?? 'unnamed'} />}
+            side={<Pill state={success ? 'good' : 'danger'}>{success ? 'Done' : 'Not done'}</Pill>}
+          >
+            <p>
+              {failure_type === null ? null : <code>{failure_type}</code>}{' '}
+              {cost ? <Amount of={cost} /> : null} <Ago at={timestamp} />
+            </p>
+          </Row>
         ))}
       </ul>
     </>
   );
 }
 
-function ChildLink({ of: { invocation_id, capability } }: { readonly of: Act }) {
-  const name = <Code text={capability ?? invocation_id ?? 'unnamed'} />;
-  return invocation_id === null ? name : <a href={hrefOf('activity', invocation_id)}>{name}</a>;
-}
-
-function Entries({ of }: { readonly of: readonly AuditEntry[] }) {
-  return (
-    <section aria-labelledby="h-entries">
-      <div class="head">
-        <h2 id="h-entries">{counted(of.length, 'entry', 'entries')} in the log</h2>
-        <small>newest first</small>
-      </div>
-      {of.map((entry) => (
-        <article key={entry.entry_id} class="stack">
-          <h3>
-            <What entry={entry} /> <EntryOutcome entry={entry} />
-          </h3>
-          <EntryFields entry={entry} />
-        </article>
-      ))}
-    </section>
-  );
-}
-
-interface ApprovalSection {
+interface OfCall {
   readonly of: Invocation;
   readonly call: AuditEntry;
-}
-
-/** How an invocation was approved: the request, each decision, and the grant. */
-function ApprovalOf({ of: { request }, call }: ApprovalSection) {
-  const requestId = request?.approval_request_id ?? call.approval_request_id;
-  const grantId = call.approval_grant_id ?? request?.grant_id ?? null;
-  return (
-    <section aria-labelledby="h-approval">
-      <h2 id="h-approval">Approval</h2>
-      {requestId === null && grantId === null ? (
-        <p>The call asked for no approval.</p>
-      ) : (
-        <dl class="facts">
-          {requestId === null ? null : <RequestFact id={requestId} request={request} />}
-          {request ? <Decisions of={request} /> : null}
-          {grantId === null ? null : <GrantFact id={grantId} request={request} />}
-        </dl>
-      )}
-    </section>
-  );
 }
 
 const REQUEST_STATES = {
@@ -285,63 +275,54 @@ const REQUEST_STATES = {
   expired: ['off', 'Expired'],
 } as const satisfies Record<ApprovalRequest['status'], readonly [string, string]>;
 
-function RequestFact({ id, request }: { id: string; request: ApprovalRequest | null }) {
+/** How it was approved: the request, and what the grant allows. */
+function ApprovalOf({ of: { request }, call }: OfCall) {
+  const requestId = request?.approval_request_id ?? call.approval_request_id;
+  if (requestId === null) {
+    return call.approval_grant_id === null ? <p>The call asked for no approval.</p> : null;
+  }
+  const link = <a href={hrefOf('approvals', requestId)}>Its request</a>;
+  if (!request) return <p>{link} was sent to its approvers, who can see it.</p>;
+  const { status, approvals, approvals_required, expires_at, terms } = request;
   return (
-    <Fact term="Request">
-      <a href={hrefOf('approvals', id)}>
-        <code>{id}</code>
-      </a>{' '}
-      {request ? (
-        <>
-          <Pill state={REQUEST_STATES[request.status][0]}>{REQUEST_STATES[request.status][1]}</Pill>{' '}
-          {request.status === 'pending' ? <Left until={request.expires_at} /> : null}
-        </>
-      ) : (
-        <small>Its approvers can see it.</small>
-      )}
-    </Fact>
+    <p>
+      {link} <Pill state={REQUEST_STATES[status][0]}>{REQUEST_STATES[status][1]}</Pill>{' '}
+      {status === 'pending' ? <Left until={expires_at} /> : null} {approvals.length} of{' '}
+      {counted(approvals_required, 'approval')}
+      {terms
+        ? `, for one ${terms.grant_type === 'one_time' ? 'call' : 'session'}, ${counted(terms.max_uses, 'use')}, within ${spanWords(terms.expires_in_seconds * 1_000)}`
+        : null}
+      .
+    </p>
   );
 }
 
-function Decisions({ of }: { readonly of: ApprovalRequest }) {
-  const { approvals, approvals_required, decided_by, decided_at, reason, status } = of;
+function Ids({ of: { invocation_id, chain, request }, call }: OfCall) {
+  const ids = [
+    ['Invocation', invocation_id],
+    ...chain.flatMap(({ principal, token_id }) =>
+      token_id === null ? [] : [[`Token of ${personOf(principal)}`, token_id]],
+    ),
+    ['Request', request?.approval_request_id ?? call.approval_request_id],
+    ['Grant', call.approval_grant_id ?? request?.grant_id],
+  ];
   return (
-    <Fact term="Signed">
-      {approvals.length} of {counted(approvals_required, 'approval')}
-      <ul>
-        {approvals.map(({ approver, approved_at }) => (
-          <li key={approver}>
-            <Person of={approver} /> approved <Ago at={approved_at} />
-          </li>
-        ))}
-        {status === 'denied' && decided_by !== null ? (
-          <li>
-            <Person of={decided_by} /> denied it{' '}
-            {decided_at === null ? null : <Ago at={decided_at} />}
-            {reason === null ? null : ': '}
-            {reason === null ? null : (
-              <q>
-                <Shown text={reason} />
-              </q>
-            )}
-          </li>
-        ) : null}
-      </ul>
-    </Fact>
-  );
-}
-
-function GrantFact({ id, request }: { id: string; request: ApprovalRequest | null }) {
-  const terms = request?.terms;
-  return (
-    <Fact term="Grant">
-      <code>{id}</code>{' '}
-      {terms ? (
-        <small>
-          {terms.grant_type === 'one_time' ? 'for one call' : 'for one session'},{' '}
-          {counted(terms.max_uses, 'use')}, within {spanWords(terms.expires_in_seconds * 1_000)}
-        </small>
-      ) : null}
-    </Fact>
+    <Evidence result="ids and proof">
+      <dl class="facts wide">
+        {ids.map(([term, id]) =>
+          id ? (
+            <Fact key={id} term={<Shown text={term ?? ''} />}>
+              <code>{id}</code>
+            </Fact>
+          ) : null,
+        )}
+        {call.parameters_digest === null ? null : (
+          <Fact term="Parameters">
+            <Hash hex={call.parameters_digest} what="the digest of the parameters" />
+          </Fact>
+        )}
+      </dl>
+      <VerifyLink entry={call} />
+    </Evidence>
   );
 }

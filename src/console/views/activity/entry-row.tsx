@@ -6,13 +6,27 @@
 
 import { useId, useState } from 'preact/hooks';
 import type { AuditEntry } from '../../../protocol/audit.ts';
-import { Amount, Chain, Code, Person, Pill, Shown } from '../../parts/elements.tsx';
+import { Amount, Chain, Code, Heads, Person, Pill, Shown } from '../../parts/elements.tsx';
 import { hrefOf } from '../../router.ts';
 import { EntryFields } from './entry-fields.tsx';
 import { outcomeOf, type Quoted, whatOf } from './words.ts';
 
+/** Oldest first. */
+export function EntryTable({ of }: { readonly of: readonly AuditEntry[] }) {
+  return (
+    <table class="log">
+      <Heads of={['Time, UTC', 'Entry', 'What the log says']} />
+      <tbody>
+        {[...of].reverse().map((entry) => (
+          <EntryRow key={entry.entry_id} entry={entry} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
 /** The fields are made only when they are open: a page has fifty entries. */
-export function EntryRow({ entry }: { readonly entry: AuditEntry }) {
+function EntryRow({ entry }: { readonly entry: AuditEntry }) {
   const [isOpen, setOpen] = useState(false);
   const fields = useId();
   return (

@@ -7,13 +7,13 @@
 import { personOf } from '../../../domain/decision/values.ts';
 import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { AuditEntry } from '../../../protocol/audit.ts';
-import { Amount, effectLook, Heads, Pill, Shown } from '../../parts/elements.tsx';
+import { Amount, effectLook, Pill, Shown } from '../../parts/elements.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { Row } from '../../parts/panels.tsx';
 import { hrefOf } from '../../router.ts';
 import type { Declarations } from '../agents/details.tsx';
 import { counted } from '../counted.ts';
-import { EntryRow, What, Who } from './entry-row.tsx';
+import { EntryTable, What, Who } from './entry-row.tsx';
 import { TYPE_WORDS } from './filters.ts';
 import { type Step, type Story, stepsOf } from './story.ts';
 import { outcomeOf } from './words.ts';
@@ -35,7 +35,7 @@ export function StoryRow({ of, declarations }: StoryRowProps) {
     <Row
       {...(href !== undefined && { href })}
       {...icon}
-      title={<Title of={of} />}
+      title={<StoryTitle of={of} />}
       side={
         <>
           <span class="muted nb">
@@ -92,7 +92,7 @@ function iconOf({ entry_type, capability }: AuditEntry, declarations: Declaratio
 }
 
 /** A call by its capability and its cost; anything else by what it says. */
-function Title({ of: { head, entries, isRepeated } }: { readonly of: Story }) {
+export function StoryTitle({ of: { head, entries, isRepeated } }: { readonly of: Story }) {
   const { entry_type, capability, cost_actual } = head;
   const isCall = entry_type === 'invocation' || entry_type === 'settlement';
   if (!isCall || capability === null) return <What entry={head} />;
@@ -142,14 +142,7 @@ function Entries({ of, href }: EntriesProps) {
         <Icon name="chevron" class="turn" />{' '}
         <span>{counted(of.length, 'log entry', 'log entries')}</span>
       </summary>
-      <table class="log">
-        <Heads of={['Time, UTC', 'Entry', 'What the log says']} />
-        <tbody>
-          {[...of].reverse().map((entry) => (
-            <EntryRow key={entry.entry_id} entry={entry} />
-          ))}
-        </tbody>
-      </table>
+      <EntryTable of={of} />
       {href === undefined ? null : (
         <p>
           The entries of this page. <a href={href}>See the whole story</a>

@@ -59,7 +59,8 @@ function linksOf({ entry_type, ...entry }: AuditEntry): string[] {
   ];
 }
 
-const CALLS = new Set<AuditEntry['entry_type']>([
+/** Entries that say how a call ended. */
+export const CALLS: ReadonlySet<AuditEntry['entry_type']> = new Set([
   'invocation',
   'settlement',
   'compensation',
@@ -109,6 +110,10 @@ function isSame(last: Story, { entries, head }: Story): boolean {
 export function stepsOf({ entries, head, isRepeated }: Story): Step[] {
   const isDecision = head.entry_type === 'approval_decision';
   if (isRepeated || (entries.length === 1 && (isDecision || !isBad(head)))) return [];
+  return everyStep(entries, head);
+}
+
+export function everyStep(entries: readonly AuditEntry[], head: AuditEntry): Step[] {
   const isAsked = entries.some(({ entry_type }) => entry_type === 'approval_request');
   return [...entries]
     .reverse()
