@@ -21,6 +21,7 @@ import { configurationPage } from './configuration-page.ts';
 import { failuresPage } from './failures-page.ts';
 import { fieldsPage } from './fields-page.ts';
 import { operationsPage } from './operations-page.ts';
+import { lookModule } from './page-look.ts';
 import { examplesFile, recordedExamples } from './recorded-examples.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -49,6 +50,7 @@ const documents: Readonly<Record<string, string>> = {
   'docs/operations.md': operationsPage(),
   'docs/openapi.json': `${JSON.stringify(api, null, 2)}\n`,
   'src/cli/serve/starter.generated.ts': starterModule(),
+  'src/http/page/look.generated.ts': lookModule(ROOT),
   'src/openapi/examples.generated.ts': examplesFile(examples),
 };
 

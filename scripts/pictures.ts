@@ -119,7 +119,7 @@ async function picture(page: Page, name: string, height?: number): Promise<void>
 }
 
 async function signIn(page: Page): Promise<void> {
-  await page.getByRole('textbox', { name: 'Demo key' }).fill('demo-human-key');
+  await page.getByRole('textbox', { name: 'Key' }).fill('demo-human-key');
   await page.getByRole('button', { name: 'Sign in with this key' }).click();
   await page.waitForURL(`${service.pagesUrl}/agents`);
 }

@@ -87,6 +87,11 @@ export function httpRefusal(
   return { status, headers, body };
 }
 
+/** A cache keeps two answers apart that differ in what the client accepts. */
+export function variedByAccept(vary: string | undefined): string {
+  return vary === undefined ? 'Accept' : `Accept, ${vary}`;
+}
+
 /** Where an invocation is asked for, or a dry run of one, whatever the name of the capability. */
 const INVOCATIONS = [operations.invoke.path, operations.test.path].map((path) =>
   path.slice(0, path.indexOf('{')),

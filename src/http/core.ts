@@ -13,12 +13,10 @@ import { toHex } from '../domain/wire/hash.ts';
 import type { Platform } from '../platform.ts';
 import type { Failure } from '../protocol/failure.ts';
 import { type Operation, type OperationName, operations } from '../protocol/operations.ts';
-import type { Document } from '../service/operations/documents.ts';
-import { isDocument, type Method, perform, performing } from '../service/operations/operations.ts';
+import { isDocument, type Method, performing } from '../service/operations/operations.ts';
 import type { Runtime } from '../service/runtime.ts';
 import { begunWith, type Eventual, isPromised, run, type Steps, stepsOf } from '../steps.ts';
-import { prefersHtml } from './accept.ts';
-import { httpAnswer, httpRefusal, JSON_TYPE } from './answer.ts';
+import { httpAnswer, httpRefusal, JSON_TYPE, variedByAccept } from './answer.ts';
 import { tooLong } from './bounds/bodies.ts';
 import type { Load } from './bounds/shed.ts';
 import type { Visit, Visits } from './bounds/strangers.ts';
@@ -33,10 +31,9 @@ import {
   type Route,
   type WriteBody,
 } from './exchange.ts';
-import { signInAdvice } from './front-page.ts';
 import type { Metrics } from './metrics.ts';
 import { type Cors, createCors, originIn } from './origin.ts';
-import { createFrontPage, createReference, createRefusalPage } from './reference.ts';
+import { createReference, createRefusalPage, wantsPage } from './reference.ts';
 import { askOf, codingOf, judgedBearer, requestPath, strangerJudge, traceOf } from './request.ts';
 import { createRouter, hasLongValue, type Match, type Router, routedPath } from './router.ts';
 import { askSurface, type Surface, startLater } from './surface.ts';
@@ -87,15 +84,14 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
   for (const surface of options.surfaces) addSurface(core, surface);
   for (const { method, path, route } of options.added) core.routes.add(method, path, route);
   addHealth(core);
-  const reference = createReference(runtime);
-  addDocument(core, 'openapi', '/openapi.json', reference.data);
-  addDocument(core, 'docs', '/docs', reference.page);
-  addFront(core);
+  const unready = () => unreadyReasons(core);
+  const reference = createReference(runtime, { visits: options.visits, unready });
+  for (const { method, path, route } of reference.routes) core.routes.add(method, path, route);
   const cancels: (() => void)[] = [];
   return {
     answer: (ask) => run(answer(core, ask)),
     started() {
-      reference.data();
+      reference.prepare();
       cancels.push(...options.surfaces.map((surface) => startLater(runtime, surface)));
     },
     paths: core.routes.paths,
@@ -152,8 +148,10 @@ function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
 /** A browser that opens a page gets words, everything else a failure. */
 function refused({ runtime, refusalPage }: Core, exchange: Exchange, found: Failure): HttpAnswer {
   const answer = httpRefusal(runtime, exchange, found);
-  const page = refusalPage(exchange.ask, found);
-  return page ? { ...answer, ...page, headers: { ...answer.headers, ...page.headers } } : answer;
+  answer.headers.vary = variedByAccept(exchange.headers.vary);
+  if (!wantsPage(exchange.ask)) return answer;
+  const { headers, body } = refusalPage(exchange, found, answer.status);
+  return { ...answer, headers: { ...answer.headers, ...headers }, body };
 }
 
 /** Names a request and continues its trace. */
@@ -311,6 +309,7 @@ function addOperations(core: Core): void {
         const ask = askOf(operation, exchange, visits);
         const answer = yield* begunWith(performing(name, method, ask, runtime), turns.begin);
         yield turns.end();
+        if (!isDocument(answer) && answer.failure && wantsPage(exchange.ask)) return answer.failure;
         return httpAnswer(runtime, exchange, answer);
       },
     });
@@ -346,7 +345,7 @@ function addHealth(core: Core): void {
   routes.add('GET', '/readyz', {
     name: 'readyz',
     async answer({ headers }) {
-      const reasons = core.isLeaving?.() ? [LEAVING] : await runtime.unready();
+      const reasons = await unreadyReasons(core);
       return reasons.length > 0
         ? plainAnswer(503, headers, { status: 'unready', reasons })
         : plainAnswer(200, headers, { status: 'ready' });
@@ -370,39 +369,12 @@ function addHealth(core: Core): void {
   });
 }
 
+async function unreadyReasons({ runtime, isLeaving }: Core): Promise<string[]> {
+  return isLeaving?.() ? [LEAVING] : runtime.unready();
+}
+
 function plainAnswer(status: number, headers: Record<string, string>, body: object): HttpAnswer {
   headers['cache-control'] = 'no-store';
   headers['content-type'] = JSON_TYPE;
   return { status, headers, body: JSON.stringify(body) };
-}
-
-function addDocument(core: Core, name: string, path: string, document: () => Document): void {
-  core.routes.add('GET', path, {
-    name,
-    answer: (exchange) => httpAnswer(core.runtime, exchange, document()),
-  });
-}
-
-/** The path `/`: a page for a browser, the discovery document for a program. */
-function addFront({ runtime, routes, visits }: Core): void {
-  const { discovery } = runtime.methods;
-  if (!discovery) return;
-  const pageOf = createFrontPage({
-    gated: runtime.gated,
-    basePath: runtime.basePath,
-    hasSignIn: runtime.signIn !== undefined,
-    hasConsole: runtime.console !== undefined,
-    advice: signInAdvice(runtime),
-  });
-  routes.add('GET', '/', {
-    name: 'front',
-    async answer(exchange) {
-      const { ask, headers } = exchange;
-      const asking = askOf(operations.discovery, exchange, visits);
-      const answer = await perform('discovery', discovery, asking, runtime);
-      const isPage = prefersHtml(headerText(ask, 'accept')) && isDocument(answer);
-      headers.vary = headers.vary === undefined ? 'Accept' : `Accept, ${headers.vary}`;
-      return httpAnswer(runtime, exchange, isPage ? pageOf(answer) : answer);
-    },
-  });
 }

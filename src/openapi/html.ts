@@ -20,11 +20,12 @@ export function textHash(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/** Nothing but the page's own style: no script, no image, no frame, no request of any kind. */
+/** Nothing but the page's own style and the icon of the service: no script, no frame, no other request of any kind. */
 export function pageHeaders(hash: string): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",
     `style-src '${hash}'`,
+    "img-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

@@ -183,7 +183,7 @@ async function openVisitor(browser: Browser): Promise<Visitor> {
     dialog: page.getByRole('dialog'),
     bar: page.locator('.decide'),
     async signIn(key) {
-      await page.getByLabel('Demo key', { exact: true }).fill(key);
+      await page.getByLabel('Key', { exact: true }).fill(key);
       await page.getByRole('button', { name: 'Sign in with this key' }).click();
     },
   };

@@ -199,7 +199,7 @@ describe('the page', () => {
   test('the front page links to the console where it is offered', async () => {
     const service = await testService();
     const { text = '' } = await service.ask('GET', '/', { headers: { accept: 'text/html' } });
-    assert.match(text, /<a href="\.\/console\/">/);
+    assert.match(text, /<a class="button act" href="\.\/console\/">/);
   });
 });
 

@@ -65,5 +65,5 @@ test('a mounted service has the console below its prefix', async () => {
   const query = new URLSearchParams({ return_to: '/console/approvals/apr_1' });
   assert.equal(page.headers.get('location'), `${PREFIX}/sign-in?${query}`);
   assert.equal(asked.status, 403);
-  assert.match(await front.text(), new RegExp(`<a href="${PREFIX}/console/">`));
+  assert.match(await front.text(), new RegExp(`<a class="button act" href="${PREFIX}/console/">`));
 });

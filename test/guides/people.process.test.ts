@@ -195,7 +195,7 @@ test('docs/guides/sign-people-in.md leads to people with keys and with the login
       async 'company-login'({ port }) {
         await ann.goto(`http://localhost:${port}/agents`);
         await signInPage(ann).waitFor();
-        await ann.getByRole('link', { name: 'Sign in with Example staff login' }).click();
+        await ann.getByRole('link', { name: 'Continue with Example staff login' }).click();
         await ann.getByLabel('Account').fill('ann-1');
         await ann.getByRole('button', { name: 'Log in' }).click();
         await ann.getByText('ann@example.com').first().waitFor();
@@ -210,7 +210,7 @@ async function newPage(): Promise<Page> {
 
 /** Signs in with a key, that of the owner unless another file is named. */
 async function enterKey(page: Page, reader: Reader, file?: string): Promise<void> {
-  await page.getByLabel('Demo key', { exact: true }).fill(keyOf(reader, file));
+  await page.getByLabel('Key', { exact: true }).fill(keyOf(reader, file));
   await page.getByRole('button', { name: 'Sign in with this key' }).click();
 }
 

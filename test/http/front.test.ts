@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'vitest';
-import { frontPage } from '../../src/http/front-page.ts';
+import { frontPage } from '../../src/http/page/front-page.ts';
 import type { Discovery } from '../../src/protocol/trust.ts';
 import { testService } from '../support/world.ts';
 import { exchanged, listening, replyIn } from './socket.ts';
@@ -31,16 +31,17 @@ test('GET / answers a browser with a page that may load nothing', async () => {
 
   assert.equal(status, 200);
   assert.equal(headers['content-type'], 'text/html; charset=utf-8');
-  assert.equal(headers['cache-control'], 'public, max-age=300');
+  assert.equal(headers['cache-control'], 'no-cache', 'what it says of readiness is of now');
   assert.equal(headers.vary, 'Accept');
   assert.equal(headers['x-content-type-options'], 'nosniff');
   const style = /<style>([\s\S]*?)<\/style>/.exec(body)?.[1] ?? '';
   const hash = createHash('sha256').update(style).digest('base64');
   assert.equal(
     headers['content-security-policy'],
-    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    `default-src 'none'; style-src 'sha256-${hash}'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   );
-  assert.match(body, /<h1>travel-desk<\/h1>/);
+  assert.match(body, /<h1 class="ask">travel-desk<\/h1>/);
+  assert.match(body, /<\/svg> Ready<\/span>/);
   assert.doesNotMatch(body, /<script| style=| on\w+=/i);
 });
 
@@ -52,7 +53,7 @@ test('every link of the page leads to a document that anyone may read, or to sig
   for (const link of links) {
     const { pathname } = new URL(link, 'http://desk/');
     const { status, headers } = await fetched(pathname);
-    assert.equal(status, pathname === '/console/' ? 303 : 200, pathname);
+    assert.equal(status, pathname.startsWith('/console/') ? 303 : 200, pathname);
     if (status === 303) assert.match(headers.location ?? '', /^\/sign-in\?return_to=/);
   }
 });
@@ -143,12 +144,112 @@ describe('a public service without a way to sign in', async () => {
     assert.doesNotMatch(text, /href="[^"]*(?:sign-in|console)/);
   });
 
-  test('an address that is no page for people answers a browser as before', async () => {
-    const { status, headers } = await get('/consoles', BROWSER);
+  test('another address says that there is no page, and that the start page is the way on', async () => {
+    const { status, text = '' } = await get('/consoles', BROWSER);
 
     assert.equal(status, 404);
-    assert.match(String(headers['content-type']), /^application\/json/);
+    assert.match(text, /<h1><bdi>There is no page here<\/bdi><\/h1>/);
+    assert.match(text, /<a class="button act" href="\/"><bdi>Start page of travel-desk/);
+    assert.doesNotMatch(text, /href="[^"]*(?:sign-in|console)/);
   });
+});
+
+describe('what cannot be answered', () => {
+  const ASKED: [method: string, path: string, status: number, words: RegExp][] = [
+    ['GET', '/nowhere', 404, /There is no page here/],
+    ['HEAD', '/nowhere', 404, /^$/],
+    ['GET', '/svc/approval_requests/apr_1', 401, /This address is for programs/],
+    ['GET', '/svc/permissions', 405, /This address is for programs/],
+    ['GET', '/%ff', 400, /This page cannot be shown/],
+    ['GET', '/console/assets/none.js', 404, /There is no page here/],
+  ];
+  for (const [method, path, status, words] of ASKED) {
+    test(`${method} ${path} answers a browser with words, and a program as always`, async () => {
+      const page = await fetched(path, { accept: BROWSER }, method);
+      const programs = await Promise.all(
+        [undefined, '*/*', 'application/json', 'text/plain', 'image/*'].map((accept) =>
+          fetched(path, accept === undefined ? {} : { accept }, method),
+        ),
+      );
+
+      assert.equal(page.status, status);
+      assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
+      assert.equal(page.headers['cache-control'], 'no-store');
+      assert.match(page.headers['content-security-policy'] ?? '', /^default-src 'none'/);
+      assert.match(page.body, words);
+      assert.equal(page.headers.vary, 'Accept');
+      for (const { headers, body, ...program } of programs) {
+        assert.equal(program.status, status);
+        assert.equal(headers['content-type'], 'application/json; charset=utf-8');
+        if (method === 'GET') assert.equal(typeof JSON.parse(body).failure.detail, 'string');
+        assert.equal(headers['www-authenticate'], page.headers['www-authenticate']);
+        assert.equal(headers['cache-control'], 'no-store');
+        if (!path.startsWith('/svc/')) assert.equal(headers.vary, 'Accept');
+      }
+    });
+  }
+
+  test('a program that accepts HTML and sends JSON gets a failure', async () => {
+    const headers = { accept: BROWSER, 'content-type': 'application/json' };
+    const { status, body } = await service.ask('POST', '/svc/permissions', { headers });
+
+    assert.deepEqual([status, body.failure.type], [401, 'authentication_required']);
+  });
+
+  test('the page names the likely one, and the request under Evidence', async () => {
+    const { headers, text = '' } = await service.ask('GET', '/console/aprovals/apr_1', {
+      headers: { accept: BROWSER },
+    });
+
+    assert.match(text, /nothing at <code><bdi>\/console\/aprovals\/apr_1<\/bdi><\/code>/);
+    assert.match(text, /Did you mean <a href="\/console\/approvals">/);
+    assert.match(text, /<details class="evidence">.*404 <code>not_found<\/code>/s);
+    assert.ok(text.includes(`<code>${headers['x-request-id']}</code>, 20`));
+  });
+
+  test('nothing that was asked for becomes markup or leads elsewhere, and no page grows with it', async () => {
+    const usual = await fetched('/nowhere', { accept: BROWSER });
+    const asked = [
+      '/%3Cscript%3Ealert(1)%3C/script%3E',
+      '/%22onload=%22x',
+      '//evil.example/console',
+      '/\\evil.example',
+      '/%E2%80%AEevil',
+      `/${'%3C'.repeat(2_000)}`,
+    ];
+    for (const path of asked) {
+      const { body, headers } = await fetched(path, { accept: BROWSER });
+
+      assert.equal(headers['content-type'], 'text/html; charset=utf-8', path);
+      assert.doesNotMatch(body, /<script|"onload|\u202e|href="[^"]*evil/, path);
+      assert.ok(body.length < usual.body.length + 3_000, `${body.length} characters for ${path}`);
+    }
+  });
+});
+
+test('a service that is not ready says so to people, with the reasons that its probe has', async () => {
+  const stopped = await testService();
+  stopped.runtime.unready = async () => ['store: "disk" is full <now>'];
+  const { text = '' } = await stopped.ask('GET', '/', { headers: { accept: BROWSER } });
+
+  assert.match(text, /Not ready<\/span>/);
+  assert.match(text, /store: &quot;disk&quot; is full &lt;now&gt;/);
+});
+
+test('the front page says how an agent is connected, and what agents can do', async () => {
+  const { text = '' } = await service.ask('GET', '/', { headers: { accept: BROWSER } });
+
+  assert.match(text, /<code>http:\/\/127\.0\.0\.1[:\d]*\/mcp<\/code>/);
+  assert.match(text, /<code>npx writ login --service http:\/\/127\.0\.0\.1[:\d]*<\/code>/);
+  assert.match(text, /aria-label="Cannot be undone".*Book flight/s);
+});
+
+test('the icon of all pages loads nothing', async () => {
+  const { status, headers, body } = await fetched('/favicon.svg');
+
+  assert.deepEqual([status, headers['content-type']], [200, 'image/svg+xml']);
+  assert.match(headers['content-security-policy'] ?? '', /^default-src 'none'/);
+  assert.doesNotMatch(body, /href|url\(|<script/);
 });
 
 test('frontPage() escapes every text of the service', () => {

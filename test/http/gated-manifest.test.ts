@@ -100,7 +100,7 @@ test('discovery states that the manifest requires a credential, and lists no cap
 test('the front page shows no counts with the gate, and links only public documents', async () => {
   const { body } = await gated.ask('GET', '/', { headers: { accept: 'text/html' } });
 
-  assert.match(body, /offers capabilities to automated agents/);
+  assert.match(body, /Callers with a credential can list what agents can do here/);
   const links = [...String(body).matchAll(/href="\.([^"]+)"/g)].map(([, path = '']) => path);
   assert.ok(links.includes('/docs'));
   const headers = { host: 'localhost' };

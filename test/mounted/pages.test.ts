@@ -296,7 +296,9 @@ describe('a page that cannot be shown says why in words', () => {
       const program = await app.open(path, 'ann', { accept: 'application/json' });
 
       assert.equal(page.status, 404);
-      assert.match(page.text ?? '', /This page cannot be shown[\s\S]*under &quot;\/desk&quot;/);
+      assert.match(page.text ?? '', /There is no page here/);
+      assert.ok(page.text?.includes(`<code><bdi>/desk${path}</bdi></code>`));
+      assert.match(page.text ?? '', /under &quot;\/desk&quot;/);
       assert.match(page.text ?? '', /href="\/desk\/"/);
       assert.match(String(page.headers['content-security-policy']), /^default-src 'none'/);
       assertRefused(program, 404, 'not_found');

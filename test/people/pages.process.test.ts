@@ -80,7 +80,7 @@ test('an operator enrols from a link, signs in again with the passkey, and invit
     .first()
     .click();
   await page.waitForURL(`${pages}/sign-in`);
-  assert.equal(await page.getByLabel('Demo key').count(), 0);
+  assert.equal(await page.getByLabel('Key', { exact: true }).count(), 0);
   assert.deepEqual(await faultsOf(page), []);
   await page.goto(`${pages}/console/operations`);
   const signed = await device.signatures();

@@ -55,7 +55,7 @@ test('passkeys stand beside an identity provider', async () => {
 
   const page = await browserAt(desk.service).open('/sign-in');
 
-  assert.match(page.text ?? '', /Sign in with <bdi>Example<\/bdi>[\s\S]*Use a passkey/);
+  assert.match(page.text ?? '', /Continue with <bdi>Example<\/bdi>[\s\S]*Use a passkey/);
   assert.equal((await browserAt(desk.service).use(key)).status, 303);
 });
 

@@ -153,7 +153,8 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
   },
   http: {
     bounds: [],
-    'sign-in': ['.', 'bounds'],
+    page: [],
+    'sign-in': ['.', 'bounds', 'page'],
     console: ['.', 'bounds', 'sign-in'],
     mounted: ['.', 'bounds', 'sign-in', 'console'],
   },

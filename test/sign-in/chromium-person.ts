@@ -60,13 +60,13 @@ async function callbackAddress(): Promise<string> {
 }
 
 async function logIn(page: Page, account: string): Promise<void> {
-  await page.getByRole('link', { name: /^Sign in with/ }).click();
+  await page.getByRole('link', { name: /^Continue with/ }).click();
   await page.getByLabel('Account').fill(account);
   await page.getByRole('button', { name: 'Log in' }).click();
 }
 
 async function enterKey(page: Page, key: string): Promise<void> {
-  await page.getByLabel('Demo key', { exact: true }).fill(key);
+  await page.getByLabel('Key', { exact: true }).fill(key);
   await page.getByRole('button', { name: 'Sign in with this key' }).click();
 }
 

@@ -110,7 +110,7 @@ async function letAct(address: string, { ticked = '', limit = '0', pass = '0' })
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(address);
-  await page.getByRole('textbox', { name: 'Demo key' }).fill('demo-human-key');
+  await page.getByRole('textbox', { name: 'Key' }).fill('demo-human-key');
   await page.getByRole('button', { name: 'Sign in with this key' }).click();
   if (ticked !== '') await page.getByLabel(ticked).check();
   await page.getByLabel('Spend at most, in total').fill(limit);

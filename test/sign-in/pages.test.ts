@@ -13,7 +13,8 @@ import { AGENT, CONSENT, FRAME, USUAL } from './views.ts';
 
 test('no page has a script, a style attribute or anything to load', () => {
   for (const [name, html] of Object.entries(USUAL)) {
-    assert.doesNotMatch(html, /<script|<link|<img| style=| on\w+=| src=/i, name);
+    const loaded = html.replace('<link rel="icon" href="/favicon.svg" type="image/svg+xml">', '');
+    assert.doesNotMatch(loaded, /<script|<link|<img| style=| on\w+=| src=/i, name);
   }
 });
 
@@ -34,7 +35,10 @@ test('every form has the token of the page, and every path is below that of the 
 });
 
 test('consentPage() quotes the name that a client gave itself, and says that it is not verified', () => {
-  assert.match(USUAL.consent ?? '', /<q class="claimed"><bdi>Claude Code<\/bdi><\/q> wants to act/);
+  assert.match(
+    USUAL.consent ?? '',
+    /Let <q class="claimed"><bdi>Claude Code<\/bdi><\/q> act for you/,
+  );
   assert.match(USUAL.consent ?? '', /Not verified/);
   const verified = { ...CONSENT, client: { ...CONSENT.client, isVerified: true } };
   assert.doesNotMatch(consentPage(FRAME, verified), /Not verified|class="claimed"/);
@@ -63,7 +67,8 @@ test('consentPage() offers no box for what consent cannot give', () => {
 test('consentPage() opens what the client does not ask for when some of it is ticked', () => {
   const options = CONSENT.options.map((each) => ({ ...each, isChosen: true }));
 
-  assert.match(USUAL.consent ?? '', /<details><summary>1 capability that it does not ask for/);
+  assert.match(USUAL.consent ?? '', /<details><summary.*1 capability that it does not ask for/);
+  assert.doesNotMatch(USUAL.consent ?? '', /<details open>/);
   assert.match(consentPage(FRAME, { ...CONSENT, options }), /<details open>/);
 });
 
@@ -83,7 +88,12 @@ test('consentPage() shows the hidden characters of a purpose that was filled in'
 
 test('signInPage() leads to providers by links, since no form may lead to another origin', () => {
   const providers = [{ id: 'a&b', label: 'Acme' }];
-  const html = signInPage(FRAME, { providers, takesKey: false, returnTo: '/authorize?a=b&c=d' });
+  const html = signInPage(FRAME, {
+    providers,
+    takesKey: false,
+    host: 'desk.example.com',
+    returnTo: '/authorize?a=b&c=d',
+  });
 
   assert.match(
     html,
@@ -109,5 +119,5 @@ test('agentsPage() leads to what each agent did, on the console', () => {
 
   assert.match(html, /href="\/console\/agents\/tok_1">What it did/);
   assert.match(html, /Stop all 2 agents…/);
-  assert.match(USUAL.stop ?? '', /<h1>Stop all 2 agents\?<\/h1>/);
+  assert.match(USUAL.stop ?? '', /<h1 class="ask">Stop all 2 agents\?<\/h1>/);
 });

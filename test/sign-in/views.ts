@@ -8,7 +8,8 @@ import type { ConsentOption } from '../../src/domain/sign-in/consent.ts';
 
 import { agentsPage, endAgentPage, stopAllPage } from '../../src/http/sign-in/agents-page.ts';
 import { type ConsentPageView, consentPage } from '../../src/http/sign-in/consent-page.ts';
-import { type Frame, messagePage } from '../../src/http/sign-in/frame.ts';
+import type { Frame } from '../../src/http/sign-in/frame.ts';
+import { messagePage } from '../../src/http/sign-in/message-page.ts';
 import { signInPage } from '../../src/http/sign-in/sign-in-page.ts';
 import type { AgentView } from '../../src/service/sign-in/agents.ts';
 
@@ -137,6 +138,7 @@ export const USUAL: Readonly<Record<string, string>> = {
       { id: 'other', label: 'Other' },
     ],
     takesKey: true,
+    host: 'desk.example.com',
     returnTo: '/agents',
     problem: 'Cannot sign in: there is no person with this key.',
   }),
@@ -165,6 +167,7 @@ export const USUAL: Readonly<Record<string, string>> = {
     title: 'Cannot go on',
     text: 'The client named an address for the answer that it did not register. Start again from the program.',
     link: { path: '/agents', label: 'My agents' },
+    proof: { status: 400, reference: '0123456789abcdef' },
   }),
 };
 
@@ -187,6 +190,7 @@ export function hostilePages(evil: string): Readonly<Record<string, string>> {
     'sign-in': signInPage(frame, {
       providers: [{ id: evil, label: evil }],
       takesKey: true,
+      host: evil,
       returnTo: evil,
       problem: evil,
     }),
@@ -232,6 +236,7 @@ export function hostilePages(evil: string): Readonly<Record<string, string>> {
       title: evil,
       text: evil,
       link: { path: '/agents', label: evil },
+      proof: { status: 400, reference: evil },
     }),
   };
 }

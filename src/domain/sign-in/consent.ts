@@ -90,6 +90,27 @@ export function costsMoney({ currency, cost }: ConsentOption): boolean {
   return currency !== undefined && cost !== FREE;
 }
 
+/** What a person ticks with one button. */
+export const TICKS = ['all', 'reads', 'none'] as const;
+
+/** The names that it ticks: of what the client asks for, or of all where it names nothing. */
+export function tickedNames(
+  options: readonly ConsentOption[],
+  tick: (typeof TICKS)[number],
+): string[] {
+  if (tick === 'none') return [];
+  const isAnyAsked = options.some(({ isAsked }) => isAsked);
+  return options
+    .filter(({ blocked, alone }) => blocked === undefined && alone === undefined)
+    .filter(({ isAsked }) => isAsked || !isAnyAsked)
+    .filter(({ effect, currency }) => tick === 'all' || isFreeReading({ effect, currency }))
+    .map(({ name }) => name);
+}
+
+function isFreeReading({ effect, currency }: Pick<ConsentOption, 'effect' | 'currency'>): boolean {
+  return effect.kind === 'reads' && currency === undefined;
+}
+
 /** Characters of preselected names: their list must fit into the purpose of a token beside other words. */
 const PRESELECTED_LENGTH_MAX = 1_000;
 
@@ -98,12 +119,8 @@ const PRESELECTED_LENGTH_MAX = 1_000;
  * of it would not fit into one token: the form as it is shown must be one that can be sent.
  */
 function preselection(options: readonly ConsentOption[]): string[] {
-  const isAnyAsked = options.some(({ isAsked }) => isAsked);
-  const reading = options
-    .filter(({ effect, currency }) => effect.kind === 'reads' && currency === undefined)
-    .filter(({ blocked, alone }) => blocked === undefined && alone === undefined)
-    .filter(({ isAsked }) => isAsked || !isAnyAsked);
-  const names = reading.map(({ name }) => name);
+  const names = tickedNames(options, 'reads');
+  const reading = options.filter(({ name }) => names.includes(name));
   const scopes = new Set(reading.flatMap(({ scope }) => scope));
   const fits =
     names.join('","').length <= PRESELECTED_LENGTH_MAX && scopes.size <= SCOPES_PER_TOKEN_MAX;

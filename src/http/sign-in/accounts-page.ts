@@ -7,16 +7,16 @@
 
 import { escapeHtml } from '../../openapi/html.ts';
 import type { AccountsView, AccountView } from '../../service/accounts/accounts.ts';
-import { type Frame, foreignHtml, form, page } from './frame.ts';
+import { foreignHtml, icon } from '../page/frame.ts';
+import { type Frame, form, page } from './frame.ts';
 import { time } from './values.ts';
 
 export function accountsPage(frame: Frame, { accounts, now }: AccountsView): string {
   const rows = accounts.map((account) => accountRow(frame, account, now));
   const main = `<h1>Accounts</h1>
-<p>Your agents use these accounts of yours at other services. No agent sees your password or a key of an account.</p>
-<section aria-labelledby="h-accounts"><h2 id="h-accounts">At other services</h2>
-<ul class="sessions">${rows.join('\n')}</ul>
-<p class="small muted">An account is disconnected when your last agent has ended. Signing out disconnects none.</p></section>`;
+<p class="lead">Your agents use these accounts of yours at other services. No agent sees your password or a key of an account.</p>
+<ul class="list">${rows.join('\n')}</ul>
+<p class="small muted">An account is disconnected when your last agent has ended. Signing out disconnects none.</p>`;
   return page(frame, { title: 'Accounts', main });
 }
 
@@ -27,8 +27,8 @@ export function accountsPage(frame: Frame, { accounts, now }: AccountsView): str
 export function leavingPage(frame: Frame, location: string): string {
   const { host } = new URL(location);
   const main = `<h1>Log in at the other service</h1>
-<p><a class="button" rel="noreferrer" href="${escapeHtml(location)}">Go on to ${foreignHtml(host)}</a></p>`;
-  return page(frame, { title: 'Log in at the other service', main, isNarrow: true });
+<p><a class="button act" rel="noreferrer" href="${escapeHtml(location)}">Go on to ${foreignHtml(host)}</a></p>`;
+  return page(frame, { title: 'Log in at the other service', main });
 }
 
 const STATE = {
@@ -40,15 +40,15 @@ const STATE = {
 function accountRow(frame: Frame, account: AccountView, now: Date): string {
   const { name, title, authorize, state, since } = account;
   const isConnected = state === 'connected';
-  const when =
-    since && state !== 'none' ? `<br><span class="small">Since ${time(since, now)}</span>` : '';
+  const when = since && state !== 'none' ? `<p>Since ${time(since, now)}</p>` : '';
   const which = `<span class="vh"> ${foreignHtml(title)}</span>`;
-  const connect = `<button${isConnected ? ' class="text"' : ''}>${state === 'none' ? 'Connect' : 'Connect again'}${which}</button>`;
-  const end = `<button class="text">Disconnect${which}</button>`;
-  return `<li class="head"><p><b>${foreignHtml(title)}</b> ${STATE[state]}${when}
-<br><span class="small">${scopeWords(account)}</span>
-<br><span class="small muted">You log in at ${foreignHtml(new URL(authorize).host)}</span></p>
-<div class="row">${form(frame, `/accounts/${escapeHtml(name)}/connect`, connect)}
+  const look = isConnected ? 'little' : 'little act';
+  const connect = `<button class="${look}">${state === 'none' ? 'Connect' : 'Connect again'}${which}</button>`;
+  const end = `<button class="little">Disconnect${which}</button>`;
+  return `<li>${icon('key')}<div class="body"><h2>${foreignHtml(title)} ${STATE[state]}</h2>${when}
+<p>${scopeWords(account)}</p>
+<p>You log in at ${foreignHtml(new URL(authorize).host)}</p></div>
+<div class="side">${form(frame, `/accounts/${escapeHtml(name)}/connect`, connect)}
 ${state === 'none' ? '' : form(frame, `/accounts/${escapeHtml(name)}/disconnect`, end)}</div></li>`;
 }
 

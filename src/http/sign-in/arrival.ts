@@ -17,7 +17,8 @@ import { isOfOtherSite } from '../origin.ts';
 import { type Cookie, cookieFor } from './cookies.ts';
 import { CSRF_FIELD, csrfOf, isCsrf } from './csrf.ts';
 import { type Form, readForm } from './forms.ts';
-import { type Frame, messagePage, signInHeaders } from './frame.ts';
+import { type Frame, signInHeaders } from './frame.ts';
+import { messagePage } from './message-page.ts';
 import { personName } from './names.ts';
 
 /**
@@ -130,12 +131,15 @@ export function redirectAnswer(
   return { status: 303, headers, body: undefined };
 }
 
+/** Why a request cannot be answered. */
 export function faultAnswer(
   exchange: Exchange,
   frame: Frame,
   { status, title, text, link }: Fault,
 ): HttpAnswer {
-  return pageAnswer(exchange, messagePage(frame, { title, text, link }), { status });
+  const reference = exchange.headers['x-request-id'];
+  const html = messagePage(frame, { title, text, link, proof: { status, reference } });
+  return pageAnswer(exchange, html, { status });
 }
 
 interface Fault {

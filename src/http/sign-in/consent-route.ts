@@ -4,6 +4,7 @@
  * @module
  */
 
+import { TICKS } from '../../domain/sign-in/consent.ts';
 import type { AuthorizeAnswer } from '../../service/sign-in/authorize.ts';
 import type { Session } from '../../service/sign-in/sessions.ts';
 import type { Exchange, HttpAnswer } from '../exchange.ts';
@@ -42,7 +43,13 @@ export async function answerConsent(
 }
 
 function decisionIn(form: Form) {
-  if (form.one('answer') !== 'allow') return 'refuse' as const;
+  const answer = form.one('answer');
+  const tick = TICKS.find((each) => each === answer);
+  if (tick !== undefined || answer === 'kept') return { filled: consentForm(form), tick };
+  return answer === 'allow' ? consentForm(form) : ('refuse' as const);
+}
+
+function consentForm(form: Form) {
   const text = (name: string) => form.one(name) ?? '';
   return {
     chosen: form.all('c'),

@@ -6,7 +6,7 @@ test('formPageHeaders() lets a page load its own style only, and stand in no fra
   assert.deepEqual(formPageHeaders('sha256-abc='), {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy':
-      "default-src 'none'; style-src 'sha256-abc='; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+      "default-src 'none'; style-src 'sha256-abc='; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     'x-frame-options': 'DENY',
     'cache-control': 'no-store',
     'referrer-policy': 'same-origin',

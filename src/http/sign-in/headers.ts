@@ -1,5 +1,5 @@
 /**
- * Headers of a page that has forms: it loads nothing, stands in no frame, and sends its forms to this service. A script runs
+ * Headers of a page that has forms: it loads the icon of the service and nothing else, stands in no frame, and sends its forms to this service. A script runs
  * only by its digest.
  *
  * Chromium applies `form-action` also to the redirect that answers a form. A page whose form may be
@@ -25,6 +25,7 @@ export function formPageHeaders(
   const policy = [
     "default-src 'none'",
     `style-src '${hash}'`,
+    "img-src 'self'",
     ...(scriptHash === undefined ? [] : [`script-src '${scriptHash}'`]),
     ["form-action 'self'", ...formTargets].join(' '),
     "frame-ancestors 'none'",

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { foreignHtml } from './frame.ts';
+import { foreignHtml } from '../page/frame.ts';
 
 /** `ann@example.com` for `human:ann@example.com`. No address begins like a class of principals. */
 export function personName(principal: string): string {

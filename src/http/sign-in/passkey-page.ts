@@ -12,14 +12,15 @@ import { escapeHtml, textHash } from '../../openapi/html.ts';
 import { PASSKEY_LABEL_MAX } from '../../protocol/console/methods.ts';
 import type { EnrolmentView } from '../../service/people/enrolment.ts';
 import type { SignInQuestion } from '../../service/people/passkey-sign-in.ts';
-import { type Frame, foreignHtml, form, hidden, page, problemNotice } from './frame.ts';
+import { BIG_MARK, foreignHtml, icon, notice } from '../page/frame.ts';
+import { type Frame, form, hidden, page, problemNotice } from './frame.ts';
 import { personName } from './names.ts';
 
 /** Without a script there is no passkey, so the page says so. */
-const NO_SCRIPT = '<noscript><p class="notice bad">A passkey needs JavaScript.</p></noscript>';
+const NO_SCRIPT = `<noscript>${notice('warn', 'A passkey needs JavaScript, and it is off in this browser.')}</noscript>`;
 
 /** Filled by the script when the device does not answer. */
-const WHY = '<p class="notice bad" role="alert" hidden></p>';
+const WHY = '<p class="bad" role="alert" hidden></p>';
 
 /** The button of the sign-in page. */
 export function passkeyForm(
@@ -30,7 +31,7 @@ export function passkeyForm(
   const answers = ['credential_id', 'client_data', 'authenticator_data', 'signature'];
   const fields = `${hidden('return_to', returnTo)}${hidden('challenge', challenge)}
 ${answers.map((name) => hidden(name, '')).join('')}
-<div class="row"><button${isFirst ? ' class="act"' : ''}>Use a passkey</button></div>${WHY}`;
+<button${isFirst ? ' class="act"' : ''}>${icon('passkey')} Use a passkey</button>${WHY}`;
   const asked = { passkey: 'get', challenge, 'rp-id': rp_id };
   return `${asking(form(frame, '/sign-in/passkey', fields), asked)}${NO_SCRIPT}`;
 }
@@ -42,13 +43,14 @@ export function linkPage(frame: Frame, { link = '', problem }: LinkView): string
 <input id="code" name="code" required inputmode="numeric" pattern="\\s*(\\d\\s*){6}" maxlength="20"
  autocomplete="one-time-code" aria-describedby="code-hint">
 <small id="code-hint">Six digits. The person who invited you gives you the code by another way than the link.</small></div>
-<div class="row"><button class="act">Continue</button></div>`;
-  const main = `<h1>You are invited to <bdi>${escapeHtml(frame.service)}</bdi></h1>
+<button class="act">Continue</button>`;
+  const main = `<div class="stack">${BIG_MARK}
+<h1>You are invited to <bdi>${escapeHtml(frame.service)}</bdi></h1>
+<p class="muted">You make a passkey in this device, and sign in with it from then on. Nothing happens before you go on.</p></div>
 ${problemNotice(problem)}
-<p class="notice bad" data-missing hidden>The address has no invitation. Open the link that you were given again.</p>
-<p>You make a passkey in this device, and sign in with it from then on. Nothing happens before you go on.</p>
-${form(frame, '/enrol', fields)}${NO_SCRIPT}`;
-  return page(frame, { title: 'Invitation', main, isNarrow: true, script: PASSKEY_SCRIPT });
+${notice('bad', 'The address has no invitation. Open the link that you were given again.', ' data-missing hidden')}
+<div class="panel">${form(frame, '/enrol', fields)}${NO_SCRIPT}</div>`;
+  return page(frame, { title: 'Invitation', main, isSlim: true, script: PASSKEY_SCRIPT });
 }
 
 interface LinkView {
@@ -70,7 +72,7 @@ ${answers.map((name) => hidden(name, '')).join('')}
 <input id="label" name="label" required maxlength="${PASSKEY_LABEL_MAX}" pattern=".*\\S.*" autocomplete="off"
  value="${escapeHtml(device.slice(0, PASSKEY_LABEL_MAX))}" aria-describedby="label-hint">
 <small id="label-hint">So that you recognise it when you have several.</small></div>
-<div class="row"><button class="act">Make a passkey</button></div>${WHY}`;
+<button class="act">${icon('passkey')} Make a passkey</button>${WHY}`;
   const asked = {
     passkey: 'create',
     challenge: options.challenge,
@@ -80,12 +82,18 @@ ${answers.map((name) => hidden(name, '')).join('')}
     'user-name': options.user_name,
     exclude: options.exclude.join(' '),
   };
-  const main = `<h1>Make your passkey</h1>
-<dl class="facts"><dt>You are</dt><dd>${foreignHtml(personName(principal))}</dd>
+  const main = `<div class="stack">${BIG_MARK}
+<h1>Make your passkey</h1>
+<p class="muted">Your device asks for your finger, your face or its PIN. If this is not you, close the page and tell the person who invited you.</p></div>
+<dl class="facts brief"><dt>You are</dt><dd>${foreignHtml(personName(principal))}</dd>
 <dt>You may</dt><dd>${scopesHtml(scopes)}</dd></dl>
-<p>Your device asks for your finger, your face or its PIN. If this is not you, close the page and tell the person who invited you.</p>
-${asking(form(frame, '/enrol/passkey', fields), asked)}`;
-  return page(frame, { title: 'Make your passkey', main, isNarrow: true, script: PASSKEY_SCRIPT });
+<div class="panel">${asking(form(frame, '/enrol/passkey', fields), asked)}${NO_SCRIPT}</div>`;
+  return page(frame, {
+    title: 'Make your passkey',
+    main,
+    isSlim: true,
+    script: PASSKEY_SCRIPT,
+  });
 }
 
 function scopesHtml(scopes: readonly string[]): string {

@@ -229,8 +229,9 @@ function signInAnswer(
   const { browser, frame, cookies } = arrived(parts, exchange);
   const { providers, takesKeys: takesKey } = parts.signIn;
   const question = parts.people.question(browser);
-  const appOrigin = exchange.ask.person && new URL(pagesUrl(parts.signIn.baseUrl())).origin;
-  const view = { providers, takesKey, question, returnTo, appOrigin, problem: problem?.text };
+  const { host, origin } = new URL(pagesUrl(parts.signIn.baseUrl()));
+  const appOrigin = exchange.ask.person && origin;
+  const view = { providers, takesKey, question, returnTo, host, appOrigin, problem: problem?.text };
   return pageAnswer(exchange, signInPage(frame, view), {
     status: problem?.status ?? 200,
     cookies,

@@ -19,7 +19,13 @@ import {
   readAuthorization,
 } from '../../domain/sign-in/authorize.ts';
 import { agentSubject } from '../../domain/sign-in/client.ts';
-import { type ConsentOption, consentOptions, currenciesOf } from '../../domain/sign-in/consent.ts';
+import {
+  type ConsentOption,
+  consentOptions,
+  currenciesOf,
+  type TICKS,
+  tickedNames,
+} from '../../domain/sign-in/consent.ts';
 import {
   type Choice,
   type Consented,
@@ -96,7 +102,14 @@ export interface AuthorizeRequest {
   readonly params: URLSearchParams;
   readonly userAgent: string;
   /** What the person decided; absent before that. */
-  readonly decision?: 'refuse' | ConsentForm | undefined;
+  readonly decision?: 'refuse' | ConsentForm | Filled | undefined;
+}
+
+/** A form that is shown again, with what the person filled in. */
+interface Filled {
+  readonly filled: ConsentForm;
+  /** Boxes to tick instead of those that the person ticked. */
+  readonly tick?: (typeof TICKS)[number] | undefined;
 }
 
 /** Rejects with an `OAuthError` that is shown to the person and sent nowhere. */
@@ -125,6 +138,7 @@ export async function authorize(
     const isAgain = request.asksSignIn && !isNew(session, parts.store.now());
     return isAgain ? { stepUp: JUST_NOW } : { show: await viewOf(page) };
   }
+  if ('filled' in decision) return { show: await viewOf(page, filledForm(page, decision)) };
   return decide(page, decision, asked.userAgent).catch(async (error: unknown) => {
     if (error instanceof Refusal) await enterRefusal(page, error.failure);
     throw error;
@@ -153,6 +167,10 @@ async function enterRefusal(
   const { session_id } = session.record;
   const facts = { failure: found, session_id, client_id: request.client.client_id };
   await parts.store.append([sessionEntry(parts, session.record, 'refused', facts)]);
+}
+
+function filledForm(page: Page, { filled, tick }: Filled): ConsentForm {
+  return tick ? { ...filled, chosen: tickedNames(optionsOf(page), tick) } : filled;
 }
 
 interface Page {
