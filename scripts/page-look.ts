@@ -15,7 +15,7 @@ const SHEETS = ['tokens', 'base', 'frame', 'lists', 'parts', 'controls', 'pages'
 const CLASSES = new Set(
   `act alone amount ask bad big body box brand brief button chips claimed cmd ctl danger effect empty evidence facts field fields
   final final-icon good head i ink lead list little mark mid money more muted nb notice off opt or panel pill row side
-  slim small soon stack text time turn vh w warn write`.split(/\s+/),
+  slim small soon stack text time turn vh w warn wide write`.split(/\s+/),
 );
 
 /** Elements that these pages do not have. */

@@ -293,13 +293,14 @@ test('every control is reached by keyboard in order, with a visible ring', { tim
       );
       reached.push(name);
       assert.equal(ring, '3px', name);
-      if (name === 'answer' && reached.at(-2) === 'answer') break;
+      if (name === 'answer' && reached.length > 8 && reached.at(-2) === 'answer') break;
     }
 
     assert.deepEqual(reached, [
       'Skip to the page',
       'My agents',
       'Not you? Sign out',
+      ...Array<string>(3).fill('answer'),
       ...Array<string>(6).fill('c'),
       '1 capability that it does not ask for',
       'limit',

@@ -36,6 +36,7 @@ tbody th { overflow-wrap: anywhere; }
 .facts dt .i { margin-top: 0.15rem; }
 .facts dt.final { color: var(--danger); }
 .facts dd > small { display: block; }
+.facts.wide { grid-template-columns: fit-content(10rem) minmax(0, 1fr); }
 .brand { display: flex; align-items: center; gap: var(--s2); color: inherit; text-decoration: none; min-width: 0; line-height: 1.15; }
 .brand b { display: block; font-size: var(--t4); letter-spacing: -0.03em; }
 .brand span span { display: block; color: var(--muted); font-size: var(--t1); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }

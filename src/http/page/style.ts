@@ -12,9 +12,11 @@ import { LOOK } from './look.generated.ts';
 
 /** A page that asks takes the place of a dialog. A limit is asked for as soon as something ticked costs money. */
 const OWN = `
+body { overflow-wrap: anywhere; }
 [hidden] { display: none; }
+.button small { color: inherit; }
 form > :is([type="hidden"], [hidden]) + * { margin-top: 0; }
-.alone > .head + .panel { margin-top: var(--s5); }
+.alone > .head + :is(.panel, .head) { margin-top: var(--s5); }
 .none { color: var(--muted); text-align: center; }
 .list h2 { font-size: var(--t3); }
 .list .side form { margin: 0; }

@@ -44,7 +44,7 @@ function clientFacts({ service }: Frame, { client, before }: ConsentPageView): s
     before === undefined
       ? ''
       : `<dt>${icon('clock')}Before</dt><dd>${foreignHtml(before, TEXT_LENGTH_MAX)} <small>None of it is filled in below.</small></dd>`;
-  return `<dl class="facts brief write">
+  return `<dl class="facts wide brief write">
 <dt>${icon('agent')}Who</dt><dd>${name}</dd>
 <dt>${icon('external')}Answers to</dt><dd>${answerHost(answersTo)}</dd>
 ${earlier}</dl>`;
