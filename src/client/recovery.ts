@@ -181,11 +181,13 @@ function isUnended({ answer, failure, idempotencyKey }: Refused): boolean {
 type Remedy = (tried: Attempt, reply: Refused, options: RecoveryOptions) => Promise<Attempt | Stop>;
 
 function remedyOf({ failure, answer, idempotencyKey }: Refused): Remedy {
-  const { type, retry, resolution } = failure;
+  const { type, retry, resolution, conditions } = failure;
   // Lost answer: the same call under its key gets the stored outcome.
   if (answer === undefined && idempotencyKey !== undefined) return wait;
   if (type === 'approval_required') return awaitApproval;
   if (type === 'approval_grant_invalid') return askAnew;
+  // The parameters are at fault: a new token of the same kind would refuse them too.
+  if (conditions) return stopped('caller');
   if (resolution.action === 'provide_credentials') return redelegate;
   // The recovery class does not override `retry: false`: the same call would fail again.
   if (!retry && REPEATED.includes(resolution.recovery_class)) return stopped('caller');

@@ -223,6 +223,7 @@ export interface FailureFacts
       | 'requested_parameters_digest'
       | 'grant_policy'
       | 'clarify'
+      | 'conditions'
     > {
   /** Which requirement is unmet; only for `control_requirement_unsatisfied`. */
   readonly control?: ControlRequirementType;

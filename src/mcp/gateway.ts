@@ -4,11 +4,15 @@
  * @module
  */
 
+import type { Conditions } from '../domain/conditions/condition.ts';
+import { readConditions } from '../domain/conditions/read.ts';
 import { failure } from '../domain/failure.ts';
+import { isObject } from '../domain/wire/json.ts';
 import type { Platform } from '../platform.ts';
 import type { CapabilityDeclaration } from '../protocol/capability.ts';
 import type { FailureAnswer } from '../protocol/failure.ts';
 import type { AnswerOf, InputOf, OperationName } from '../protocol/operations.ts';
+import type { JsonObject } from '../protocol/primitives.ts';
 import type { Manifest } from '../protocol/trust.ts';
 import type { Document } from '../service/operations/documents.ts';
 import { type Ask, isDocument, perform } from '../service/operations/operations.ts';
@@ -88,7 +92,7 @@ function absent(name: OperationName): FailureAnswer {
 export async function eachAvailable(
   gateway: Gateway,
   platform: Platform,
-  visit: (name: string, declared: CapabilityDeclaration) => void,
+  visit: (name: string, declared: CapabilityDeclaration, conditions?: Conditions) => void,
 ): Promise<FailureAnswer | undefined> {
   const [manifest, permissions] = await Promise.all([
     gateway.manifest(),
@@ -96,12 +100,19 @@ export async function eachAvailable(
   ]);
   if (isFailure(manifest)) return manifest;
   if (isFailure(permissions)) return permissions;
-  await createSlicer(platform)().each(permissions.available, ({ capability }) => {
+  await createSlicer(platform)().each(permissions.available, ({ capability, constraints }) => {
     const declared = declaredIn(manifest, capability);
-    if (declared) visit(capability, declared);
+    if (declared) visit(capability, declared, conditionsIn(constraints));
     return true;
   });
   return undefined;
+}
+
+/** The conditions of the token on a tool. What cannot be read is not shown: the service judges every call. */
+function conditionsIn({ conditions }: JsonObject): Conditions | undefined {
+  if (!isObject(conditions)) return undefined;
+  const read = readConditions(conditions.where);
+  return 'faults' in read ? undefined : read.conditions;
 }
 
 /** Own properties only: "constructor" is not a capability. A name may be any value that a caller sent. */

@@ -8,7 +8,7 @@
  * @module
  */
 
-import { parametersSchema } from '../domain/catalog/json-schema.ts';
+import type { Conditions } from '../domain/conditions/condition.ts';
 import { failure } from '../domain/failure.ts';
 import { isObject } from '../domain/wire/json.ts';
 import type { Platform } from '../platform.ts';
@@ -25,6 +25,7 @@ import {
   FAILURE_SCHEMA,
   GRANT_PARAMETER,
   KEY_PARAMETER,
+  limitedSchema,
   reservedSchema,
 } from './tool.ts';
 
@@ -134,9 +135,9 @@ export async function searchCapabilities(
   if (wrong) return toolResultOf(wrong);
   const query = searchQuery(sent.query as string);
   const found: Found[] = [];
-  const prevented = await eachAvailable(gateway, platform, (name, declared) => {
+  const prevented = await eachAvailable(gateway, platform, (name, declared, conditions) => {
     const score = scoreOf(query, name, declared);
-    if (score > 0 || query.words.length === 0) found.push({ name, declared, score });
+    if (score > 0 || query.words.length === 0) found.push({ name, declared, conditions, score });
   });
   if (prevented) return toolResultOf(prevented);
   found.sort(inRank);
@@ -161,6 +162,7 @@ function unusableSearch(sent: JsonObject): FailureAnswer | undefined {
 interface Found {
   readonly name: string;
   readonly declared: CapabilityDeclaration;
+  readonly conditions: Conditions | undefined;
   readonly score: number;
 }
 
@@ -188,12 +190,12 @@ function adviceAfter(shown: number, more: number): string | undefined {
   return 'Nothing that you may call matches: search with other words, or with an empty query.';
 }
 
-function shownAs({ name, declared }: Found): JsonObject {
+function shownAs({ name, declared, conditions }: Found): JsonObject {
   const { side_effect, cost } = declared;
   return {
     name,
-    description: descriptionOf(declared),
-    input_schema: parametersSchema(declared),
+    description: descriptionOf(declared, conditions),
+    input_schema: limitedSchema(declared, conditions),
     side_effect: side_effect.type,
     ...(cost && { cost }),
   };

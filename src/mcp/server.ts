@@ -89,8 +89,8 @@ async function listPair(gateway: Gateway): Promise<CapabilityTool[]> {
 
 async function listTools(gateway: Gateway, platform: Platform): Promise<CapabilityTool[]> {
   const tools: CapabilityTool[] = [];
-  const prevented = await eachAvailable(gateway, platform, (name, declared) => {
-    tools.push(toolOf(name, declared));
+  const prevented = await eachAvailable(gateway, platform, (name, declared, conditions) => {
+    tools.push(toolOf(name, declared, conditions));
   });
   if (prevented) throw protocolError(prevented);
   return tools;

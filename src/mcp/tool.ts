@@ -8,6 +8,9 @@
  */
 
 import { parametersSchema, rebased, resultSchema } from '../domain/catalog/json-schema.ts';
+import type { Conditions } from '../domain/conditions/condition.ts';
+import { narrowedSchema } from '../domain/conditions/schema.ts';
+import { conditionWords } from '../domain/conditions/words.ts';
 import type { CapabilityDeclaration, SideEffectType } from '../protocol/capability.ts';
 import type { JsonObject } from '../protocol/primitives.ts';
 
@@ -25,11 +28,15 @@ export const GRANT_PARAMETER = 'svc_approval_grant';
 /** The idempotency key of a call. */
 export const KEY_PARAMETER = 'svc_idempotency_key';
 
-export function toolOf(name: string, capability: CapabilityDeclaration): CapabilityTool {
+export function toolOf(
+  name: string,
+  capability: CapabilityDeclaration,
+  conditions?: Conditions,
+): CapabilityTool {
   return {
     name,
-    description: descriptionOf(capability),
-    inputSchema: inputSchemaOf(capability),
+    description: descriptionOf(capability, conditions),
+    inputSchema: inputSchemaOf(capability, conditions),
     outputSchema: outputSchemaOf(capability),
     annotations: HINTS[capability.side_effect.type],
   };
@@ -53,12 +60,14 @@ const EFFECTS = {
   irreversible: 'Changes state for good: it cannot be undone.',
 } as const satisfies Record<SideEffectType, string>;
 
-export function descriptionOf(capability: CapabilityDeclaration): string {
+/** A client may strip what a schema says of a value, so every condition of the token is also a sentence. */
+export function descriptionOf(capability: CapabilityDeclaration, conditions?: Conditions): string {
   const { description, side_effect, requires = [], verify_via = [] } = capability;
   const { compensation, rollback_window } = side_effect;
   return [
     description,
     EFFECTS[side_effect.type],
+    conditions && `You may call it only where ${conditionWords(conditions).join(' and ')}.`,
     compensation &&
       `Undone by ${compensation}${rollback_window ? ` within ${rollback_window}` : ''}.`,
     costText(capability),
@@ -94,9 +103,18 @@ function approvalText(people: number): string {
   return `May need the approval of ${who}: it then fails with approval_required, and continues when it is called again with the same arguments after the approval.`;
 }
 
-function inputSchemaOf(capability: CapabilityDeclaration): CapabilityTool['inputSchema'] {
-  const schema = parametersSchema(capability);
+function inputSchemaOf(
+  capability: CapabilityDeclaration,
+  conditions: Conditions | undefined,
+): CapabilityTool['inputSchema'] {
+  const schema = limitedSchema(capability, conditions);
   return { ...schema, properties: { ...schema.properties, ...reservedProperties(capability) } };
+}
+
+/** The schema of the parameters under the conditions of a token. */
+export function limitedSchema(capability: CapabilityDeclaration, conditions?: Conditions) {
+  const schema = parametersSchema(capability);
+  return conditions ? narrowedSchema(schema, conditions) : schema;
 }
 
 function reservedProperties({ approval, side_effect }: CapabilityDeclaration): JsonObject {

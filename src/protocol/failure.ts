@@ -179,6 +179,14 @@ export const Clarification = z.object({
 });
 export type Clarification = z.infer<typeof Clarification>;
 
+/** A condition of the token that a call did not meet. Never has the value. */
+export const UnmetCondition = z.object({
+  /** The path of the value, such as `amount` or `to.*`. */
+  at: z.string(),
+  where: z.record(z.string(), z.unknown()),
+  found: z.enum(['outside', 'missing', 'unreadable']),
+});
+
 /**
  * Why the service refused, and what the caller can do about it.
  *
@@ -206,6 +214,8 @@ export const Failure = z
     /** With `approval_required`, where people can sign in: the page of the request. Contains no credential. */
     decision_url: z.string().optional(),
     clarify: z.array(Clarification).optional(),
+    /** With `scope_insufficient`: the conditions of the token that the call did not meet. The same parameters never will. */
+    conditions: z.array(UnmetCondition).optional(),
   })
   .refine(({ retry, resolution }) => !(retry && resolution.recovery_class === 'terminal'), {
     message: 'a terminal failure is never retried',

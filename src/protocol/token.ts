@@ -14,6 +14,7 @@ import {
   CallerClass,
   CallerId,
   CapabilityName,
+  Digest,
   JsonObject,
   Money,
   optional,
@@ -57,6 +58,20 @@ export const Purpose = z
     message: `expected at most ${PURPOSE_LENGTH_MAX} characters`,
   });
 
+/** Conditions on the arguments of calls, by capability and path. `domain/conditions` reads them. */
+const AskedConditions = z
+  .record(CapabilityName, z.unknown())
+  .describe(
+    'Conditions on the arguments of calls, by capability and by path of the value, such as `{"refund_order": {"amount": {"at_least": 0, "at_most": 50}}}`. A child inherits what it does not state.',
+  );
+
+/** In canonical form: by capability, path and operator. */
+export const WireConditions = z.record(
+  CapabilityName,
+  z.record(z.string(), z.record(z.string(), z.unknown())),
+);
+export type WireConditions = z.infer<typeof WireConditions>;
+
 /** A requested budget, in a currency of the table. */
 const AskedBudget = Budget.extend({
   currency: z.enum([...CURRENCY_EXPONENTS.keys()], {
@@ -76,6 +91,7 @@ export const IssueRequest = z.strictObject({
   ttl_hours: optional(z.number().positive()),
   max_delegation_depth: optional(z.int().nonnegative()),
   session_id: optional(CallerId),
+  conditions: optional(AskedConditions),
 });
 export type IssueRequest = z.output<typeof IssueRequest>;
 
@@ -87,6 +103,8 @@ export const IssueAnswer = z.object({
   capability: CapabilityName.nullable(),
   task_id: CallerId.nullable(),
   budget: Budget.nullable(),
+  /** Its own and the inherited ones; absent in the answer of a service that knows none. */
+  conditions: WireConditions.nullable().optional(),
   expires_at: Timestamp,
   expires: Timestamp,
 });
@@ -110,6 +128,10 @@ export const DelegationClaims = z.strictObject({
   constraints: z.strictObject({
     budget: Budget.optional(),
     max_delegation_depth: z.int().nonnegative(),
+    /** `shape` is the digest of the inputs that the capability had when it was conditioned. */
+    conditions: z
+      .record(CapabilityName, z.strictObject({ shape: Digest, where: JsonObject }))
+      .optional(),
   }),
   concurrent_branches: ConcurrentBranches,
   caller_class: CallerClass,
@@ -159,6 +181,7 @@ export const TokenView = z.object({
   budget_remaining: Amount.nullable(),
   /** The cost beyond the reservation, of calls under the token or its descendants. */
   debts: z.array(Money),
+  conditions: WireConditions.nullable().optional(),
   max_delegation_depth: z.int().nonnegative(),
   concurrent_branches: ConcurrentBranches,
   caller_class: CallerClass,

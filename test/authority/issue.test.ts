@@ -61,6 +61,7 @@ onInspectedStores((rig) => {
       capability: 'search_flights',
       task_id: 'task-1',
       budget: WHOLE.budget,
+      conditions: null,
       expires_at: expires,
       expires,
     });
@@ -72,6 +73,7 @@ onInspectedStores((rig) => {
     assert.deepEqual(Object.keys(body).sort(), [
       'budget',
       'capability',
+      'conditions',
       'expires',
       'expires_at',
       'issued',

@@ -242,6 +242,7 @@ onBothStores((rig) => {
       budget_spent: 50,
       budget_reserved: 0,
       budget_remaining: 50,
+      conditions: null,
       max_delegation_depth: 5,
       concurrent_branches: 'allowed',
       caller_class: 'internal',

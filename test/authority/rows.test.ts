@@ -28,6 +28,7 @@ const FULL = {
   purpose_parameters: { task_id: 'trip-7' },
   budget: { currency: 'USD', max_amount: 1_000 },
   session_id: 's-1',
+  conditions: { search_flights: { max_results: { at_least: 1, at_most: 3 } } },
   ttl_hours: 2,
 };
 
@@ -44,6 +45,21 @@ const TOKEN_EDITS: readonly [name: string, set: Dialect][] = [
   ['concurrent_branches', "concurrent_branches = 'exclusive'"],
   ['max_delegation_depth', 'max_delegation_depth = 32'],
   ['session_id', 'session_id = NULL'],
+  ['conditions, to none', 'conditions = NULL'],
+  [
+    'conditions, to wider ones',
+    {
+      file: "conditions = replace(conditions, '3', '9')",
+      database: "conditions = replace(conditions::text, '3', '9')::jsonb",
+    },
+  ],
+  [
+    'the inputs that the conditions know',
+    {
+      file: `conditions = replace(conditions, '"inputs":{', '"inputs":{"more":"string",')`,
+      database: `conditions = jsonb_set(conditions, '{search_flights,inputs,more}', '"string"')`,
+    },
+  ],
   [
     'issued_at',
     { file: 'issued_at = issued_at + 1', database: "issued_at = issued_at + interval '1 ms'" },

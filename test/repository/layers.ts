@@ -81,7 +81,7 @@ export const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly str
     wire: [],
     values: [],
     conditions: ['wire', 'values'],
-    authority: ['.', 'wire', 'values'],
+    authority: ['.', 'wire', 'values', 'conditions'],
     log: ['wire', 'values', 'authority'],
     invocation: ['.', 'wire', 'values', 'conditions', 'authority'],
     composition: ['.', 'wire', 'values', 'invocation'],

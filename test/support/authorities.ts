@@ -52,6 +52,12 @@ export function widened(ancestor: Authority, child: Authority): string[] {
       ancestor.concurrent_branches === 'exclusive' && child.concurrent_branches === 'allowed'
     ),
     session: child.session_id === ancestor.session_id,
+    conditions: [...Object.entries(ancestor.conditions ?? {})].every(
+      ([name, { inputs, where }]) => {
+        const held = child.conditions?.[name];
+        return isDeepStrictEqual(held?.inputs, inputs) && isSubset(held?.where ?? {}, where);
+      },
+    ),
     root: child.root_principal === ancestor.root_principal,
     human: !child.subject.startsWith('human:') || ancestor.subject.startsWith('human:'),
   };
@@ -60,13 +66,41 @@ export function widened(ancestor: Authority, child: Authority): string[] {
 
 /** The constraints that were asked for and did not come. A longer lifetime is the one exception. */
 export function ignored(raw: Readonly<Record<string, unknown>>, child: Authority): string[] {
-  const { purpose_parameters, ttl_hours, parent_token, ...exact } = raw;
+  const { purpose_parameters, ttl_hours, parent_token, conditions, ...exact } = raw;
+  const { pay = {} } = (conditions ?? {}) as Record<string, Record<string, object>>;
+  const where: Record<string, object> = child.conditions?.pay?.where ?? {};
+  const lost = Object.entries(pay ?? {}).filter(
+    ([path, condition]) =>
+      !UNIVERSE.every((value) => !admits(where[path], value) || admits(condition, value)),
+  );
   const purpose = Object.entries((purpose_parameters as object | null) ?? {});
   return [
     ...missingFrom(child, Object.entries(exact)),
     ...missingFrom(child.purpose, purpose),
+    ...lost.map(([path]) => `conditions of ${path}`),
     ...(typeof ttl_hours === 'number' && livesLonger(child, ttl_hours) ? ['ttl_hours'] : []),
   ];
+}
+
+/** Values of the inputs, none of them included. */
+const UNIVERSE: readonly unknown[] = [undefined, -1, 0, 1, 5, 50, 51];
+
+/** Of the operators that requests have: bounds, one value, and absence beside them. */
+function admits(condition: Record<string, unknown> | object | undefined, value: unknown): boolean {
+  const { is, at_least, at_most, or_absent } = (condition ?? {
+    or_absent: true,
+    any: true,
+  }) as Record<string, unknown>;
+  if (value === undefined) return or_absent === true;
+  if (is !== undefined) return value === is;
+  const number = value as number;
+  return number >= Number(at_least ?? -Infinity) && number <= Number(at_most ?? Infinity);
+}
+
+function isSubset(child: object, ancestor: object): boolean {
+  return Object.entries(ancestor).every(([path, condition]) =>
+    UNIVERSE.every((value) => !admits(Reflect.get(child, path), value) || admits(condition, value)),
+  );
 }
 
 function missingFrom(holder: object, asked: [string, unknown][]): string[] {
@@ -98,6 +132,12 @@ const SUBJECTS = ['human:alice', 'agent:planner', 'service:desk', 'oidc:x'];
 const CLASSES = [...LEVELS.keys(), 'unheard_of'];
 const PURPOSE = { task_id: 'task-1', region: { eu: ['de', { b: 1, a: null }] }, seats: 2 };
 
+const BETWEEN = { amount: { at_least: 0, at_most: 50 } };
+
+function paying(where: Record<string, object>) {
+  return { pay: { inputs: { amount: 'number', other: 'integer' }, where } };
+}
+
 /** A stored token. `levels` is how many may stand below it. */
 export function anyAuthority(levels: fc.Arbitrary<number>): fc.Arbitrary<Authority> {
   return fc
@@ -117,6 +157,7 @@ export function anyAuthority(levels: fc.Arbitrary<number>): fc.Arbitrary<Authori
         concurrent_branches: fc.constantFrom('allowed' as const, 'exclusive' as const),
         depth: fc.constantFrom(0, 1, 2),
         session_id: fc.constantFrom(undefined, 's-1'),
+        conditions: fc.constantFrom(undefined, ...[BETWEEN, { other: { is: 5 } }].map(paying)),
         expires_at: fc.constantFrom(1, 60, 3_600, 86_400).map(inSeconds),
       },
       { noNullPrototype: true },
@@ -129,7 +170,7 @@ export function anyAuthority(levels: fc.Arbitrary<number>): fc.Arbitrary<Authori
 /** What a request does in each of its fields, whichever parent it is made for. */
 export type Plan = readonly (readonly [kind: number, choice: number])[];
 
-const FIELDS = 10;
+const FIELDS = 11;
 
 export const anyPlan: fc.Arbitrary<Plan> = fc.array(fc.tuple(fc.nat(19), fc.nat(999)), {
   minLength: FIELDS,
@@ -155,6 +196,18 @@ export function requestOf(plan: Plan, parent: Authority): Record<string, unknown
     ['ttl_hours', [1e-9, 0.01, 1, 1e9, 1e300], [0, -1, '1']],
     ['max_delegation_depth', [depth, Math.max(0, depth - 1)], [depth + 1, 99, -1, 1.5]],
     ['session_id', [parent.session_id], ['s-2', 'S-1', '', 's-1 ']],
+    [
+      'conditions',
+      [{}, { pay: null }, { pay: { amount: { at_least: 1, at_most: 5 } } }, { pay: { other: 5 } }],
+      [
+        { pay: { amount: { at_least: -1, at_most: 50 } } },
+        { pay: { amount: { at_least: 0, at_most: 51 } } },
+        { pay: { other: { is: 5, or_absent: true } } },
+        { pay: { other: { is: 51 } } },
+        { pay: { amount: { at_most: 50 } } },
+        { pay: [] },
+      ],
+    ],
   ];
   const entries = fields.map(([name, honest, hostile], index) => {
     const [kind = 0, choice = 0] = plan[index] ?? [];

@@ -7,6 +7,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { type Authority, type Narrowed, narrow } from '../../src/domain/authority/narrowing.ts';
+import { readStated } from '../../src/domain/authority/token-conditions.ts';
+import { CapabilityDeclaration } from '../../src/protocol/capability.ts';
 import { IssueRequest } from '../../src/protocol/token.ts';
 import {
   anyAuthority,
@@ -23,8 +25,23 @@ export function ask(raw: object, parent: Authority): Narrowed | undefined {
   const parsed = IssueRequest.safeParse(JSON.parse(JSON.stringify(raw)));
   if (!parsed.success) return undefined;
   const { subject = 'agent:x', ...rest } = parsed.data;
-  return narrow(parent, { ...rest, subject }, { now: NOW, disclosure });
+  const stated = readStated(rest.conditions ?? {}, () => PAY);
+  if ('failure' in stated) return stated;
+  return narrow(parent, { ...rest, subject }, { now: NOW, disclosure, ...stated });
 }
+
+const PAY = CapabilityDeclaration.parse({
+  description: 'Pay',
+  contract_version: '1.0.0',
+  inputs: [
+    { name: 'amount', type: 'number' },
+    { name: 'other', type: 'integer', required: false },
+    { name: 'added', type: 'string', required: false },
+  ],
+  output: { type: 'payment', fields: [] },
+  side_effect: { type: 'write' },
+  minimum_scope: ['pay'],
+});
 
 /** So many delegations, counted by what became of each. Throws at the first that is wider than its parent. */
 export function tryNarrowings(numRuns: number): Map<string, number> {

@@ -9,6 +9,7 @@
 
 import type { DelegationClaims } from '../../protocol/token.ts';
 import type { Authority } from './narrowing.ts';
+import { conditionClaims } from './token-conditions.ts';
 
 /** An authority with the id, the parent and the issue time of its token. */
 export interface IssuedAuthority extends Authority {
@@ -19,7 +20,7 @@ export interface IssuedAuthority extends Authority {
 
 /** The claims of one token of `service`, without the fields that the token does not have. */
 export function delegationClaims(service: string, token: IssuedAuthority): DelegationClaims {
-  const { capability, purpose, budget, parent_token_id, session_id } = token;
+  const { capability, purpose, budget, conditions, parent_token_id, session_id } = token;
   return {
     iss: service,
     aud: service,
@@ -31,7 +32,11 @@ export function delegationClaims(service: string, token: IssuedAuthority): Deleg
     scope: [...token.scope],
     ...(capability !== undefined && { capability }),
     ...(Object.keys(purpose).length > 0 && { purpose }),
-    constraints: { ...(budget && { budget }), max_delegation_depth: token.max_delegation_depth },
+    constraints: {
+      ...(budget && { budget }),
+      max_delegation_depth: token.max_delegation_depth,
+      ...(conditions && { conditions: conditionClaims(conditions) }),
+    },
     concurrent_branches: token.concurrent_branches,
     caller_class: token.caller_class,
     ...(parent_token_id !== undefined && { parent_token_id }),

@@ -40,7 +40,7 @@ function reduced(found: Failure, ownRoot: string | undefined): Failure {
 }
 
 function redacted(found: Failure): Failure {
-  const { clarify: _, ...kept } = found;
+  const { clarify: _, conditions: __, ...kept } = found;
   const { action, recovery_class } = found.resolution;
   return {
     ...kept,

@@ -11,6 +11,7 @@ import type { Failure } from '../../protocol/failure.ts';
 import { failure } from '../failure.ts';
 import { isPrincipal, isPrincipalPattern, matchesPattern, matchesPrincipal } from './principal.ts';
 import { entitles, entitlesPattern, isScopePattern } from './scope-pattern.ts';
+import type { ConditionsOf } from './token-conditions.ts';
 
 export interface Entitlement {
   readonly principal: string;
@@ -22,6 +23,8 @@ export interface Entitlement {
   readonly caller_class: string;
   /** Other classes it may assign. */
   readonly caller_classes: readonly string[];
+  /** Of every root token, in canonical form. */
+  readonly conditions?: ConditionsOf | undefined;
 }
 
 interface Fault {
@@ -94,6 +97,9 @@ export function widerIdentity(maker: Entitlement, made: Entitlement): Failure | 
     });
   const lacking = `is more than ${maker.principal} is entitled to`;
 
+  if (maker.conditions) {
+    return cannot('it', `would have no conditions, and ${maker.principal} has some`);
+  }
   if (unentitledSubject(maker, made.principal)) {
     return cannot(`principal "${made.principal}"`, `is none that ${maker.principal} may name`);
   }

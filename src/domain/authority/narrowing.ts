@@ -27,6 +27,7 @@ import { amountFault, toMinor } from '../values/money.ts';
 import { canonicalJson } from '../wire/canonical.ts';
 import { isPrincipal, parsePrincipal } from './principal.ts';
 import { uncovered } from './scope-pattern.ts';
+import { isWiderThan, narrowedConditions, type TokenConditions } from './token-conditions.ts';
 
 /** What one token allows. The stored row holds it; the signed text repeats it. */
 export interface Authority {
@@ -42,6 +43,7 @@ export interface Authority {
   /** The greatest depth a token below this one may have. */
   readonly max_delegation_depth: number;
   readonly session_id?: string | undefined;
+  readonly conditions?: TokenConditions | undefined;
   /** Whole seconds, so that the JWT's `exp` is the same instant. */
   readonly expires_at: Date;
 }
@@ -50,6 +52,8 @@ export interface NarrowingContext {
   readonly now: Date;
   /** The disclosure level of each caller class. An unknown class has the level of `default`. */
   readonly disclosure: (callerClass: string) => DisclosureLevel;
+  /** What the request states, read: its own field is not. */
+  readonly conditions?: TokenConditions | undefined;
 }
 
 export type Narrowed = { authority: Authority } | { failure: Failure };
@@ -69,6 +73,10 @@ export function narrow(
     const found = rule(parent, request, context);
     if (found) return { failure: found };
   }
+  const conditions = narrowedConditions(parent.conditions, context.conditions, (detail) =>
+    failure('scope_escalation', detail, { grantable_by: parent.root_principal }),
+  );
+  if ('failure' in conditions) return conditions;
   return {
     authority: {
       subject: request.subject,
@@ -82,6 +90,7 @@ export function narrow(
       depth: parent.depth + 1,
       max_delegation_depth: request.max_delegation_depth ?? parent.max_delegation_depth,
       session_id: parent.session_id,
+      ...conditions,
       expires_at: earlier(expiryOf(request.ttl_hours, context.now), parent.expires_at),
     },
   };
@@ -271,6 +280,7 @@ const WIDER: Partial<Record<keyof Authority, Compare>> = {
     child.depth !== parent.depth + 1 || child.depth > parent.max_delegation_depth,
   max_delegation_depth: (parent, child) => child.max_delegation_depth > parent.max_delegation_depth,
   session_id: (parent, child) => child.session_id !== parent.session_id,
+  conditions: (parent, child) => isWiderThan(parent.conditions, child.conditions),
   expires_at: (parent, child) => child.expires_at > parent.expires_at,
 };
 

@@ -32,7 +32,7 @@ export type ConditionsRead =
   | { readonly faults: readonly ConditionFault[] };
 
 /** Paths of one capability; a claim of a token has room for so many. */
-const PATHS_MAX = 16;
+export const PATHS_MAX = 16;
 const LIST_MAX = 32;
 /** In characters. */
 const TEXT_LENGTH_MAX = 256;

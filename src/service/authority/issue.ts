@@ -34,6 +34,13 @@ import {
   requestedSession,
   unreadableBudget,
 } from '../../domain/authority/narrowing.ts';
+import {
+  conditionsView,
+  entitledConditions,
+  narrowedConditions,
+  readStated,
+  type TokenConditions,
+} from '../../domain/authority/token-conditions.ts';
 import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { issuanceFacts } from '../../domain/log/entry-facts.ts';
 import { amended } from '../../domain/values/amended.ts';
@@ -98,7 +105,7 @@ async function issueRoot(
 
 /** What a root token carries. The caller has checked that the subject may be named. */
 export function rootAuthority(
-  { config, store }: ServiceParts,
+  { config, definition, store }: ServiceParts,
   entitlement: Entitlement,
   request: IssueRequest & { readonly subject: string },
 ): Authority {
@@ -106,6 +113,7 @@ export function rootAuthority(
   refuse(unentitledScope(entitlement, request.scope));
   refuse(unentitledClass(entitlement, request.caller_class));
   refuse(unreadableBudget(request));
+  const conditions = rootConditions(definition, entitlement, request);
   refuse(excessiveLifetime(request, config.max_ttl_hours));
   refuse(excessiveDepth(request, config.max_delegation_depth));
   const { session, failure: found } = requestedSession(request);
@@ -122,6 +130,7 @@ export function rootAuthority(
     depth: 0,
     max_delegation_depth: request.max_delegation_depth ?? config.max_delegation_depth,
     session_id: session,
+    conditions,
     // The default is cut to the configured maximum, because keys are retired after the longest
     // lifetime.
     expires_at: expiryOf(
@@ -129,6 +138,31 @@ export function rootAuthority(
       store.now(),
     ),
   };
+}
+
+/** What the entitlement fixes, and what the request states within it. */
+function rootConditions(
+  definition: ServiceParts['definition'],
+  { conditions, principal }: Entitlement,
+  request: IssueRequest,
+): TokenConditions | undefined {
+  const held = entitledConditions(conditions, (name) => capabilityOf(definition, name));
+  const narrowed = narrowedConditions(held, statedConditions(definition, request), (detail) =>
+    failure('not_entitled', `${detail} for ${principal}`),
+  );
+  if ('failure' in narrowed) throw new Refusal(narrowed.failure);
+  return narrowed.conditions;
+}
+
+/** The conditions that a request states, or a refusal. */
+function statedConditions(
+  definition: ServiceParts['definition'],
+  { conditions }: IssueRequest,
+): TokenConditions | undefined {
+  if (conditions === undefined) return undefined;
+  const read = readStated(conditions, (name) => capabilityOf(definition, name));
+  if ('failure' in read) throw new Refusal(read.failure);
+  return read.conditions;
 }
 
 async function issueChild(
@@ -146,7 +180,11 @@ async function issueChild(
   const narrowed = narrow(
     parent.token,
     { ...request, subject },
-    { now, disclosure: (name) => levelOf(parts.config.disclosure, name) },
+    {
+      now,
+      disclosure: (name) => levelOf(parts.config.disclosure, name),
+      conditions: statedConditions(parts.definition, request),
+    },
   );
   if ('failure' in narrowed) throw new Refusal(narrowed.failure);
 
@@ -274,6 +312,7 @@ function issueAnswer(
     capability: record.capability ?? null,
     task_id: (record.purpose.task_id as string | undefined) ?? null,
     budget: record.budget ?? null,
+    conditions: conditionsView(record.conditions),
     expires_at: expires,
     expires,
   };

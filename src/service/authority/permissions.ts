@@ -14,9 +14,12 @@ import {
   unmetControls,
   type Whole,
 } from '../../domain/authority/authorization.ts';
+import { heldOn } from '../../domain/authority/token-conditions.ts';
 import { stepCapabilities } from '../../domain/composition/composition.ts';
+import { conditionWords } from '../../domain/conditions/words.ts';
 import { isOfProtocol } from '../../domain/failure.ts';
 import { type BudgetState, checkBudget, leastRemaining } from '../../domain/invocation/budget.ts';
+import { unusableConditions } from '../../domain/invocation/conditions.ts';
 import { fromMinor } from '../../domain/values/money.ts';
 import { createRecent } from '../../domain/values/recent.ts';
 import type { Capability } from '../../protocol/capability.ts';
@@ -135,7 +138,8 @@ function refusalOf(
   return (
     authorityRefusal({ token, whole, lineage: loaded.lineage }) ??
     controlRefusal(token, whole) ??
-    checkBudget(token, capability, budgetsOf(loaded), price).failure
+    checkBudget(token, capability, budgetsOf(loaded), price).failure ??
+    unusableConditions(token, capability)
   );
 }
 
@@ -199,6 +203,7 @@ function available(caller: TokenCaller, capability: Capability): AvailableCapabi
 function constraintsOf({ token, loaded }: TokenCaller, capability: Capability): JsonObject {
   const budgets = budgetsOf(loaded);
   const { budget } = token;
+  const held = heldOn(token.conditions, capability.name);
   return {
     expires_at: token.expires_at.toISOString(),
     ...(budget && {
@@ -209,6 +214,7 @@ function constraintsOf({ token, loaded }: TokenCaller, capability: Capability): 
     }),
     ...(capability.cost && { cost: capability.cost }),
     ...(token.capability !== undefined && { capability: token.capability }),
+    ...(held && { conditions: { where: held.where, words: conditionWords(held.where) } }),
     ...(token.purpose.task_id !== undefined && { task_id: token.purpose.task_id }),
     ...(token.concurrent_branches === 'exclusive' && { concurrent_branches: 'exclusive' }),
     ...(capability.requires_binding && { requires_binding: capability.requires_binding }),

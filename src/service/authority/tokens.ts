@@ -7,6 +7,7 @@
  * @module
  */
 
+import { conditionsView } from '../../domain/authority/token-conditions.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { leastRemaining } from '../../domain/invocation/budget.ts';
 import type { EntryRecord } from '../../domain/log/entry.ts';
@@ -165,6 +166,7 @@ function viewOf(described: TokenDescription, now: Date): TokenView {
     budget_reserved: amount(own?.reserved),
     budget_remaining: amount(own && leastRemaining(budgets)),
     debts: debts.map(moneyOf),
+    conditions: conditionsView(token.conditions),
     max_delegation_depth: token.max_delegation_depth,
     concurrent_branches: token.concurrent_branches,
     caller_class: token.caller_class,

@@ -20,6 +20,7 @@ import {
   isFreshAtRun,
 } from '../../domain/invocation/bindings.ts';
 import type { Charge } from '../../domain/invocation/budget.ts';
+import { costOutside, outsideConditions } from '../../domain/invocation/conditions.ts';
 import type { Capability } from '../../protocol/capability.ts';
 import type { CompositionStep } from '../../protocol/composition.ts';
 import type { Failure } from '../../protocol/failure.ts';
@@ -142,11 +143,14 @@ function* prepare(
   let charge = isLater ? undefined : drawable(whole, capability, boundPrice(bound));
   const parameters = yield* resolvedParameters(parts, inputs);
   refuse(ruleRefusal(capability, parameters, undefined));
+  const isCaller = composed.composition?.step_authority === 'caller';
+  if (isCaller) refuse(outsideConditions(caller.token, capability, sent, parameters));
   if (isLater) {
     const price = yield* quotedPrice(parts, caller, capability, { parameters, bound });
     charge = drawable(whole, capability, price);
   }
   refuse(ruleRefusal(capability, parameters, charge ?? null));
+  if (isCaller) refuse(costOutside(caller.token, capability, charge));
   const ties = parts.definition.rollbacks.get(capability.name);
   if (ties) yield* refuseClosedRollback(parts, inputs, parameters, ties);
   const needed = isApprovalNeeded(parts, { capability, parameters, charge });

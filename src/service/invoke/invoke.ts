@@ -17,6 +17,7 @@ import { failure, Refusal, refuse } from '../../domain/failure.ts';
 import { ruleRefusal } from '../../domain/invocation/approval.ts';
 import { boundPrice, handlesOf } from '../../domain/invocation/bindings.ts';
 import { type Charge, checkBudget } from '../../domain/invocation/budget.ts';
+import { costOutside, outsideConditions } from '../../domain/invocation/conditions.ts';
 import { type RateState, rateHeaders } from '../../domain/invocation/rate.ts';
 import { otherResponseMode } from '../../domain/invocation/response-mode.ts';
 import { amended } from '../../domain/values/amended.ts';
@@ -224,6 +225,7 @@ function* prepareCall(
   const parametersDigest = digestOf(parameters);
   call.parametersDigest = parametersDigest;
   refuse(ruleRefusal(capability, parameters, undefined));
+  refuse(outsideConditions(known.token, capability, request.parameters, parameters));
   if (isLater) {
     const price =
       (yield* pinnedPrice(parts, caller, capability)) ??
@@ -231,6 +233,7 @@ function* prepareCall(
     charge = affordable(call, known, price);
   }
   refuse(ruleRefusal(capability, parameters, charge ?? null));
+  refuse(costOutside(known.token, capability, charge));
   const ties = parts.definition.rollbacks.get(capability.name);
   if (ties) yield* refuseClosedRollback(parts, inputs, parameters, ties);
   return { parameters, parametersDigest, bound, charge };

@@ -24,7 +24,8 @@ export function remembered<Value>(
 
 /** Freezes a token's record, because several callers share it. */
 export function shared(token: TokenRecord): TokenRecord {
-  for (const part of [token.lineage, token.scope, token.purpose]) Object.freeze(part);
+  for (const part of [token.lineage, token.scope, token.purpose, token.conditions])
+    Object.freeze(part);
   return Object.freeze(token);
 }
 

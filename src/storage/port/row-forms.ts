@@ -55,6 +55,7 @@ const FORMS = {
     depth: row.depth,
     max_delegation_depth: row.max_delegation_depth,
     session_id: row.session_id,
+    ...optionalField('conditions', row.conditions),
     issued_at: row.issued_at,
     expires_at: row.expires_at,
     kid: row.kid,

@@ -9,7 +9,7 @@
  * The version of the tables that a new store begins with; steps lead on from it. Nothing leads to it: no release
  * has written a store below it.
  */
-export const BASELINE_VERSION = 22;
+export const BASELINE_VERSION = 23;
 
 /** The version of a store with all of these steps, one version each. */
 export function versionAfter(steps: readonly unknown[]): number {

@@ -25,6 +25,7 @@ export const TOKENS: Description<Omit<TokenRecord, 'budget'>> = {
     depth: 'integer CHECK (depth >= 0)',
     max_delegation_depth: 'integer',
     session_id: 'text?',
+    conditions: 'json?',
     issued_at: 'time',
     expires_at: 'time',
     kid: 'text',
