@@ -178,6 +178,7 @@ describe('everything is shown', { timeout: SLOW }, () => {
       names.map((name) => [name, `value of ${name}`]),
     );
     parameters.field_100 = long;
+    parameters.field_101 = 'one\n  two\n';
     const asked = await rig.asked({ capability: 'wide', parameters });
     const bob = await rig.approver(BOB, asked);
     await bob.approve.waitFor();

@@ -9,6 +9,7 @@ import type { Money } from '../../protocol/primitives.ts';
 import { canonicalJson } from '../wire/canonical.ts';
 import { moneyInputs, namesWords } from './claims.ts';
 import { sortedNames } from './hidden.ts';
+import { differenceLines, hasLines } from './lines.ts';
 import { empty, marked, type PartFacts, type Piece, type Words } from './pieces.ts';
 import { moneyValue, plain } from './values.ts';
 
@@ -64,6 +65,12 @@ function sameWords(of: Decision): string {
 }
 
 export function differenceWords({ before, after, currency }: Change): Words {
+  if (
+    typeof before === 'string' &&
+    typeof after === 'string' &&
+    (hasLines(before) || hasLines(after))
+  )
+    return differenceLines(before, after);
   const [then, asked] = [moneyValue(before, currency), moneyValue(after, currency)];
   return [
     marked('del', [valuePiece(before, then)]),

@@ -29,8 +29,8 @@ export function hiddenTexts({ request, chain }: Decision): HiddenText[] {
   const clients = chain.flatMap(({ client_name }) => client_name ?? []);
   const purposes = chain.flatMap(({ purpose }) => purpose ?? []);
   const found = [
-    ...placed('parameters', '', hiddenFields(parameters)),
-    ...placed('preview', 'preview: ', hiddenFields(preview ?? {})),
+    ...placed('parameters', '', hiddenFields(parameters, '', true)),
+    ...placed('preview', 'preview: ', hiddenFields(preview ?? {}, '', true)),
     ...placed('words', '', hiddenFields(note ?? '', "the agent's words")),
     ...placed(
       'hands',

@@ -5,8 +5,10 @@
  */
 
 import type { Decision } from '../../protocol/decision.ts';
+import type { JsonObject } from '../../protocol/primitives.ts';
 import { exact } from '../values/time-words.ts';
 import { canonicalJson } from '../wire/canonical.ts';
+import { isObject } from '../wire/json.ts';
 import { digestFaults, digestsOf } from './checks.ts';
 import { hiddenTexts, moneyInputs } from './claims.ts';
 import { sortedNames } from './hidden.ts';
@@ -35,15 +37,21 @@ export function previewPart(of: Decision): PartFacts {
       ...(preview === null && !isLost ? [empty(none)] : []),
     ],
     facts: [
-      ...sortedNames(preview ?? {}).map((name) => previewFact(name, preview?.[name])),
+      ...sortedNames(preview ?? {}).map((name) =>
+        previewFact(name, preview?.[name], of.request.parameters),
+      ),
       { label: ['Undo'], words: [undoSentence(of)] },
     ],
   };
 }
 
 /** Texts without quotes; everything else also as it is stored. */
-function previewFact(name: string, value: unknown): Fact {
+function previewFact(name: string, value: unknown, parameters: JsonObject): Fact {
   const label = [{ shown: name }];
+  // A guard previews the call as it is.
+  const call = canonicalText(parameters);
+  const isCall = isObject(value) && call !== undefined && canonicalText(value) === call;
+  if (isCall) return { label, words: ['Exactly those below.'] };
   if (typeof value === 'string') return { label, words: [{ shown: value }] };
   const isFormatted = moneyValue(value, undefined) !== undefined || typeof value === 'boolean';
   const form = isFormatted ? formatted(value, undefined) : [];
@@ -127,7 +135,10 @@ export function digestsPart(of: Decision, where: string): PartFacts {
             ? ['The request has none.']
             : digestWords(preview, request.preview_digest, 'preview'),
       },
-      { label: ['Canonical'], words: [marked('code', [{ shown: canonicalOf(request) }])] },
+      {
+        label: ['Canonical'],
+        words: [marked('code', [{ shown: canonicalText(request.parameters) ?? 'none' }])],
+      },
       { label: ['Request'], words: [marked('code', request.approval_request_id)] },
       {
         label: ['Capability'],
@@ -146,12 +157,12 @@ export function digestsPart(of: Decision, where: string): PartFacts {
   };
 }
 
-/** As it is hashed. A text that cannot be hashed has none. */
-function canonicalOf({ parameters }: Decision['request']): string {
+/** As it is hashed. What cannot be hashed has none. */
+function canonicalText(value: object): string | undefined {
   try {
-    return canonicalJson(parameters);
+    return canonicalJson(value);
   } catch {
-    return 'none: a text in it is not Unicode';
+    return undefined;
   }
 }
 

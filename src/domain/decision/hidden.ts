@@ -99,10 +99,13 @@ export interface HiddenField {
   readonly hidden: readonly Hidden[];
 }
 
-/** Every text in a value, and every name in it, that has a character which `Shown` marks. */
-export function hiddenFields(value: unknown, path = ''): HiddenField[] {
+/**
+ * Every text in a value, and every name in it, that has a character which `Shown` marks. Where `isLined`, the page
+ * shows each line of a text on its own, so a line feed is not hidden.
+ */
+export function hiddenFields(value: unknown, path = '', isLined = false): HiddenField[] {
   if (typeof value === 'string') {
-    const hidden = hiddenIn(value);
+    const hidden = hiddenIn(value).filter(({ code }) => !isLined || code !== 'U+000A');
     return hidden.length > 0 ? [{ path, text: value, hidden }] : [];
   }
   if (typeof value !== 'object' || value === null) return [];
@@ -110,7 +113,7 @@ export function hiddenFields(value: unknown, path = ''): HiddenField[] {
     const inner = path === '' ? name : `${path}.${name}`;
     const hidden = hiddenIn(name);
     const own = hidden.length > 0 ? [{ path: `name of ${inner}`, text: name, hidden }] : [];
-    return [...own, ...hiddenFields((value as JsonObject)[name], inner)];
+    return [...own, ...hiddenFields((value as JsonObject)[name], inner, isLined)];
   });
 }
 

@@ -92,6 +92,12 @@ function roundedDifference(left: number, right: number): number {
   return Math.round((left - right) * 10_000) / 10_000;
 }
 
+/** Why a call takes no amount that is known. */
+export function unpricedWords({ capability }: Decision): string {
+  const isFree = capability !== null && capability.cost?.financial === undefined;
+  return isFree ? 'It costs no money' : 'What it takes is not known beforehand';
+}
+
 /** A token and its parent may have the same holder and the same numbers: that is one budget to a reader. */
 export function distinctBudgets({ budgets }: Decision): BudgetAfter[] {
   const text = ({ token_id, ...shown }: BudgetAfter) => JSON.stringify(shown);
@@ -129,10 +135,7 @@ export function budgetsPart(of: Decision): PartFacts {
           : []),
       ],
     })),
-    after:
-      cost === null
-        ? [marked('p', 'What the call takes is not known beforehand.', 'small muted')]
-        : [],
+    after: cost === null ? [marked('p', `${unpricedWords(of)}.`, 'small muted')] : [],
   };
 }
 

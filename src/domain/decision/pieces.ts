@@ -38,6 +38,7 @@ type Mark =
   | 'details'
   | 'ins'
   | 'p'
+  | 'pre'
   | 'q'
   | 'small'
   | 'span'
@@ -62,7 +63,14 @@ export interface PartFacts {
 }
 
 /** What stands on a line of its own. */
-export const BLOCKS: ReadonlySet<string> = new Set(['blockquote', 'br', 'details', 'p', 'summary']);
+export const BLOCKS: ReadonlySet<string> = new Set([
+  'blockquote',
+  'br',
+  'details',
+  'p',
+  'pre',
+  'summary',
+]);
 
 export function marked(as: Mark, of: Words | string, look?: string): Piece {
   const words = typeof of === 'string' ? [of] : of;

@@ -10,7 +10,7 @@ import { effectOf } from '../sign-in/consent-words.ts';
 import { parseDuration } from '../values/duration.ts';
 import { type Change, changesOf, differenceWords } from './changes.ts';
 import { hasKnownBudgets, lifetimeWords, namesWords, noSimilarWords } from './claims.ts';
-import { distinctBudgets } from './people.ts';
+import { distinctBudgets, unpricedWords } from './people.ts';
 import { marked, type PartFacts, type Piece, type Words } from './pieces.ts';
 import { countOf, digitsOf, moneyValue, personOf, plain } from './values.ts';
 import { effectSentence } from './words.ts';
@@ -118,7 +118,7 @@ function budgetWords(of: Decision): Words {
   const [tightest] = known.sort((a, b) => (a.left_after ?? 0) - (b.left_after ?? 0));
   if (!hasKnownBudgets(of)) return ['not known: the token of the request cannot be read'];
   if (budgets.length === 0) return ['no budget limits it'];
-  if (!tightest) return [`not known for ${cost ? 'this currency' : 'this call'}`];
+  if (!tightest) return [cost ? 'not known for this currency' : unpricedWords(of)];
   const { principal, currency, left, max } = tightest;
   const after = tightest.left_after ?? 0;
   const share = max > 0 ? Math.ceil(((max - after) / max) * 100) : 100;

@@ -9,6 +9,7 @@ import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import { amountWords } from '../sign-in/consent-words.ts';
 import { exact } from '../values/time-words.ts';
 import { hiddenFields, hiddenIn, hiddenWords, sortedNames } from './hidden.ts';
+import { textWords } from './lines.ts';
 import { type Fact, marked, type Words } from './pieces.ts';
 
 /** The currency of each parameter that is an amount, by its name. */
@@ -74,8 +75,9 @@ export function parameterFacts(
     const value = parameters[name];
     // What the declaration says was written by the service's author.
     const described = inputs?.find((input) => input.name === name)?.description;
-    const form = formatted(value, money?.get(name));
-    const hidden = hiddenFields(value);
+    const text = textWords(name, parameters);
+    const form = text.length > 0 ? text : formatted(value, money?.get(name));
+    const hidden = hiddenFields(value, '', true);
     return {
       label: [{ shown: name }],
       words: [

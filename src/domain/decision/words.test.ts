@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'vitest';
 import type { Capability } from '../../protocol/capability.ts';
+import type { Decision } from '../../protocol/decision.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
+import { textWords } from './lines.ts';
 import { wordsText } from './text.ts';
-import { titleOfCall } from './words.ts';
+import { actOf, actText, effectSentence, headingWords, titleOfCall } from './words.ts';
 
 const INPUTS = [
   { name: 'amount', type: 'number', semantic_type: 'money' },
@@ -77,4 +79,79 @@ for (const [name, value, shown] of [
 
 test('titleOfCall() does not call an amount money where the parameters name another currency', () => {
   assert.equal(said('Refund {amount}', { amount: 5, reason: 'EUR' }), 'Refund 5');
+});
+
+test('titleOfCall() names the file that a tool works on', () => {
+  assert.equal(said(undefined, { path: 'docs/pricing.md' }), 'Refund order docs/pricing.md');
+  assert.equal(said(undefined, { path: 'a b' }), 'Refund order "a b"');
+  assert.match(
+    said(undefined, { path: `${'x/'.repeat(90)}end.md` }),
+    /^Refund order ….*\/end\.md$/,
+  );
+});
+
+function decided(title: string | undefined, parameters: JsonObject, more: object = {}): Decision {
+  const financial = { currency: 'USD' };
+  const cost = { certainty: 'estimated', financial };
+  const capability = { title, inputs: INPUTS, cost, side_effect: { type: 'irreversible' } };
+  const request = { capability: 'refund_order', parameters, preview: null, ...more };
+  const viewer = { principal: 'human:bob' };
+  return { request, capability, cost: usd(310), viewer } as unknown as Decision;
+}
+
+test('headingWords() asks until the request is decided, and then says who decided what', () => {
+  const heading = (more: object) =>
+    wordsText(headingWords(decided(TITLE, { amount: 310, customer_id: 'C-7' }, more)), 0);
+  const approvals = ['human:ann', 'human:bob'].map((approver) => ({ approver }));
+
+  assert.equal(heading({ status: 'pending', approvals: [] }), 'Refund 310.00 USD to C-7?');
+  assert.equal(
+    heading({ status: 'approved', approvals }),
+    'ann and you approved: Refund 310.00 USD to C-7.',
+  );
+  assert.equal(
+    heading({ status: 'denied', approvals: [], decided_by: 'human:bob' }),
+    'You denied: Refund 310.00 USD to C-7.',
+  );
+  assert.equal(heading({ status: 'expired', approvals }), 'Expired: Refund 310.00 USD to C-7.');
+});
+
+for (const [title, act, text] of [
+  [TITLE, 'refund', 'refund 310.00 USD'],
+  ['Charter one jet for {customer_id}', '“charter one jet”', 'charter one jet for 310.00 USD'],
+  ['IBAN of {customer_id}', 'IBAN', 'IBAN for 310.00 USD'],
+  ['{customer_id} is refunded', '“refund order”', 'refund order for 310.00 USD'],
+  [undefined, '“refund order”', 'refund order for 310.00 USD'],
+] as const) {
+  test(`actOf() and actText() say what the buttons of "${title}" do`, () => {
+    const of = decided(title, { amount: 310, customer_id: 'C-7' });
+
+    assert.deepEqual([actOf(of), actText(of)], [act, text]);
+  });
+}
+
+test('effectSentence() says that money leaves only for a price in a currency', () => {
+  const of = decided(TITLE, {});
+  const quota = { ...of, cost: { currency: 'XXX', amount: 1 } };
+
+  assert.equal(effectSentence(of), 'Money leaves. It cannot be undone.');
+  assert.equal(effectSentence(quota), 'It cannot be undone.');
+});
+
+test('textWords() shows each line of a text, and what differs from the text that it replaces', () => {
+  const text = (values: JsonObject, name: string) => wordsText(textWords(name, values), 0);
+
+  assert.equal(
+    text({ content: 'one\n\ntwo\u200b' }, 'content'),
+    '3 lines, nothing to compare with\n1  one\n2\n3  two⟨U+200B⟩',
+  );
+  assert.equal(
+    text({ oldText: 'a\nb\nc', newText: 'a\nB\nc' }, 'newText'),
+    'lines: 1 added, 1 removed, 2 equal\n2 − b\n2 + B',
+  );
+  assert.equal(
+    text({ edits: [{ oldText: 'a', newText: 'b' }] }, 'edits'),
+    'lines: 1 added, 1 removed, 0 equal\n1 − a\n1 + b',
+  );
+  assert.deepEqual(textWords('note', { note: 'one line' }), []);
 });

@@ -8,6 +8,7 @@
  */
 
 import type { Capability } from '../../protocol/capability.ts';
+import { isCurrency } from '../../protocol/currencies.ts';
 import type { Decision } from '../../protocol/decision.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import { titleParts } from '../catalog/title.ts';
@@ -221,7 +222,9 @@ export function effectSentence({ capability, cost }: Decision): string {
   if (!capability) return 'The service no longer has this capability.';
   const { kind, words } = effectOf(capability);
   const money =
-    cost && cost.amount > 0 ? `${kind === 'final' ? 'Money leaves. ' : 'It costs money. '}` : '';
+    cost && cost.amount > 0 && isCurrency(cost.currency)
+      ? `${kind === 'final' ? 'Money leaves. ' : 'It costs money. '}`
+      : '';
   return `${money}${kind === 'final' ? 'It cannot be undone.' : `${words}.`}`;
 }
 
