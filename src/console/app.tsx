@@ -18,7 +18,7 @@ import { Icon } from './parts/icon.tsx';
 import { CancelInvitation } from './parts/invitation.tsx';
 import { Failed, Loading, useLoaded } from './parts/loaded.tsx';
 import { Notice } from './parts/panels.tsx';
-import { ownTitle } from './parts/title.ts';
+import { neighbour, ownTitle } from './parts/title.ts';
 import { isWaiting } from './parts/waiting-key.ts';
 import { hrefOf, route, startRouting } from './router.ts';
 import { VIEWS, type View } from './views.ts';
@@ -196,6 +196,16 @@ function Trail() {
   return (
     <p class="crumb">
       <a href={hrefOf(found.name)}>{found.title}</a>
+      {neighbour.value ? (
+        <span>
+          {neighbour.value.place}{' '}
+          {neighbour.value.next === undefined ? null : (
+            <a href={hrefOf(found.name, neighbour.value.next)}>
+              Next <Icon name="chevron" />
+            </a>
+          )}
+        </span>
+      ) : null}
     </p>
   );
 }

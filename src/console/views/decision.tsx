@@ -23,7 +23,7 @@ import { announce } from '../parts/announce.ts';
 import { Shown } from '../parts/elements.tsx';
 import { Failed, type Loaded, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
 import { Notice } from '../parts/panels.tsx';
-import { useTitle } from '../parts/title.ts';
+import { neighbour, useTitle } from '../parts/title.ts';
 import { Marked } from '../parts/words.tsx';
 import { hrefOf } from '../router.ts';
 import { Bar } from './decision/bar.tsx';
@@ -50,6 +50,7 @@ export function DecisionView({ id }: { readonly id: string }) {
   const decision = useLoaded(() => decisionOf(id), [id, turn.value]);
   const [error] = useErrorBoundary();
   const value = decision.state === 'loading' ? undefined : decision.value;
+  useNeighbour(id);
   useTitle(
     value && !error
       ? `${wordsText(headingWords(value), now.peek())} · Approvals`
@@ -71,6 +72,22 @@ export function DecisionView({ id }: { readonly id: string }) {
       )}
     </>
   );
+}
+
+/** "1 of 4", by the order of the list, and the request after this one. */
+function useNeighbour(id: string): void {
+  const inbox = useLoaded(() => ask('inbox', {}), [id]);
+  const requests = inbox.state === 'ready' ? inbox.value.requests : [];
+  const at = requests.findIndex((each) => each.approval_request_id === id);
+  const count = `${requests.length}${inbox.state === 'ready' && inbox.value.next_cursor ? '+' : ''}`;
+  const next = requests[at + 1]?.approval_request_id;
+  const place = at === -1 ? `${count} waiting` : `${at + 1} of ${count}`;
+  useEffect(() => {
+    neighbour.value = requests.length === 0 ? undefined : { place, next };
+    return () => {
+      neighbour.value = undefined;
+    };
+  }, [place, next, requests.length]);
 }
 
 async function decisionOf(id: string): Promise<Decision> {
