@@ -143,10 +143,26 @@ const VIEWS: readonly Shown[] = [
   },
   { name: 'capabilities', key: ALICE, path: 'capabilities', ready: text('request_taxi') },
   {
+    name: 'relations of capabilities',
+    key: ALICE,
+    path: 'capabilities',
+    async ready(page) {
+      await page.getByText('How they relate').click();
+      await page.locator('svg.graph').waitFor();
+    },
+  },
+  {
+    name: 'no capability',
+    key: ALICE,
+    path: 'capabilities?name=none&only=money',
+    ready: text('No capability matches.'),
+  },
+  {
     name: 'capability',
     key: ALICE,
     path: 'capabilities/request_taxi',
     async ready(page) {
+      await page.getByText('Related capabilities').click();
       await page.getByLabel('pickup', { exact: true }).fill('Airport');
       await page.getByRole('button', { name: 'Check this call' }).click();
       await page.locator('.notice').first().waitFor();

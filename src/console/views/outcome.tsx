@@ -7,6 +7,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { Shown } from '../parts/elements.tsx';
+import { Notice } from '../parts/panels.tsx';
 
 export interface Done {
   readonly words: string;
@@ -28,9 +29,9 @@ export function Outcome({ of }: { readonly of: Done | undefined }) {
   return (
     <div ref={notice} tabIndex={-1} role="status">
       {of ? (
-        <p class={of.isPartial ? 'notice warn' : 'notice good'}>
+        <Notice state={of.isPartial ? 'warn' : 'good'}>
           <Shown text={of.words} />
-        </p>
+        </Notice>
       ) : null}
     </div>
   );

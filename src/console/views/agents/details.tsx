@@ -11,7 +11,7 @@ import type { TokenView } from '../../../protocol/token.ts';
 import { ask, isMe } from '../../api.ts';
 import { Ago, Amount, Code, Codes, Effect, Fact, Person } from '../../parts/elements.tsx';
 import { Ready, useLoaded } from '../../parts/loaded.tsx';
-import { Evidence } from '../../parts/panels.tsx';
+import { Evidence, Notice } from '../../parts/panels.tsx';
 import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 import { growth } from '../growth.ts';
@@ -74,9 +74,9 @@ export function TokenFacts({ of, declarations }: TokenFactsProps) {
         </Fact>
       </dl>
       {of.debts.map((debt) => (
-        <p key={debt.currency} class="notice warn">
+        <Notice key={debt.currency} state="warn">
           Calls cost <Amount of={debt} /> more than was held for them.
-        </p>
+        </Notice>
       ))}
       <Evidence result="name, token and scopes">
         <dl class="facts">

@@ -9,6 +9,7 @@ import type { Capability, Input } from '../../../protocol/capability.ts';
 import { ask } from '../../api.ts';
 import { Effect, Fact, Heads, Shown } from '../../parts/elements.tsx';
 import { Ready, useLoaded } from '../../parts/loaded.tsx';
+import { Evidence, Fold } from '../../parts/panels.tsx';
 import { useTitle } from '../../parts/title.ts';
 import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
@@ -43,7 +44,7 @@ function Declared({ of }: { readonly of: Capability }) {
   return (
     <>
       <h1>{titleOf(of.name)}</h1>
-      <p>
+      <p class="lead">
         <Shown text={of.description} />
       </p>
       <Facts of={of} />
@@ -51,19 +52,17 @@ function Declared({ of }: { readonly of: Capability }) {
         <div>
           <Rules of={of} />
           <Inputs of={of.inputs} />
-          <Neighbours name={of.name} />
         </div>
-        <div>
+        <div class="panel">
           <TryIt capability={of} />
         </div>
       </div>
-      <section aria-labelledby="h-exact">
-        <h2 id="h-exact">The whole declaration</h2>
-        <details>
-          <summary>Show it exactly as the service publishes it</summary>
-          <Value of={exactForm(of)} />
-        </details>
-      </section>
+      <Neighbours name={of.name} />
+      <Evidence
+        result={`the declaration as the service publishes it, version ${of.contract_version}`}
+      >
+        <Value of={exactForm(of)} />
+      </Evidence>
     </>
   );
 }
@@ -73,13 +72,11 @@ function exactForm({ name, ...declaration }: Capability) {
 }
 
 function Facts({ of }: { readonly of: Capability }) {
-  const { name, side_effect, cost, minimum_scope, contract_version, kind } = of;
+  const { name, side_effect, cost, minimum_scope, kind } = of;
   const { compensation } = side_effect;
   return (
-    <dl class="facts">
-      <Fact term="Name">
-        <code>{name}</code> <small>version {contract_version}</small>
-      </Fact>
+    <dl class={side_effect.type === 'irreversible' ? 'facts brief final' : 'facts brief'}>
+      <Fact term="Name" is={<code>{name}</code>} />
       <Fact term="Effect">
         <Effect of={side_effect} />
         {compensation === undefined ? null : ', by '}
@@ -95,7 +92,7 @@ function Facts({ of }: { readonly of: Capability }) {
           </small>
         )}
       </Fact>
-      <Fact term="Scopes">
+      <Fact term="Needs">
         {minimum_scope.length === 0 ? 'none' : <code>{minimum_scope.join(', ')}</code>}
       </Fact>
       {kind === 'composed' ? (
@@ -180,11 +177,12 @@ function InputWords({ of }: { readonly of: Input }) {
 function Neighbours({ name }: { readonly name: string }) {
   const loaded = useLoaded(() => ask('graph.get', { capability: name }), []);
   return (
-    <section aria-labelledby="h-near">
-      <h2 id="h-near">Related capabilities</h2>
-      <Ready of={loaded} what="The graph" loading="the relations">
-        {(graph) => <Relations of={graph} around={name} />}
-      </Ready>
-    </section>
+    <div class="folds">
+      <Fold title="Related capabilities">
+        <Ready of={loaded} what="The graph" loading="the relations">
+          {(graph) => <Relations of={graph} around={name} />}
+        </Ready>
+      </Fold>
+    </div>
   );
 }

@@ -11,6 +11,7 @@ import type { ConsoleAnswers } from '../../../protocol/console/views.ts';
 import type { Failure } from '../../../protocol/failure.ts';
 import type { TestAnswer } from '../../../protocol/invocation.ts';
 import { Amount, Fact, Hash, Person, Shown } from '../../parts/elements.tsx';
+import { Notice } from '../../parts/panels.tsx';
 import { FactTable, PARAMETER_HEADS, Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 import { approvalSentences, NEXT_STEP } from './words.ts';
@@ -21,11 +22,13 @@ interface TriedProps {
 }
 
 export function Tried({ answer, capability }: TriedProps) {
-  if ('refused' in answer) return <Refusal of={answer.refused} isWhole />;
+  const isRefused = 'refused' in answer;
   return (
     <div class="stack">
-      <Verdict of={answer.answer} />
-      <Findings of={answer.answer} capability={capability} />
+      <div role="status">
+        {isRefused ? <Refusal of={answer.refused} isWhole /> : <Verdict of={answer.answer} />}
+      </div>
+      {isRefused ? null : <Findings of={answer.answer} capability={capability} />}
     </div>
   );
 }
@@ -34,16 +37,15 @@ function Verdict({ of }: { readonly of: TestAnswer }) {
   if (of.failure) return <Refusal of={of.failure} isWhole={false} />;
   if (of.would_be_admitted) {
     return (
-      <p class="notice good" role="status">
-        <b class="good">✓ This call would be admitted.</b> Its handler was not called and can still
-        fail.
-      </p>
+      <Notice state="good">
+        <b>This call would be admitted.</b> Its handler was not called and can still fail.
+      </Notice>
     );
   }
   return (
-    <p class="notice warn" role="status">
-      <b class="warn">This call would ask for approval first.</b> No request was made.
-    </p>
+    <Notice state="warn">
+      <b>This call would ask for approval first.</b> No request was made.
+    </Notice>
   );
 }
 
@@ -57,9 +59,9 @@ function Refusal({ of, isWhole }: RefusalProps) {
   const { type, detail, resolution, clarify = [] } = of;
   const { action, requires, grantable_by, estimated_availability } = resolution;
   return (
-    <div class="notice bad" role="status">
+    <Notice state="bad">
       <p>
-        <b class="bad">✕ {isWhole ? 'You may not make this call.' : 'It would be refused.'}</b>{' '}
+        <b>{isWhole ? 'You may not make this call.' : 'It would be refused.'}</b>{' '}
         <code>{type}</code>
       </p>
       <p>
@@ -88,7 +90,7 @@ function Refusal({ of, isWhole }: RefusalProps) {
           {candidates ? <Value of={candidates} /> : null}
         </p>
       ))}
-    </div>
+    </Notice>
   );
 }
 

@@ -12,6 +12,7 @@ import { ask } from '../../api.ts';
 import { announce } from '../../parts/announce.ts';
 import { Shown } from '../../parts/elements.tsx';
 import { whyOf } from '../../parts/loaded.tsx';
+import { Notice } from '../../parts/panels.tsx';
 import { choicesOf, controlOf, type Entered, readInputs } from './form.ts';
 import { Tried } from './tried.tsx';
 
@@ -53,11 +54,9 @@ export function TryIt({ capability }: { readonly capability: Capability }) {
         {capability.inputs.map((input) => (
           <Field key={input.name} input={input} fault={faults[input.name]} />
         ))}
-        <div class="row">
-          <button type="submit" class="act" aria-disabled={outcome.state === 'asking'}>
-            Check this call
-          </button>
-        </div>
+        <button type="submit" class="act" aria-disabled={outcome.state === 'asking'}>
+          Check this call
+        </button>
       </form>
       <Result of={outcome} capability={capability} />
     </section>
@@ -87,9 +86,9 @@ function Result({ of, capability }: { readonly of: Outcome; readonly capability:
   if (of.state === 'asking') return <p class="loading">Checking the call…</p>;
   if (of.state === 'answered') return <Tried answer={of.answer} capability={capability} />;
   return (
-    <p class="notice bad" role="alert">
+    <Notice state="bad" isAlert>
       The dry run was not made: <Shown text={of.why} />
-    </p>
+    </Notice>
   );
 }
 
