@@ -69,7 +69,7 @@ describe('Agents', { timeout: SLOW }, () => {
       assert.deepEqual([status, body.failure.type], [401, 'invalid_token']);
     }
     assert.equal(await isAdmitted(other.token), true);
-    assert.equal(await nodeOf(page, 'finder').count(), 0);
+    await nodeOf(page, 'finder').waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Ended', exact: true }).click();
     const ended = blockOf(page, 'Ended');
     await ended.getByRole('link', { name: /^branch/ }).click();
