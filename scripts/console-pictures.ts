@@ -130,11 +130,11 @@ async function ownerPictures(studio: Studio): Promise<void> {
   await page.getByRole('img').first().waitFor();
   await studio.keep(page, 'console-capabilities', UPPER);
   await show(studio, page, `trust?entry=${invocation}`);
-  await page.getByRole('heading', { name: /^✓/ }).waitFor();
+  await page.getByRole('heading', { name: / is in checkpoint / }).waitFor();
   await studio.keep(page, 'console-trust', UPPER);
   await page.route('**/console/api/checkpoints.get', changed);
   await show(studio, page, `trust?entry=${invocation}`);
-  await page.getByRole('heading', { name: /^✕/ }).waitFor();
+  await page.getByRole('heading', { name: /does not hold/ }).waitFor();
   await studio.keep(page, 'console-trust-red', UPPER);
 }
 

@@ -21,7 +21,12 @@ export default defineConfig(({ mode }) => {
     base: './',
     resolve: { conditions: ['writ-source', 'browser', 'module', 'import', 'default'] },
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-    plugins: [onlyParsing(), withIcons(), ...(isVerifier ? [inOneFile('verify.html')] : [])],
+    plugins: [
+      onlyParsing(),
+      onlyUsed(),
+      withIcons(),
+      ...(isVerifier ? [inOneFile('verify.html')] : []),
+    ],
     build: {
       outDir: pathOf('../dist/src/console-page/'),
       emptyOutDir: isVerifier,
@@ -45,7 +50,7 @@ const GROUPS = [
     test: /\/node_modules\/@?preact\/|\/src\/console\/(?:parts\/|[\w-]+\.tsx?$)|\/src\/domain\/wire\//,
   },
   { name: 'deciding', test: /\/src\/console\/views\/(?:approvals|decision|passkeys)/ },
-  { name: 'governing', test: /\/src\/console\/views\/(?:agents|operations|freez)/ },
+  { name: 'governing', test: /\/src\/console\/views\/(?:agents|operations|tools)/ },
   { name: 'looking', test: /\/src\/console\/views\/(?:activity|invocation|capabilities)/ },
 ];
 
@@ -59,6 +64,13 @@ const JSON_SCHEMA = /\/zod\/v4\/core\/(?:to-json-schema|json-schema-processors)\
 /** The words of zod for what does not fit. */
 const WORDS = /\/zod\/v4\/locales\/en\.js$/;
 
+/** The file of zod that makes schemas. */
+const SCHEMAS = /\/zod\/v4\/classic\/schemas\.js$/;
+
+/** The methods of a text that have a format, such as `email()`. The protocol writes each format as a schema of its own. */
+const FORMATS =
+  /^ {4}\w+\(params\) \{\n {8}return this\.check\(core\._\w+\(Zod\w+, params\)\);\n {4}\},\n/gm;
+
 /** The pages only ask zod whether something fits, and say in words of their own what does not. */
 function onlyParsing(): Plugin {
   return {
@@ -66,9 +78,27 @@ function onlyParsing(): Plugin {
     enforce: 'pre',
     transform(code, id) {
       if (WORDS.test(id)) return 'export default () => ({ localeError: () => undefined });';
+      // Compiled objects need eval, which the policy of a page refuses.
+      if (SCHEMAS.test(id)) return code.replace(FORMATS, '').replace('$ZodObjectJIT', '$ZodObject');
       if (!JSON_SCHEMA.test(id)) return undefined;
       const names = [...code.matchAll(/^export (?:const|function|class) (\w+)/gm)];
       return names.map(([, name]) => `export const ${name} = () => undefined;`).join('\n');
+    },
+  };
+}
+
+/** A schema at the top of a module of the protocol, from its name to its end. */
+const SCHEMA =
+  /^((?:export )?const \w+(?:: [^=\n]+)? = )((?:z|[A-Z]\w*)\b[\s\S]*?);$(?=\n(?:\n|\S|$))/gm;
+
+/** A schema that no page uses is left out: the call that makes it has no other effect. */
+function onlyUsed(): Plugin {
+  return {
+    name: 'writ-only-used',
+    enforce: 'pre',
+    transform(code, id) {
+      if (!/\/src\/protocol\//.test(id)) return undefined;
+      return code.replace(SCHEMA, '$1/* @__PURE__ */ (() => $2)();');
     },
   };
 }

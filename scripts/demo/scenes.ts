@@ -209,7 +209,7 @@ export async function editRow(
   await tell('bad', `alarm ${alarm?.alarm}: ${alarm?.msg}`);
   await checkStore(guard, narrator);
   const entry = `/console/trust?entry=${before.answer.invocation_id}`;
-  await person.lookAt(entry, /^✓/, 'The browser verifies an entry, too');
+  await person.lookAt(entry, / is in checkpoint /, 'The browser verifies an entry, too');
 }
 
 /** The guard writes it beside its answer, so it may come a moment later. */

@@ -14,6 +14,7 @@ import './style/tokens.css';
 import './style/pages.css';
 import { now } from './api.ts';
 import { announce, announced } from './parts/announce.ts';
+import { Notice } from './parts/panels.tsx';
 import { Result } from './trust/result.tsx';
 import { FileForm } from './verifier/form.tsx';
 import { FileReport } from './verifier/report.tsx';
@@ -52,18 +53,24 @@ function Verifier() {
   };
   return (
     <>
-      <main id="main">
+      <main id="main" class="alone">
+        <p class="brand">
+          <svg class="mark" aria-hidden="true">
+            <use href="#i-mark" />
+          </svg>
+          <b>Writ</b>
+        </p>
         <h1>Verify a log</h1>
-        <p>
+        <p class="lead">
           This page is one file. It recomputes every hash and every signature here, connects to
           nothing, and keeps nothing. Take it from the package and not from the service that you
           check.
         </p>
         {globalThis.crypto.subtle ? null : (
-          <p class="notice bad" role="alert">
+          <Notice state="bad" isAlert>
             This browser verifies no signatures on this page. Open the file from disk, or over
             HTTPS.
-          </p>
+          </Notice>
         )}
         <FileForm isBusy={state.is === 'busy'} onVerify={verify} />
         <Outcome of={state} onStop={() => running.current?.abort()} />
@@ -82,12 +89,12 @@ interface OutcomeProps {
 
 function Outcome({ of, onStop }: OutcomeProps) {
   if (of.is === 'idle') return null;
-  if (of.is === 'stopped') return <p class="notice warn">Stopped. Nothing was verified.</p>;
+  if (of.is === 'stopped') return <Notice state="warn">Stopped. Nothing was verified.</Notice>;
   if (of.is === 'refused') {
     return (
-      <p class="notice warn" role="alert">
+      <Notice state="warn" isAlert>
         <Shown text={of.why} />. Nothing was verified.
-      </p>
+      </Notice>
     );
   }
   if (of.is === 'done') {
@@ -100,7 +107,7 @@ function Outcome({ of, onStop }: OutcomeProps) {
   }
   const share = Math.floor((100 * of.read) / Math.max(of.size, 1));
   return (
-    <section aria-label="Progress">
+    <section class="panel" aria-label="Progress">
       <p>
         <label for="v-progress">Verifying</label>{' '}
         <progress id="v-progress" max={100} value={share} /> {share} % of{' '}

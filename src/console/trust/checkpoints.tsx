@@ -8,8 +8,10 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Checkpoint } from '../../protocol/audit.ts';
 import { ask, pulse } from '../api.ts';
-import { Ago, Hash, Heads, Shown } from '../parts/elements.tsx';
-import { Empty, Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
+import { Ago, Hash, Pill, Shown } from '../parts/elements.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Failed, Loading, useLoaded, whyOf } from '../parts/loaded.tsx';
+import { Notice, Row } from '../parts/panels.tsx';
 import { type Verified, verifyPair } from './ask-proof.ts';
 import { checkpointNumber } from './questions.ts';
 import { SavedResult } from './saved-result.tsx';
@@ -45,52 +47,49 @@ export function CheckpointList({ trusting }: { readonly trusting: Trusting }) {
   };
   const last = all.length > PAGE ? rows.at(-1) : undefined;
   return (
-    <section aria-labelledby="h-checkpoints">
-      <div class="head">
-        <h2 id="h-checkpoints">Checkpoints</h2>
-        <span class="row small">
-          {cursor === undefined ? (
-            <Newer than={rows[0]} again={loaded.again} />
-          ) : (
-            <Page to={undefined} go={setCursor} words="Newest" />
-          )}
-          {last ? <Page to={String(last.sequence)} go={setCursor} words="Older" /> : null}
-        </span>
-      </div>
-      {loaded.state === 'loading' ? <Loading what="the checkpoints" /> : null}
-      {loaded.state === 'failed' ? (
-        <Failed what="The checkpoints" why={loaded.why} again={loaded.again} />
-      ) : null}
-      {loaded.state === 'ready' && rows.length === 0 ? (
-        <Empty>The log has no checkpoint yet. The service seals one at its interval.</Empty>
-      ) : null}
-      {rows.length > 0 ? (
-        <div class="scroll">
-          <table>
-            <Heads of={['No.', 'Entries, time and root', 'Extends the one before']} />
-            <tbody>
-              {rows.map((later, at) => (
-                <Row
-                  key={later.checkpoint_id}
-                  later={later}
-                  earlier={all[at + 1]}
-                  found={found[later.checkpoint_id]}
-                  onVerify={verify}
-                  onShow={setShown}
-                />
-              ))}
-            </tbody>
-          </table>
+    <>
+      <section aria-labelledby="h-checkpoints">
+        <div class="head">
+          <h2 id="h-checkpoints">Checkpoints</h2>
+          <span class="row small">
+            {cursor === undefined ? (
+              <Newer than={rows[0]} again={loaded.again} />
+            ) : (
+              <Page to={undefined} go={setCursor} words="Newest" />
+            )}
+            {last ? <Page to={String(last.sequence)} go={setCursor} words="Older" /> : null}
+          </span>
         </div>
-      ) : null}
-      {rows.length > 1 ? (
-        <button type="button" onClick={verifyAll}>
-          Verify these one after another
-        </button>
-      ) : null}
-      <PairForm trusting={trusting} onShow={setShown} />
+        {loaded.state === 'loading' ? <Loading what="the checkpoints" /> : null}
+        {loaded.state === 'failed' ? (
+          <Failed what="The checkpoints" why={loaded.why} again={loaded.again} />
+        ) : null}
+        {loaded.state === 'ready' && rows.length === 0 ? (
+          <p>The log has no checkpoint yet. The service seals one at its interval.</p>
+        ) : null}
+        {rows.length > 0 ? (
+          <ul class="list">
+            {rows.map((later, at) => (
+              <CheckpointRow
+                key={later.checkpoint_id}
+                later={later}
+                earlier={all[at + 1]}
+                found={found[later.checkpoint_id]}
+                onVerify={verify}
+                onShow={setShown}
+              />
+            ))}
+          </ul>
+        ) : null}
+        {rows.length > 1 ? (
+          <button type="button" onClick={verifyAll}>
+            Verify these one after another
+          </button>
+        ) : null}
+        <PairForm trusting={trusting} onShow={setShown} />
+      </section>
       {shown ? <SavedResult verified={shown} source={trusting.source} /> : null}
-    </section>
+    </>
   );
 }
 
@@ -132,29 +131,31 @@ interface RowProps {
   onShow(verified: Verified): void;
 }
 
-function Row({ later, earlier, found, onVerify, onShow }: RowProps) {
+function CheckpointRow({ later, earlier, found, onVerify, onShow }: RowProps) {
   const { sequence, entry_count, created_at, merkle_root } = later;
   return (
-    <tr>
-      <th scope="row">{sequence}</th>
-      <td>
-        {entry_count} entries <Ago at={created_at} />
-        <div>
-          <Hash hex={merkle_root} what={`the root of checkpoint ${sequence}`} />
-        </div>
-      </td>
-      <td>
-        {earlier ? (
+    <Row
+      icon="seal"
+      title={`Checkpoint ${sequence}: ${entry_count} entries`}
+      side={
+        earlier ? (
           <Outcome found={found} onShow={onShow}>
-            <button type="button" class="text" onClick={() => onVerify(earlier, later)}>
+            <button type="button" class="little" onClick={() => onVerify(earlier, later)}>
               Verify {earlier.sequence} → {sequence}
             </button>
           </Outcome>
         ) : (
-          <span class="muted">The first</span>
-        )}
-      </td>
-    </tr>
+          'The first'
+        )
+      }
+    >
+      <p>
+        <Ago at={created_at} />
+      </p>
+      <p>
+        <Hash hex={merkle_root} what={`the root of checkpoint ${sequence}`} />
+      </p>
+    </Row>
   );
 }
 
@@ -177,10 +178,12 @@ function Outcome({ found, onShow, children }: OutcomeProps) {
       </>
     );
   }
-  const { look, words } = WORDS[found.proof.verdict];
+  const { state, icon, words } = WORDS[found.proof.verdict];
   return (
     <>
-      <span class={look}>{words}</span>{' '}
+      <Pill state={state}>
+        <Icon name={icon} /> {words}
+      </Pill>{' '}
       <button type="button" class="text" onClick={() => onShow(found)}>
         Show the steps
       </button>
@@ -189,9 +192,9 @@ function Outcome({ found, onShow, children }: OutcomeProps) {
 }
 
 const WORDS = {
-  agrees: { look: 'good', words: '✓ Verified here' },
-  failed: { look: 'bad', words: '✕ Does not hold' },
-  incomplete: { look: 'warn', words: '? Could not be checked' },
+  agrees: { state: 'good', icon: 'check', words: 'Verified here' },
+  failed: { state: 'danger', icon: 'cross', words: 'Does not hold' },
+  incomplete: { state: 'warn', icon: 'warning', words: 'Could not be checked' },
 } as const;
 
 interface PairFormProps {
@@ -226,9 +229,9 @@ function PairForm({ trusting, onShow }: PairFormProps) {
         <button type="submit">Verify these two</button>
       </form>
       {why === undefined ? null : (
-        <p class="notice warn" role="alert">
+        <Notice state="warn" isAlert>
           <Shown text={why} />. Nothing was verified.
-        </p>
+        </Notice>
       )}
     </>
   );

@@ -7,6 +7,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Shown } from '../parts/elements.tsx';
 import { whyOf } from '../parts/loaded.tsx';
+import { Notice } from '../parts/panels.tsx';
 import { hrefOf, route } from '../router.ts';
 import { type Verified, verifyAsked } from './ask-proof.ts';
 import type { Asked } from './entry-steps.ts';
@@ -47,7 +48,7 @@ export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
   return (
     <>
       <section aria-labelledby="h-verify">
-        <h2 id="h-verify">Verify in this browser</h2>
+        <h2 id="h-verify">Check one act</h2>
         <form class="row" onSubmit={submit}>
           <p class="field">
             <label for="t-entry">Entry</label>
@@ -76,7 +77,7 @@ export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
             />
           </p>
           <button type="submit" class="act" aria-disabled={state.is === 'busy'}>
-            Verify this entry
+            Check it in this browser
           </button>
         </form>
         <p class="small muted" id="t-entry-how">
@@ -85,9 +86,9 @@ export function EntryForm({ trusting }: { readonly trusting: Trusting }) {
         </p>
         {state.is === 'busy' ? <p class="loading">Fetching and recomputing…</p> : null}
         {state.is === 'refused' ? (
-          <p class="notice warn" role="alert">
+          <Notice state="warn" isAlert>
             <Shown text={state.why} />. Nothing was verified.
-          </p>
+          </Notice>
         ) : null}
       </section>
       {state.is === 'done' ? (

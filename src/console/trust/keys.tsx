@@ -8,8 +8,9 @@ import { useState } from 'preact/hooks';
 import { signedCheckpointPayload } from '../../domain/log/checkpoint.ts';
 import { readDetached, TYPS } from '../../domain/wire/jws.ts';
 import { ask } from '../api.ts';
-import { Copy, Heads, Pill } from '../parts/elements.tsx';
+import { Copy, Pill } from '../parts/elements.tsx';
 import { useLoaded } from '../parts/loaded.tsx';
+import { Row } from '../parts/panels.tsx';
 import { type Trusting, wordsIn } from './steps.ts';
 
 interface KeySectionProps {
@@ -35,30 +36,30 @@ export function KeySection({ trusting, onNoted }: KeySectionProps) {
         an earlier export, or from the person who runs the service. <code>writ verify --pin</code>{' '}
         takes the same thumbprint.
       </p>
-      <table>
-        <Heads of={['Thumbprint (kid)', 'Signs', 'Compared']} />
-        <tbody>
-          {anchors.keys.keys.map(({ kid, isPinned, follows }) => (
-            <tr key={kid}>
-              <td>
-                <code>{kid}</code> <Copy text={kid} what="the thumbprint" />
-              </td>
-              <td>
-                {kid === signer ? 'the newest checkpoint' : 'other checkpoints, tokens or grants'}
-              </td>
-              <td>
-                {isPinned ? (
-                  <Pill state="good">
-                    {follows === undefined ? 'You noted it' : 'Follows yours'}
-                  </Pill>
-                ) : (
-                  <Pill state="off">Not compared</Pill>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <ul class="list">
+        {anchors.keys.keys.map(({ kid, isPinned, follows }) => (
+          <Row
+            key={kid}
+            icon="key"
+            title={
+              kid === signer
+                ? 'Signs the newest checkpoint'
+                : 'Signs other checkpoints, tokens or grants'
+            }
+            side={
+              isPinned ? (
+                <Pill state="good">{follows === undefined ? 'You noted it' : 'Follows yours'}</Pill>
+              ) : (
+                <Pill state="off">Not compared</Pill>
+              )
+            }
+          >
+            <p>
+              <code>{kid}</code> <Copy text={kid} what="the thumbprint" />
+            </p>
+          </Row>
+        ))}
+      </ul>
       <form class="row" onSubmit={submit}>
         <p class="field">
           <label for="t-noted">Thumbprint that you noted</label>

@@ -11,47 +11,60 @@
 import { useState } from 'preact/hooks';
 import { ask, base } from '../api.ts';
 import { Shown } from '../parts/elements.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { Failed, Loading, useLoaded } from '../parts/loaded.tsx';
+import { Notice } from '../parts/panels.tsx';
 import { CheckpointList } from './checkpoints.tsx';
 import { EntryForm } from './entry-form.tsx';
 import { KeySection } from './keys.tsx';
 import { pageAnchors, type Trusting } from './steps.ts';
-import { WitnessSection } from './witnesses.tsx';
+import { Verdict } from './verdict.tsx';
+import { signings, WitnessSection } from './witnesses.tsx';
 
 export function TrustPage() {
   const [noted, setNoted] = useState<readonly string[]>([]);
   const loaded = useLoaded(() => load(noted), [noted]);
   return (
     <>
-      <h1>Check the log yourself</h1>
-      <p>
-        This browser recomputes every hash and every signature of what the service answers. The keys
-        come from the service too: compare their thumbprints below.{' '}
-        <a href={`${base}/console/verify.html`} download="verify.html">
-          Save verify.html
-        </a>{' '}
-        to check an exported log or saved evidence without this server.
-      </p>
+      <div class="head mid">
+        <h1>Trust</h1>{' '}
+        <a class="button little" href={`${base}/console/verify.html`} download="verify.html">
+          Save the verifier <Icon name="external" />
+        </a>
+      </div>
       {loaded.state === 'loading' ? <Loading what="the keys of the log" /> : null}
       {loaded.state === 'failed' ? (
         <Failed what="The keys of the log" why={loaded.why} again={loaded.again} />
       ) : null}
       {loaded.state === 'ready' && 'fault' in loaded.value ? (
-        <div class="notice bad" role="alert">
-          <h2>✕ The published keys cannot be used. Nothing was verified.</h2>
+        <Notice state="bad" isAlert>
+          <h2>The published keys cannot be used. Nothing was verified.</h2>
           <p>
             <Shown text={loaded.value.fault} />
           </p>
-        </div>
+        </Notice>
       ) : null}
       {loaded.state === 'ready' && 'anchors' in loaded.value ? (
-        <>
-          <EntryForm trusting={loaded.value} />
-          <CheckpointList key={noted.join()} trusting={loaded.value} />
-          <WitnessSection trusting={loaded.value} />
-          <KeySection trusting={loaded.value} onNoted={setNoted} />
-        </>
+        <Sections key={noted.join()} trusting={loaded.value} onNoted={setNoted} />
       ) : null}
+    </>
+  );
+}
+
+interface SectionsProps {
+  readonly trusting: Trusting;
+  onNoted(noted: readonly string[]): void;
+}
+
+function Sections({ trusting, onNoted }: SectionsProps) {
+  const witnesses = useLoaded(() => signings(trusting), [trusting]);
+  return (
+    <>
+      <Verdict trusting={trusting} witnesses={witnesses} />
+      <EntryForm trusting={trusting} />
+      <CheckpointList trusting={trusting} />
+      <WitnessSection of={witnesses} />
+      <KeySection trusting={trusting} onNoted={onNoted} />
     </>
   );
 }

@@ -8,7 +8,9 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { clockOf } from '../../domain/values/time-words.ts';
 import { announce } from '../parts/announce.ts';
-import { Hash, Shown } from '../parts/elements.tsx';
+import { Fact, Hash, Shown } from '../parts/elements.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Evidence, Notice } from '../parts/panels.tsx';
 import type { Path, Proof, Step } from './steps.ts';
 
 interface ResultProps {
@@ -28,41 +30,24 @@ export function Result({ of, at, takesFocus = true, children }: ResultProps) {
     if (takesFocus) heading.current?.focus();
     else announce(headingOf(of));
   }, [of]);
-  const look = LOOKS[of.verdict];
   return (
     <section aria-labelledby={title}>
-      <div class={`notice ${look}`}>
+      <Notice state={LOOKS[of.verdict]}>
         <h2 id={title} ref={heading} tabIndex={-1}>
           {headingOf(of)}
         </h2>
         <p>
           {summaryOf(of)} Recomputed in this browser at {clockOf(at)}.
         </p>
-      </div>
-      {of.verdict === 'failed' ? <Difference of={of} /> : null}
+      </Notice>
       {of.verdict === 'failed' ? children : null}
-      <div class="proof">
-        {of.path ? (
-          <figure class={of.path.isReached ? 'good' : 'bad'}>
-            <PathDrawing of={of.path} />
-            <figcaption class="small muted">
-              ● computed in this browser. □ given by the service, with the entries that it stands
-              for.
-            </figcaption>
-          </figure>
-        ) : null}
-        <ol class="steps">
-          {of.steps.map((step, index) => (
-            <StepItem
-              key={index}
-              of={step}
-              number={index + 1}
-              isDoubtful={of.verdict === 'failed'}
-            />
-          ))}
-        </ol>
-      </div>
+      <ol class="list" aria-label="Steps">
+        {linesOf(of.steps).map((line) => (
+          <StepRow key={line.from} of={line} isDoubtful={of.verdict === 'failed'} />
+        ))}
+      </ol>
       <p class="small muted">These steps cannot show {of.limits.join('; ')}.</p>
+      <Computed of={of} />
     </section>
   );
 }
@@ -70,9 +55,9 @@ export function Result({ of, at, takesFocus = true, children }: ResultProps) {
 const LOOKS = { agrees: 'good', failed: 'bad', incomplete: 'warn' } as const;
 
 function headingOf({ verdict, claim }: Proof): string {
-  if (verdict === 'agrees') return `✓ ${claim}`;
-  if (verdict === 'failed') return '✕ This answer does not hold. Do not rely on it.';
-  return `? Not all of this could be checked: ${claim}`;
+  if (verdict === 'agrees') return claim;
+  if (verdict === 'failed') return 'This answer does not hold. Do not rely on it.';
+  return `Not all of this could be checked: ${claim}`;
 }
 
 function summaryOf({ steps, failing }: Proof): string {
@@ -88,80 +73,132 @@ function summaryOf({ steps, failing }: Proof): string {
   return `${agreed} of ${steps.length} steps agree. Not checked: ${open.join(', ')}.`;
 }
 
-/** Both roots, whether or not they are equal: another step may fail. */
-function Difference({ of: { path } }: { readonly of: Proof }) {
-  if (!path) return null;
-  return (
-    <dl class="facts wide">
-      <dt>Computed</dt>
-      <dd class={path.isReached ? undefined : 'bad'}>
-        <Hash hex={path.computed} what="the computed root" />
-      </dd>
-      <dt>{signedWord(path)}</dt>
-      <dd>
-        <Hash hex={path.root} what="the root of the checkpoint" />
-      </dd>
-    </dl>
-  );
+/** One step, or several in a row that join given hashes. */
+interface Line {
+  /** The numbers of its steps, from 1. */
+  readonly from: number;
+  readonly to: number;
+  readonly step: Step;
 }
 
-function signedWord({ isSigned }: Path): string {
-  return isSigned ? 'Signed' : 'Not signed';
+function linesOf(steps: readonly Step[]): Line[] {
+  const lines: Line[] = [];
+  for (const [at, step] of steps.entries()) {
+    const last = lines.at(-1);
+    const number = at + 1;
+    if (last && isJoin(step) && isJoin(last.step))
+      lines[lines.length - 1] = { ...last, to: number };
+    else lines.push({ from: number, to: number, step });
+  }
+  return lines;
 }
 
-interface StepItemProps {
-  readonly of: Step;
-  readonly number: number;
+function isJoin({ hashes }: Step): boolean {
+  return hashes.some(({ label }) => label === 'joined');
+}
+
+interface StepRowProps {
+  readonly of: Line;
   /** Whether another step fails: what was only computed then shows nothing. */
   readonly isDoubtful: boolean;
 }
 
-function StepItem({ of, number, isDoubtful }: StepItemProps) {
-  const { outcome, title, note, says, hashes, text, isComputation = false } = of;
+function StepRow({ of: { from, to, step }, isDoubtful }: StepRowProps) {
+  const { outcome, title, note, says, isComputation = false } = step;
+  const { look, icon, words } = MARKS[isComputation && isDoubtful ? 'plain' : outcome];
+  const isOne = from === to;
   return (
     <li>
-      <b
-        class={`no ${isComputation && isDoubtful ? 'plain' : MARKS[outcome].look}`}
-        aria-hidden="true"
-      >
-        {number}
-      </b>
-      <div>
-        <b>{title}</b> {note ? <small>{note} </small> : null}
-        {isComputation ? null : <span class={MARKS[outcome].look}>{MARKS[outcome].words}</span>}
-        {hashes.map(({ label, hex }) => (
-          <div key={label}>
-            <small>{label}</small> <Hash hex={hex} what={`the ${label} of step ${number}`} />
-          </div>
-        ))}
+      <Icon name={icon} says={words} class={look} />
+      <div class="body">
+        <h3>
+          {isOne ? `${from}. ${title}` : `${from} to ${to}. Join ${to - from + 1} given hashes`}{' '}
+          {isOne && note ? <small>{note}</small> : null}
+        </h3>
+        {isOne ? null : <p>One at a time, up to the root. Each stands under Evidence.</p>}
         {says.map((sentence) => (
-          <div key={sentence}>
-            <small class={outcome === 'failed' ? 'bad' : undefined}>
-              <Shown text={sentence} />
-            </small>
-          </div>
+          <p key={sentence} class={outcome === 'failed' ? 'bad' : undefined}>
+            <Shown text={sentence} />
+          </p>
         ))}
-        {text === undefined ? null : (
-          <pre>
-            <code>
-              {text.split('\n').map((line, index) => (
-                <div key={index}>
-                  <Shown text={line} />
-                </div>
-              ))}
-            </code>
-          </pre>
-        )}
       </div>
     </li>
   );
 }
 
 const MARKS = {
-  ok: { look: 'good', words: '✓' },
-  failed: { look: 'bad', words: '✕ fails' },
-  not_checked: { look: 'warn', words: '? not checked' },
+  ok: { look: 'good', icon: 'check', words: 'Agrees' },
+  failed: { look: 'bad', icon: 'cross', words: 'Fails' },
+  not_checked: { look: 'warn', icon: 'warning', words: 'Not checked' },
+  plain: { look: 'muted', icon: 'clock', words: 'Computed' },
 } as const;
+
+/** Every hash, and the path that joins them. */
+function Computed({ of: { steps, path, verdict } }: { readonly of: Proof }) {
+  const count = steps.reduce((sum, { hashes }) => sum + hashes.length, 0);
+  return (
+    <Evidence
+      isBad={verdict === 'failed'}
+      result={`${path ? 'the path, ' : ''}${count === 1 ? '1 hash' : `${count} hashes`}`}
+    >
+      {path ? (
+        <figure class={path.isReached ? 'good' : 'bad'}>
+          <PathDrawing of={path} />
+          <figcaption class="small muted">
+            ● computed in this browser. □ given by the service, with the entries that it stands for.
+          </figcaption>
+        </figure>
+      ) : null}
+      <dl class="facts">
+        {path ? <Roots of={path} /> : null}
+        {steps.map(({ hashes, text }, at) =>
+          hashes.length === 0 && text === undefined ? null : (
+            <Fact key={at} term={`Step ${at + 1}`}>
+              {hashes.map(({ label, hex }) => (
+                <div key={label}>
+                  <small class="in">{label}</small>{' '}
+                  <Hash hex={hex} what={`the ${label} of step ${at + 1}`} />
+                </div>
+              ))}
+              {text === undefined ? null : <Bytes of={text} />}
+            </Fact>
+          ),
+        )}
+      </dl>
+    </Evidence>
+  );
+}
+
+/** Both roots, whether or not they are equal: another step may fail. */
+function Roots({ of: { computed, root, isReached, isSigned } }: { readonly of: Path }) {
+  return (
+    <>
+      <dt>Computed</dt>
+      <dd class={isReached ? undefined : 'bad'}>
+        <Hash hex={computed} what="the computed root" />
+      </dd>
+      <dt>{isSigned ? 'Signed' : 'Not signed'}</dt>
+      <dd>
+        <Hash hex={root} what="the root of the checkpoint" />
+      </dd>
+    </>
+  );
+}
+
+/** What was hashed, line by line. */
+function Bytes({ of }: { readonly of: string }) {
+  return (
+    <pre>
+      <code>
+        {of.split('\n').map((line, index) => (
+          <div key={index}>
+            <Shown text={line} />
+          </div>
+        ))}
+      </code>
+    </pre>
+  );
+}
 
 /** In units of the drawing. */
 const ROW = 54;

@@ -9,14 +9,15 @@ import type { Checkpoint } from '../../protocol/audit.ts';
 import { verifyCheckpoint } from '../../verify/checkpoint.ts';
 import type { Check } from '../../verify/report.ts';
 import { ask } from '../api.ts';
-import { Ago, Heads, Pill, Shown } from '../parts/elements.tsx';
-import { Empty, Failed, Loading, useLoaded } from '../parts/loaded.tsx';
+import { Ago, Pill, Shown } from '../parts/elements.tsx';
+import { type Loaded, Ready } from '../parts/loaded.tsx';
+import { Row } from '../parts/panels.tsx';
 import type { PageAnchors, Trusting } from './steps.ts';
 
 /** A witness that signed none of the newest checkpoints has fallen behind, however far. */
 const LOOKED_AT = 8;
 
-interface Signing {
+export interface Signing {
   readonly name: string;
   readonly checkpoint: Checkpoint | undefined;
   readonly isNewest: boolean;
@@ -24,16 +25,13 @@ interface Signing {
   readonly check: Check | undefined;
 }
 
-export function WitnessSection({ trusting }: { readonly trusting: Trusting }) {
-  const loaded = useLoaded(() => signings(trusting), [trusting]);
+export function WitnessSection({ of }: { readonly of: Loaded<readonly Signing[]> }) {
   return (
     <section aria-labelledby="h-witnesses">
       <h2 id="h-witnesses">Witnesses</h2>
-      {loaded.state === 'loading' ? <Loading what="the signatures of witnesses" /> : null}
-      {loaded.state === 'failed' ? (
-        <Failed what="The signatures of witnesses" why={loaded.why} again={loaded.again} />
-      ) : null}
-      {loaded.state === 'ready' ? <Witnesses of={loaded.value} /> : null}
+      <Ready of={of} what="The signatures of witnesses">
+        {(found) => <Witnesses of={found} />}
+      </Ready>
     </section>
   );
 }
@@ -41,40 +39,36 @@ export function WitnessSection({ trusting }: { readonly trusting: Trusting }) {
 function Witnesses({ of }: { readonly of: readonly Signing[] }) {
   if (of.length === 0) {
     return (
-      <Empty>
+      <p class="panel">
         No witness signs this log, so the service alone can say whether it shows everyone the same
         one. An operator names witnesses in the setting witnesses.
-      </Empty>
+      </p>
     );
   }
   return (
     <>
-      <table>
-        <Heads of={['Witness', 'Last signed', 'State']} />
-        <tbody>
-          {of.map((signing) => (
-            <tr key={signing.name}>
-              <th scope="row">
-                <Shown text={signing.name} />
-              </th>
-              <td>
-                {signing.checkpoint ? (
-                  <>
-                    Checkpoint {signing.checkpoint.sequence}{' '}
-                    <Ago at={signing.checkpoint.created_at} />
-                    {signing.check?.detail ? <small> {signing.check.detail}</small> : null}
-                  </>
-                ) : (
-                  `None of the newest ${LOOKED_AT} checkpoints`
-                )}
-              </td>
-              <td>
-                <State of={signing} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <ul class="list">
+        {of.map((signing) => (
+          <Row
+            key={signing.name}
+            icon="person"
+            title={<Shown text={signing.name} />}
+            side={<State of={signing} />}
+          >
+            <p>
+              {signing.checkpoint ? (
+                <>
+                  Last signed checkpoint {signing.checkpoint.sequence}{' '}
+                  <Ago at={signing.checkpoint.created_at} />
+                  {signing.check?.detail ? <small> {signing.check.detail}</small> : null}
+                </>
+              ) : (
+                `Signed none of the newest ${LOOKED_AT} checkpoints`
+              )}
+            </p>
+          </Row>
+        ))}
+      </ul>
       <p class="small muted">
         The service named these witnesses and their keys. Compare each key with the one that the
         witness publishes.
@@ -91,7 +85,7 @@ function State({ of: { checkpoint, check, isNewest } }: { readonly of: Signing }
 }
 
 /** For each witness the newest of the looked-at checkpoints that has a line of it. */
-async function signings({ source, anchors }: Trusting): Promise<Signing[]> {
+export async function signings({ source, anchors }: Trusting): Promise<Signing[]> {
   const names = source.witness_keys.flatMap((text) => readVkey(text)?.name ?? []);
   if (names.length === 0) return [];
   const { checkpoints } = await ask('checkpoints.list', { limit: LOOKED_AT });

@@ -6,6 +6,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Fold } from '../parts/panels.tsx';
 import type { Known } from './verify-file.ts';
 
 interface FileFormProps {
@@ -23,7 +24,7 @@ export function FileForm({ isBusy, onVerify }: FileFormProps) {
   };
   return (
     <form onSubmit={submit}>
-      <section aria-labelledby="h-file">
+      <section class="panel" aria-labelledby="h-file">
         <h2 id="h-file">The file</h2>
         <p class="field">
           <label for="v-file">Exported log, trail or saved evidence</label>
@@ -39,7 +40,7 @@ export function FileForm({ isBusy, onVerify }: FileFormProps) {
           </small>
         </p>
       </section>
-      <section aria-labelledby="h-known">
+      <section class="panel" aria-labelledby="h-known">
         <h2 id="h-known">What you know from another source</h2>
         <p class="small muted">
           The keys inside a file prove only that the file agrees with itself. Give a key or a
@@ -54,8 +55,7 @@ export function FileForm({ isBusy, onVerify }: FileFormProps) {
             <input id="v-serviceId" name="serviceId" spellcheck={false} autocomplete="off" />
           </p>
         </div>
-        <details>
-          <summary>A receipt to look for, erased contents, trails</summary>
+        <Fold title="A receipt to look for, erased contents, trails">
           <div class="fields">
             <Area name="receipt" label="Receipt, or the answer of the call, as JSON" accepts />
             <Area
@@ -66,7 +66,7 @@ export function FileForm({ isBusy, onVerify }: FileFormProps) {
           </div>
           <Tick name="allowErased">Accept entries whose contents retention erased</Tick>
           <Tick name="isTrail">A trail is enough: it cannot show that nothing is missing</Tick>
-        </details>
+        </Fold>
       </section>
       <button type="submit" class="act" aria-disabled={isBusy || !file}>
         Verify this file

@@ -9,7 +9,9 @@ import { clockOf, exact } from '../../domain/values/time-words.ts';
 import { LOG_FORMAT } from '../../protocol/export.ts';
 import type { ExportReport } from '../../verify/export/export.ts';
 import type { Check, Outcome } from '../../verify/report.ts';
-import { Fact, Hash, Heads, Pill, Shown } from '../parts/elements.tsx';
+import { Fact, Hash, Shown } from '../parts/elements.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Notice } from '../parts/panels.tsx';
 
 interface ReportProps {
   readonly of: ExportReport;
@@ -24,7 +26,7 @@ export function FileReport({ of, at }: ReportProps) {
   const open = of.checks.filter(({ outcome }) => outcome === 'not_checked').length;
   return (
     <section aria-labelledby="h-report">
-      <div class={`notice ${LOOKS[of.verdict]}`}>
+      <Notice state={LOOKS[of.verdict]}>
         <h2 id="h-report" ref={heading} tabIndex={-1}>
           {HEADINGS[of.verdict]}
         </h2>
@@ -37,7 +39,7 @@ export function FileReport({ of, at }: ReportProps) {
           {of.checks.length - open} of {of.checks.length} kinds of checks were made, in this
           browser, at {clockOf(at)}.
         </p>
-      </div>
+      </Notice>
       <Counts of={of} />
       <Checks of={of.checks} />
       <p class="small muted">These checks cannot show {of.limits.join('; ')}.</p>
@@ -57,9 +59,9 @@ function firstFault(checks: readonly Check[]): Check | undefined {
 const LOOKS = { verified: 'good', failed: 'bad', incomplete: 'warn' } as const;
 
 const HEADINGS = {
-  verified: '✓ The file holds',
-  failed: '✕ This file does not hold. Do not rely on it.',
-  incomplete: '? Nothing failed, and not all could be checked',
+  verified: 'The file holds',
+  failed: 'This file does not hold. Do not rely on it.',
+  incomplete: 'Nothing failed, and not all could be checked',
 } as const;
 
 function Counts({ of: { header, newest, checks } }: { readonly of: ExportReport }) {
@@ -67,55 +69,59 @@ function Counts({ of: { header, newest, checks } }: { readonly of: ExportReport 
   const isLog = header.format === LOG_FORMAT;
   const passkeys = checks.find(({ what }) => what === 'passkey');
   return (
-    <dl class="facts wide">
-      <Fact term="Service" is={<Shown text={header.service_id} />} />
-      <Fact term="Contents">
-        {isLog
-          ? `a whole log: ${header.tree_size} entries, ${header.checkpoints} checkpoints`
-          : `a trail: ${header.entries} entries`}
-      </Fact>
-      {newest ? (
-        <Fact term="Newest checkpoint">
-          {newest.sequence}, of {newest.entry_count} entries, {exact(newest.created_at)}
-          <div>
-            <Hash hex={newest.merkle_root} what="the root of the newest checkpoint" />
-          </div>
+    <div class="panel">
+      <dl class="facts">
+        <Fact term="Service" is={<Shown text={header.service_id} />} />
+        <Fact term="Contents">
+          {isLog
+            ? `a whole log: ${header.tree_size} entries, ${header.checkpoints} checkpoints`
+            : `a trail: ${header.entries} entries`}
         </Fact>
-      ) : null}
-      <Fact term="Passkey approvals">
-        {passkeys ? (
-          <Shown text={passkeys.detail ?? ''} />
-        ) : (
-          'the file has no decision by a passkey'
-        )}
-      </Fact>
-    </dl>
+        {newest ? (
+          <Fact term="Newest checkpoint">
+            {newest.sequence}, of {newest.entry_count} entries, {exact(newest.created_at)}
+            <div>
+              <Hash hex={newest.merkle_root} what="the root of the newest checkpoint" />
+            </div>
+          </Fact>
+        ) : null}
+        <Fact term="Passkey approvals">
+          {passkeys ? (
+            <Shown text={passkeys.detail ?? ''} />
+          ) : (
+            'the file has no decision by a passkey'
+          )}
+        </Fact>
+      </dl>
+    </div>
   );
 }
 
 function Checks({ of }: { readonly of: readonly Check[] }) {
   return (
-    <table>
-      <Heads of={['Check', 'Outcome', 'Count or reason']} />
-      <tbody>
-        {of.map(({ what, outcome, detail }, at) => (
-          <tr key={at}>
-            <th scope="row">
+    <ul class="list" aria-label="Checks">
+      {of.map(({ what, outcome, detail }, at) => (
+        <li key={at}>
+          <Icon name={OUTCOMES[outcome].icon} class={OUTCOMES[outcome].look} />
+          <div class="body">
+            <h3>
               <Shown text={what} />
-            </th>
-            <td>
-              <Pill state={OUTCOMES[outcome].state}>{OUTCOMES[outcome].words}</Pill>
-            </td>
-            <td>{detail === undefined ? null : <Shown text={detail} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </h3>
+            {detail === undefined ? null : (
+              <p>
+                <Shown text={detail} />
+              </p>
+            )}
+          </div>
+          <div class="side">{OUTCOMES[outcome].words}</div>
+        </li>
+      ))}
+    </ul>
   );
 }
 
 const OUTCOMES = {
-  ok: { state: 'good', words: 'Holds' },
-  failed: { state: 'danger', words: 'Fails' },
-  not_checked: { state: 'warn', words: 'Not checked' },
+  ok: { icon: 'check', look: 'good', words: 'Holds' },
+  failed: { icon: 'cross', look: 'bad', words: 'Fails' },
+  not_checked: { icon: 'warning', look: 'warn', words: 'Not checked' },
 } as const satisfies Record<Outcome, object>;
