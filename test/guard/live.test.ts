@@ -123,6 +123,7 @@ test('accept() puts a tool into force as it was shown, and leaves the entry to t
   const { port, read, files, acts } = await rig();
   const before = await read();
 
+  const waiting = port().waiting();
   const [shown] = await port().changes();
   await port().accept('read_note', shown?.digest ?? '', 'human:owner@localhost');
 
@@ -133,6 +134,7 @@ test('accept() puts a tool into force as it was shown, and leaves the entry to t
   const { reviewed_by } = JSON.parse(readFileSync(files.lock, 'utf8')).tools.read_note;
   assert.equal(reviewed_by, 'human:owner@localhost');
   assert.deepEqual(await port().changes(), []);
+  assert.deepEqual([waiting, port().waiting()], [1, 0]);
   assert.ok(!acts.some(({ verb }) => verb === 'guard_tool_reviewed'));
 });
 
@@ -185,6 +187,16 @@ test('accept() refuses in one line where the lock cannot be written', async () =
   );
 
   assert.equal((await read()).body.success, false);
+});
+
+test('servers() counts the tools of the upstream, and none of one that is away', async () => {
+  const { port, upstream } = await accepted();
+  const before = port().servers();
+  upstream('first').become(undefined);
+
+  await vi.waitFor(() => assert.equal(port().servers()[0]?.tools, null), { timeout: 20_000 });
+
+  assert.deepEqual(before, [{ where: 'first', tools: 1 }]);
 });
 
 test('accept() refuses while the upstream is away', async () => {
