@@ -40,7 +40,7 @@ const VITE = ['vite', 'build', '--config', 'scripts/vite.config.ts', '--logLevel
 const PAGES = [
   {
     made: 'dist/src/openapi/page.json',
-    of: ['scripts/api-page.ts', 'src/openapi', 'src/domain', 'src/protocol'],
+    of: ['scripts/api-page.ts', 'src/http/page', 'src/openapi', 'src/domain', 'src/protocol'],
     by: [['api-page']],
   },
   {

@@ -283,6 +283,22 @@ describe('every view is accessible in every look and fits', { timeout: SLOW }, (
     assert.deepEqual(await wrongWith(page), []);
   });
 
+  for (const [name, path, words] of [
+    ['the start page', '/', 'Connect an agent'],
+    ['the API page', '/docs', 'Governed capabilities for agents'],
+    ['a page that is not there', `/console/aprovals/${'apr_'.repeat(50)}`, 'There is no page here'],
+    ['an address for programs', '/svc/approval_requests/apr_1', 'This address is for programs'],
+  ] as const) {
+    test(name, async () => {
+      const page = closedAtEnd(await browser.newPage());
+      await page.goto(`${desk.pages}${path}`);
+      await page.getByRole('heading', { name: words }).waitFor();
+      for (const fold of await page.locator('main > details > summary').all()) await fold.click();
+
+      assert.deepEqual(await wrongWith(page), []);
+    });
+  }
+
   test('a part that does not load', async () => {
     const { page } = await visit(browser, desk, ALICE, { path: '/console/capabilities' });
     await page.route('**/console/api/agents', (route) => route.abort());

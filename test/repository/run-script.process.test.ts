@@ -195,7 +195,7 @@ mkdirSync('dist/src/console-page', { recursive: true });
 appendFileSync('built.txt', process.argv.includes('verifier') ? 'verifier ' : 'console ');
 writeFileSync('dist/src/console-page/index.html', '');`;
 
-const PAGE_SOURCES = ['console', 'verify', 'client', 'domain', 'protocol', 'openapi'];
+const PAGE_SOURCES = 'console verify client domain protocol openapi http/page'.split(' ');
 
 /**
  * A checkout with nothing in it but the script, an npm that runs `install`, a compiler that runs `tool`, and

@@ -60,7 +60,7 @@ onEachStore(
           }
           assert.match(html, /Not verified/);
           assert.doesNotMatch(html, /class="pill good"/);
-          assert.match(html, /This computer .*127\.0\.0\.1:53187/);
+          assert.match(html, /A program on this computer, .*127\.0\.0\.1:53187/);
           assert.match(claimsOf(given.access).sub, /^agent:[a-z0-9][a-z0-9-]{0,39}\/[0-9a-f]{8}$/);
         });
       }
@@ -120,6 +120,37 @@ onEachStore(
           );
         }
       });
+    });
+
+    describe('a button that ticks boxes', () => {
+      const ticked = ({ text = '' }: Reply) =>
+        [...text.matchAll(/name="c" value="([^"]+)" checked/g)].map(([, name]) => name);
+      for (const answer of ['all', 'reads', 'none', 'kept']) {
+        test(`"${answer}" shows what the person filled in again, and gives nothing`, async () => {
+          const alice = await signedIn(service());
+          const agents = async () =>
+            ((await alice.open('/agents')).text ?? '').split('End agent').length;
+          const before = await agents();
+          const page = await alice.open(asking({ scope: 'travel.search travel.book' }).path);
+          const fields = { c: ['book_flight'], limit: '120', for: '"> <b>Offsite', answer };
+          const again = await alice.send(page, '/authorize', fields);
+
+          assert.deepEqual([again.status, again.headers.location], [200, undefined]);
+          assert.match(again.text ?? '', /name="limit"[^>]*value="120"/);
+          assert.match(again.text ?? '', /name="for" value="&quot;&gt; &lt;b&gt;Offsite"/);
+          assert.doesNotMatch(again.text ?? '', /role="alert"/);
+          const boxes = new Set(ticked(again));
+          const expected = {
+            all: [...ticked(page), 'book_flight'],
+            reads: ticked(page),
+            none: [],
+            kept: ['book_flight'],
+          };
+          assert.deepEqual(boxes, new Set(expected[answer as keyof typeof expected]));
+          assert.equal(await agents(), before);
+          assert.equal((await alice.send(again, '/authorize', { answer })).status, 200);
+        });
+      }
     });
 
     describe('rights that no consent gives', () => {

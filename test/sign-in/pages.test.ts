@@ -72,6 +72,41 @@ test('consentPage() opens what the client does not ask for when some of it is ti
   assert.match(consentPage(FRAME, { ...CONSENT, options }), /<details open>/);
 });
 
+test('consentPage() folds a description that is long, and says a short one with its box', () => {
+  const [first, ...others] = CONSENT.options;
+  const long = { ...first, description: 'Finds flights. '.repeat(20) } as (typeof others)[number];
+  const html = consentPage(FRAME, { ...CONSENT, options: [long, ...others] });
+
+  assert.match(html, /<details><summary class="more">.*What it does<\/span><\/summary>.*Finds/);
+  assert.match(html, /value="get_booking" checked id="c-1" aria-describedby="about-1"/);
+});
+
+test('signInPage() has one blue button, and folds the key where a provider is configured', () => {
+  const view = { host: 'desk.example.com', returnTo: '/agents' };
+  const question = { challenge: 'c', rp_id: 'desk.example.com' };
+  const acme = [{ id: 'acme', label: 'Acme' }];
+  const shown = (more: Partial<Parameters<typeof signInPage>[1]>) =>
+    signInPage(FRAME, { ...view, providers: [], takesKey: false, ...more });
+  const blue = (html: string) => [...html.matchAll(/class="(?:button )?act"/g)].length;
+  const all = shown({ providers: acme, takesKey: true, question });
+  const key = shown({ takesKey: true, question });
+  const passkey = shown({ question });
+
+  for (const html of [all, key, passkey]) assert.equal(blue(html), 1);
+  assert.match(
+    all,
+    /class="button act".*Acme[\s\S]*Use a passkey[\s\S]*<details>[\s\S]*name="key"/,
+  );
+  assert.match(
+    key,
+    /name="key"[\s\S]*<button class="act">.*Sign in with this key[\s\S]*Use a pass/,
+  );
+  assert.match(passkey, /<button class="act">.*Use a passkey/);
+  for (const html of [key, passkey, shown({})]) assert.doesNotMatch(html, /<details/);
+  assert.match(shown({}), /There is no way to sign in here/);
+  assert.match(all, /<noscript>.*A passkey needs JavaScript/);
+});
+
 test('consentPage() asks for no limit when nothing costs money', () => {
   const html = consentPage(FRAME, { ...CONSENT, currencies: [] });
 
@@ -110,7 +145,8 @@ test('endAgentPage() and stopAllPage() say what ends, what stays, and offer the 
     assert.match(html, /Nothing that they did is undone, and what is spent stays spent/);
     assert.match(html, /Every sub-agent below/);
     assert.match(html, /325\.00 <small>USD<\/small><\/span> of .* spent, .*215\.00 .* reserved/);
-    assert.ok(html.indexOf('Keep running') < html.indexOf(`>${act}<`));
+    assert.ok(html.search(/>Keep (?:it|them) running</) < html.indexOf(`>${act}<`));
+    assert.match(html, />Keep (?:it|them) running</);
   }
 });
 

@@ -10,6 +10,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { BIG_MARK, framed } from '../../http/page/frame.ts';
+import { STYLE_HASH } from '../../http/page/style.ts';
+import { pageHeaders } from '../../openapi/html.ts';
 import { CommandFault, EXIT_FOUND, EXIT_UNAVAILABLE } from '../shell/exit.ts';
 import type { SavedLogin } from './saved.ts';
 
@@ -215,8 +218,18 @@ interface Receiver {
   close(): void;
 }
 
-const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>writ login</title>
-<p>The command line has the answer. You can close this page.</p></html>`;
+/** What the browser of the person shows then. */
+function pageOf(query: URLSearchParams): string {
+  const hasCode = query.has('code');
+  const title = hasCode ? 'The command line has the answer' : 'Nothing was given';
+  const text = hasCode
+    ? 'It goes on by itself. You can close this page.'
+    : 'The command line says why. You can close this page.';
+  const main = `<div class="stack">${BIG_MARK}
+<h1>${title}</h1>
+<p class="muted">${text}</p></div>`;
+  return framed({ title: `${title} · writ login`, main, isSlim: true });
+}
 
 function openReceiver(): Promise<Receiver> {
   let settle: (query: URLSearchParams) => void = () => undefined;
@@ -231,12 +244,10 @@ function openReceiver(): Promise<Receiver> {
     const url = new URL(request.url ?? '/', 'http://127.0.0.1');
     const isAnswer = request.method === 'GET' && url.pathname === '/callback';
     response.writeHead(isAnswer ? 200 : 404, {
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': "default-src 'none'",
-      'referrer-policy': 'no-referrer',
+      ...pageHeaders(STYLE_HASH),
       connection: 'close',
     });
-    response.end(isAnswer ? PAGE : '');
+    response.end(isAnswer ? pageOf(url.searchParams) : '');
     if (isAnswer) settle(url.searchParams);
   });
   return new Promise((resolve, reject) => {

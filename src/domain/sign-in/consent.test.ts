@@ -8,7 +8,14 @@ import type { Authority } from '../authority/narrowing.ts';
 import { covers } from '../authority/scope-pattern.ts';
 import { stepCapabilities } from '../composition/composition.ts';
 import { checkBudget } from '../invocation/budget.ts';
-import { type ConsentSubject, consentOptions, costsMoney, currenciesOf } from './consent.ts';
+import {
+  type ConsentSubject,
+  consentOptions,
+  costsMoney,
+  currenciesOf,
+  TICKS,
+  tickedNames,
+} from './consent.ts';
 import { type ConsentForm, consentRequest } from './consent-form.ts';
 import { isGivable, neverGiven } from './givable.ts';
 
@@ -220,6 +227,32 @@ test('consentOptions() preselects only what the client names, where it names som
   ]);
   assert.deepEqual(shown([], ['read', 'unknown']), ['search', 'book', 'read asked chosen', 'open']);
   assert.deepEqual(shown(['operator:*']), ['search chosen', 'book', 'read chosen', 'open chosen']);
+});
+
+test('tickedNames() ticks what can be given together, of what the client asks for', () => {
+  const subject = subjectOf({
+    reads: {},
+    reads_paid: usd('fixed', { amount: 1 }),
+    writes: { side_effect: { type: 'write' } },
+    alone: STRONG,
+    blocked: { delegable: false },
+    other: { minimum_scope: ['travel.other'] },
+  });
+  const ticked = (scope: string[]) => {
+    const options = consentOptions(subject, { scope, capabilities: [] });
+    return Object.fromEntries(TICKS.map((tick) => [tick, tickedNames(options, tick).join(' ')]));
+  };
+
+  assert.deepEqual(ticked(['travel.search']), {
+    all: 'reads reads_paid writes',
+    reads: 'reads',
+    none: '',
+  });
+  assert.deepEqual(ticked([]), {
+    all: 'reads reads_paid writes other',
+    reads: 'reads other',
+    none: '',
+  });
 });
 
 test('consentOptions() shows a faulty form with what was chosen, but never a blocked option', () => {

@@ -47,7 +47,8 @@ export function errorPage(site: Site, missed: Missed): string {
     evidence: evidenceOf({
       status,
       type: failure.type,
-      detail: failure.detail,
+      // The words of another page have it.
+      ...(status === 404 && { detail: failure.detail }),
       reference: missed.reference,
       at: missed.at,
     }),
@@ -142,7 +143,7 @@ function wordsOf(site: Site, { failure, status, path }: Missed): Words {
       return { icon: 'search', title: 'There is no page here', text: nothingAt(site, path) };
     case 401:
       return isForPeople(path)
-        ? { icon: 'key', title: 'You are not signed in', text: why }
+        ? { icon: 'key', title: 'Sign in to see this page', text: why }
         : { ...PROGRAMS, text: `A program sends a credential with its request. ${why}` };
     case 403: {
       const who = givenBy === undefined ? '' : ` ${foreignHtml(givenBy)} can give the right.`;

@@ -17,8 +17,8 @@ import { STYLE } from './style.ts';
 interface Framed {
   /** Text, as every title. */
   readonly title: string;
-  /** The path before all paths of the service; relative where a proxy may add one. */
-  readonly basePath: string;
+  /** The path before all paths of the service; relative where a proxy may add one. Absent where nothing serves an icon. */
+  readonly basePath?: string | undefined;
   /** HTML. */
   readonly main: string;
   /** For the one thing that a page asks. */
@@ -33,8 +33,7 @@ export function framed({ title, basePath, main, isSlim, script }: Framed): strin
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
-<link rel="icon" href="${escapeHtml(basePath)}/favicon.svg" type="image/svg+xml">
-<style>${STYLE}</style>
+${basePath === undefined ? '' : iconLink(basePath)}<style>${STYLE}</style>
 </head>
 <body>
 <a class="vh" href="#main">Skip to the page</a>
@@ -48,10 +47,14 @@ ${script === undefined ? '' : `<script>${script}</script>`}
 `;
 }
 
+export function iconLink(basePath: string): string {
+  return `<link rel="icon" href="${escapeHtml(basePath)}/favicon.svg" type="image/svg+xml">\n`;
+}
+
 type IconName = keyof typeof SYMBOLS;
 
 /** The drawings that the page shows, each once. No text of others can ask for one: its quotes are escaped. */
-function symbolsFor(main: string): string {
+export function symbolsFor(main: string): string {
   const names = new Set([...main.matchAll(/<use href="#i-([a-z]+)"/g)].map(([, name]) => name));
   const drawn = [...names].map((name) => SYMBOLS[name as IconName]);
   return `<svg class="vh" aria-hidden="true" width="1" height="1"><defs>${drawn.join('')}</defs></svg>`;

@@ -14,6 +14,7 @@ import { LOOK } from './look.generated.ts';
 const OWN = `
 body { overflow-wrap: anywhere; }
 [hidden] { display: none; }
+td:first-child { width: 50%; }
 .button small { color: inherit; }
 form > :is([type="hidden"], [hidden]) + * { margin-top: 0; }
 .alone > .head + :is(.panel, .head) { margin-top: var(--s5); }

@@ -103,7 +103,7 @@ function endingPage(frame: Frame, { path, title, agents, content }: Ending): str
   const fields = `${content}<dl class="facts brief final"><dt>Ends</dt><dd><ul>${rows.join('\n')}</ul></dd>
 <dt>With it</dt><dd>Every sub-agent below.</dd></dl>
 <p><span class="effect final">${icon('irreversible')} They stop now, for good.</span> Nothing that they did is undone, and what is spent stays spent. A call that is running now may still finish.</p>
-<div class="row"><a class="button" href="${escapeHtml(`${frame.basePath}/agents`)}">Keep running</a>
+<div class="row"><a class="button" href="${escapeHtml(`${frame.basePath}/agents`)}">${agents.length === 1 ? 'Keep it running' : 'Keep them running'}</a>
 <button class="danger">${agents.length === 1 ? 'End agent' : `End ${agents.length} agents`}</button></div>`;
   const main = `<h1 class="ask">${escapeHtml(title)}?</h1>\n${form(frame, path, fields)}`;
   return page(frame, { title, main });
