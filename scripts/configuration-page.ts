@@ -58,7 +58,8 @@ Only the configuration file can set lists.
 
 \`identities\` — each with ${names(Identity.shape)}. A caller presents the credential as \`Authorization: Bearer …\`; the file has its hash:
 \`printf %s "$KEY" | sha256sum\`. \`scopes\` are exact, \`prefix.*\` or \`word:*\`; \`subjects\` are principals with at most one \`*\`.
-By default a principal is entitled to nothing except naming itself as subject.
+By default a principal is entitled to nothing except naming itself as subject. \`conditions\` are those of every root token, by capability and
+path ([the vocabulary](conditions.md)); an identity that has some adds no other identity.
 
 \`entitlements\` — each with ${names(EntitlementRule.shape)}: for principals that authenticate in another way, such as OIDC.
 

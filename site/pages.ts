@@ -53,7 +53,7 @@ export const STATIC_FILES: Readonly<Record<string, string>> = {
 export const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
   ['Build', ['handlers', 'capabilities', 'serving', 'mounting', 'client']],
   ['Connect', ['mcp', 'guard', 'stdio']],
-  ['People', ['approvals', 'console', 'sign-in']],
+  ['People', ['approvals', 'conditions', 'console', 'sign-in']],
   ['Operate', ['operating', 'keys', 'export']],
   ['Verify', ['verify', 'threat-model', 'attack']],
   ['Reference', ['tour', 'operations', 'cli', 'configuration', 'failures', 'versions']],

@@ -7,6 +7,7 @@
 
 import * as z from 'zod';
 import { entitlementFault, entitlementRuleFault } from '../domain/authority/entitlement.ts';
+import { type ConditionsOf, readEntitled } from '../domain/authority/token-conditions.ts';
 import { parseDuration } from '../domain/values/duration.ts';
 import { readForeign } from '../domain/wire/foreign.ts';
 import { BODY_LIMITS } from '../domain/wire/json.ts';
@@ -21,6 +22,17 @@ const LABEL_LENGTH_MAX = 60;
 
 const HexDigest = z.string().regex(/^[0-9a-f]{64}$/, 'expected 64 lower-case hex digits');
 
+/** Conditions on the calls of every root token, by capability and path. */
+const EntitledConditions = z
+  .unknown()
+  .transform((written, context): ConditionsOf | undefined => {
+    const read = readEntitled(written ?? {});
+    if ('conditions' in read) return written == null ? undefined : read.conditions;
+    context.addIssue({ code: 'custom', message: read.fault });
+    return z.NEVER;
+  })
+  .optional();
+
 /** One bootstrap identity: principal, credential, and what it may put into root tokens. */
 export const Identity = z
   .strictObject({
@@ -31,6 +43,7 @@ export const Identity = z
     subjects: z.array(Text).default([]),
     caller_class: CallerClass.default('default'),
     caller_classes: z.array(CallerClass).default([]),
+    conditions: EntitledConditions,
     demo: z.boolean().default(false),
   })
   .refine((identity) => (identity.key === undefined) !== (identity.key_sha256 === undefined), {
@@ -47,6 +60,7 @@ export const EntitlementRule = z
     subjects: z.array(Text).default([]),
     caller_class: CallerClass.default('default'),
     caller_classes: z.array(CallerClass).default([]),
+    conditions: EntitledConditions,
   })
   .superRefine((rule, context) => addFault(entitlementRuleFault(rule), context));
 export type EntitlementRule = z.output<typeof EntitlementRule>;

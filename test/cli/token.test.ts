@@ -79,6 +79,25 @@ test('writ token issue sends every field of the request', async () => {
   assert.equal(ran.err, '');
 });
 
+test('writ token issue --where conditions the calls of a capability', async () => {
+  const where = { max_results: { at_least: 0, at_most: 2 }, origin: { is: 'SEA' } };
+  const bound = [
+    '--capability',
+    'search_flights',
+    '--where',
+    'max_results: { at_least: 0, at_most: 2 }',
+  ];
+  const issue = ['token', 'issue', ...SEARCH, ...PLANNER];
+
+  const one = done(await writ([...issue, ...bound, '--where', 'origin: SEA', '--json'], alice));
+  const two = done(await writ([...issue, '--where', 'search_flights: { origin: SEA }'], alice));
+  const wrong = await writ([...issue, '--where', 'search_flights: { orign: SEA }'], alice);
+
+  assert.deepEqual(jsonLines(one)[0].conditions, { search_flights: where });
+  assert.match(two.err, /^conditions +search_flights where origin is "SEA"$/m);
+  assert.match(wrong.err, /"orign" is no input; write origin/);
+});
+
 test('writ token issue --out makes a file that only its owner can read, and replaces none', async () => {
   const file = at('issued.token');
   const { out, err } = done(
@@ -177,6 +196,18 @@ const misused: [what: string, args: string[], why: RegExp][] = [
   ['no depth', [...SEARCH, '--max-depth', '-1'], /expected a whole number after --max-depth/],
   ['no pair', [...SEARCH, '--purpose', 'offsite'], /expected name=value after --purpose/],
   ['a name twice', [...SEARCH, '--purpose', 'a=1', '--purpose', 'a=2'], /"a" is given twice/],
+  ['no conditions', [...SEARCH, '--where', '[5'], /expected conditions such as/],
+  ['a value', [...SEARCH, '--capability', 'search_flights', '--where', '5'], /not "5"/],
+  [
+    'conditions of no capability',
+    [...SEARCH, '--where', 'amount: { at_most: 5 }'],
+    /"amount" has no capability; give --capability, or write --where '<capability>: { amount: … }'/,
+  ],
+  [
+    'a path twice',
+    [...SEARCH, '--where', 'a: { b: 1 }', '--where', 'a: { b: 2 }'],
+    /"a" is given twice with --where/,
+  ],
   ['an unknown option', [...SEARCH, '--scpoe', 'x'], /unknown option "--scpoe"/],
 ];
 for (const [what, args, why] of misused) {

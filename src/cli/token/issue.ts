@@ -18,6 +18,7 @@ import { flag, type Given, list, needed, value } from '../shell/options.ts';
 import { type Cell, printFacts, printJson } from '../shell/output.ts';
 import { amountIn, countIn, durationIn, pairsIn, shownMoney } from '../shell/values.ts';
 import { readJwt } from './jwt.ts';
+import { conditionLines, conditionsIn } from './where.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -25,6 +26,10 @@ const TOKEN_OPTIONS = {
   scope: list('<scope>', 'a scope of the token (at least one; may be repeated)'),
   capability: value('<name>', 'the only capability that the token may use'),
   purpose: list('<name=value>', 'what the token is for, such as task_id=offsite (may be repeated)'),
+  where: list(
+    '<conditions>',
+    'what the calls are about, such as "amount: { at_least: 0, at_most: 50 }" with --capability, or "refund: { amount: 5 }" without (may be repeated)',
+  ),
   budget: value('<amount>', 'what may be spent under it, such as "500 USD"'),
   ttl: value('<duration>', 'how long it lives, such as "2h" (default: that of the service)'),
   'max-depth': value(
@@ -58,10 +63,14 @@ export const issueLeaf = leaf({
       'a token for an agent, in a new file',
     ],
     ['TOKEN=$(writ token issue --scope travel.search)', 'a token for this shell'],
+    [
+      "writ token issue --scope shop.refund --subject agent:helper --capability refund_order --where 'amount: { at_least: 0, at_most: 50 }' --out helper.token",
+      'a token for refunds of at most 50',
+    ],
   ],
   cannot: 'issue a token',
   async run(given, io) {
-    const request = { ...requestOf(given), subject: given.subject };
+    const request = { ...(await requestOf(given)), subject: given.subject };
     return issued(await clientFor(given, io), request, given, io);
   },
 });
@@ -89,7 +98,7 @@ export function delegateLeaf(): Leaf {
       const file = given['parent-file'];
       const parent_token = tokenIdIn(file);
       const client = await clientFor({ ...given, 'token-file': file }, io);
-      const request = { ...requestOf(given), subject: given.subject, parent_token };
+      const request = { ...(await requestOf(given)), subject: given.subject, parent_token };
       return issued(client, request, given, io);
     },
   });
@@ -104,7 +113,7 @@ function tokenIdIn(file: string): string {
   throw new CommandFault(`"${file}" has no delegation token`, { exit: EXIT_CREDENTIAL });
 }
 
-function requestOf(given: TokenGiven): InputOf<'tokens.issue'> {
+async function requestOf(given: TokenGiven): Promise<InputOf<'tokens.issue'>> {
   if (given.scope.length === 0) {
     throw new Error('no scope is named; give --scope at least once, it is never inferred');
   }
@@ -123,6 +132,7 @@ function requestOf(given: TokenGiven): InputOf<'tokens.issue'> {
     caller_class: given['caller-class'],
     session_id: given['session-id'],
     concurrent_branches: given.exclusive ? 'exclusive' : undefined,
+    conditions: await conditionsIn(given.where, given.capability),
   };
 }
 
@@ -173,12 +183,13 @@ async function issued(
 }
 
 function factsOf(answer: Omit<IssueAnswer, 'token'>): [name: string, value: Cell][] {
-  const { budget } = answer;
+  const { budget, conditions } = answer;
   return [
     ['id', answer.token_id],
     ['scope', answer.scope.join(' ')],
     ['capability', answer.capability],
     ['task', answer.task_id],
+    ['conditions', conditionLines(conditions)],
     ['budget', budget && shownMoney({ currency: budget.currency, amount: budget.max_amount })],
     ['expires', answer.expires_at],
   ];

@@ -12,6 +12,7 @@ import { BODY_LIMITS, isObject } from '../wire/json.ts';
 import type { Entitlement } from './entitlement.ts';
 import { parsePrincipal } from './principal.ts';
 import { entitlesPattern } from './scope-pattern.ts';
+import { conditionsWithin, readEntitled } from './token-conditions.ts';
 
 export interface AppPerson extends Entitlement {
   /** When the person signed in to the app, where the app says it. */
@@ -39,12 +40,26 @@ export function readAppPerson(value: unknown, ruleOf: (principal: string) => Ent
   }
   const beyond = scopes.some((scope) => !rule.scopes.some((held) => entitlesPattern(held, scope)));
   if (beyond) return { fault: 'its "scopes" have one that no rule of "entitlements" gives' };
+  const conditions = personConditions(given.conditions, rule);
+  if ('fault' in conditions)
+    return { fault: `its "conditions" cannot be used: ${conditions.fault}` };
   // Not from the copy: a text of a time may leave out its zone.
   const signedIn = foreignMember(value, 'signed_in_at');
-  if (signedIn === undefined) return { person: { ...rule, scopes } };
+  if (signedIn === undefined) return { person: { ...rule, ...conditions, scopes } };
   const time = foreignTime(signedIn);
   if (time === undefined) return { fault: 'expected "signed_in_at" as a Date' };
-  return { person: { ...rule, scopes, signedInAt: new Date(time) } };
+  return { person: { ...rule, ...conditions, scopes, signedInAt: new Date(time) } };
+}
+
+/** Those of the rule, and what the app adds. */
+function personConditions(
+  added: unknown,
+  { conditions }: Entitlement,
+): Pick<Entitlement, 'conditions'> | { readonly fault: string } {
+  if (added === undefined || added === null) return {};
+  const read = readEntitled(added);
+  if ('fault' in read) return read;
+  return conditionsWithin(conditions, read.conditions) ?? { fault: 'they are wider than the rule' };
 }
 
 function isScopeList(value: unknown): value is string[] {

@@ -87,6 +87,53 @@ export function readConditionsOf(
   return faults.length > 0 ? { faults } : read;
 }
 
+/** Reads conditions by capability, of settings or of an app; the catalog is not known yet. */
+export function readEntitled(
+  written: unknown,
+): { readonly conditions: ConditionsOf } | { readonly fault: string } {
+  if (!isObject(written)) return { fault: 'expected conditions by capability' };
+  const conditions: Record<string, Conditions> = {};
+  for (const [name, each] of Object.entries(written)) {
+    const read = readConditions(each);
+    const faults = 'faults' in read ? read.faults : regionFaults(read.conditions);
+    if (faults.length > 0) return { fault: `"${excerpt(name)}": ${faultText(faults)}` };
+    if ('conditions' in read) conditions[name] = read.conditions;
+  }
+  const found = oversized(entitledConditions(conditions, () => undefined));
+  return found ? { fault: found.detail } : { conditions };
+}
+
+/** Conditions of an entitlement with further ones; `undefined` where one of these is wider. */
+export function conditionsWithin(
+  held: ConditionsOf | undefined,
+  stated: ConditionsOf,
+): { readonly conditions: ConditionsOf } | undefined {
+  const [above, own] = [held, stated].map((each) => entitledConditions(each, () => undefined));
+  const narrowed = narrowedConditions(above, own, (detail) => failure('not_entitled', detail));
+  if ('failure' in narrowed) return undefined;
+  const merged = Object.entries(narrowed.conditions ?? {});
+  return { conditions: Object.fromEntries(merged.map(([name, { where }]) => [name, where])) };
+}
+
+/**
+ * What an entitlement adds to the conditions of a token that was made under another one: the paths that the token
+ * leaves wider.
+ */
+export function addedByEntitlement(
+  held: TokenConditions | undefined,
+  entitled: TokenConditions | undefined,
+): TokenConditions | undefined {
+  const added = Object.entries(entitled ?? {}).flatMap(([name, { inputs, where }]) => {
+    const own = heldOn(held, name)?.where ?? {};
+    const wider = widerPaths(own, where).map((path) => [path, where[path]] as const);
+    const missing: Conditions = Object.fromEntries(wider) as Conditions;
+    return wider.length === 0
+      ? []
+      : [[name, { inputs, where: missing }] as [string, HeldConditions]];
+  });
+  return tokenConditions(added);
+}
+
 /** The faults, with what to write instead, as the end of a detail. */
 export function faultText(faults: readonly ConditionFault[]): string {
   const shown = faults.slice(0, FAULTS_SHOWN_MAX).map(({ path, fault, write }) => {
@@ -162,10 +209,10 @@ export function wordsAt(where: Conditions, paths: readonly string[]): string {
   return conditionWords(Object.fromEntries(some) as Conditions).join(' and ');
 }
 
-function oversized(conditions: TokenConditions): Failure | undefined {
-  const held = Object.values(conditions);
+function oversized(conditions: TokenConditions | undefined): Failure | undefined {
+  const held = Object.values(conditions ?? {});
   if (held.length > CAPABILITIES_MAX) return tooMany(held.length);
-  const paths = Math.max(...held.map(({ where }) => Object.keys(where).length));
+  const paths = Math.max(0, ...held.map(({ where }) => Object.keys(where).length));
   if (paths > PATHS_MAX) {
     const detail = `Cannot condition ${paths} paths of a capability: at most ${PATHS_MAX}`;
     return failure('invalid_parameters', detail);

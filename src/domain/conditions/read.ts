@@ -87,9 +87,7 @@ function readOperators(path: string, written: unknown): Condition | Fault {
     return { fault: 'it is no condition', write: `a value, or operators such as ${EXAMPLE}` };
   const condition: Record<string, unknown> = {};
   for (const [name, operand] of Object.entries(written)) {
-    const read = Object.hasOwn(READ, name)
-      ? READ[name as Operator](operand)
-      : unknownOperator(name);
+    const read = isOperator(name) ? READ[name as Operator](operand) : unknownOperator(name);
     if (isFault(read)) return read;
     if (read !== undefined) condition[name] = read;
   }
@@ -100,6 +98,10 @@ function readOperators(path: string, written: unknown): Condition | Fault {
 
 function isFault(read: unknown): read is Fault {
   return isObject(read) && 'fault' in read;
+}
+
+export function isOperator(name: string): boolean {
+  return Object.hasOwn(READ, name);
 }
 
 function unknownOperator(name: string): Fault {

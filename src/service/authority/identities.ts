@@ -17,12 +17,15 @@ import { type Entitlement, isApproving } from '../../domain/authority/entitlemen
 import { isIdentityKey } from '../../domain/authority/identity-key.ts';
 import { isPrincipal, matchesPrincipal } from '../../domain/authority/principal.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
+import { type ConditionsOf, faultText } from '../../domain/authority/token-conditions.ts';
+import { misfits } from '../../domain/conditions/fits.ts';
 import { failure, Refusal } from '../../domain/failure.ts';
 import { sha256Hex } from '../../domain/wire/hash.ts';
 import { newSecret } from '../../keyring/secrets.ts';
 import type { Platform } from '../../platform.ts';
 import type { IdentityRecord, IdentityStore } from '../../storage/port/identity-store.ts';
 import type { Authenticate } from '../author/define.ts';
+import type { ServiceDefinition } from '../author/definition.ts';
 import { askWithin } from '../foreign/foreign.ts';
 import type { Identities } from '../operations/parts.ts';
 import { LATE } from '../pace/deadline.ts';
@@ -40,12 +43,16 @@ export interface IdentitySources {
   readonly stored: Pick<IdentityStore, 'findIdentity' | 'identitiesOf'>;
   readonly authenticate?: Authenticate | undefined;
   readonly external?: ExternalIdentities | undefined;
+  /** What conditions may be on; absent in a test without a service. */
+  readonly catalog?: ServiceDefinition['catalog'] | undefined;
+  readonly off?: ServiceDefinition['off'] | undefined;
 }
 
 export function createIdentities(
   { identities, entitlements }: Pick<Config, 'identities' | 'entitlements'>,
-  { platform, stored, authenticate, external }: IdentitySources,
+  { platform, stored, authenticate, external, ...declared }: IdentitySources,
 ): Identities {
+  for (const { conditions } of [...identities, ...entitlements]) refuseUnfit(conditions, declared);
   const configuredBy = createLookup(identities);
   /**
    * Asks a hook. An error it throws may quote the credential, so nothing of the error is used. What it returned stays
@@ -115,6 +122,23 @@ export function createIdentities(
   };
 }
 
+/** Throws for conditions that do not fit a declaration: no call would be within them, or they would condition nothing. */
+function refuseUnfit(
+  conditions: ConditionsOf | undefined,
+  { catalog, off }: Pick<IdentitySources, 'catalog' | 'off'>,
+): void {
+  if (!conditions || !catalog) return;
+  for (const [name, where] of Object.entries(conditions)) {
+    const capability = catalog.capabilities.get(name);
+    if (!capability && off?.has(name)) continue;
+    const found = capability
+      ? faultText(misfits(where, capability))
+      : 'the service has no such capability';
+    if (found === '') continue;
+    throw new Error(`Cannot use the conditions of an identity on "${name}": ${found}`);
+  }
+}
+
 function unusablePerson(fault: string): Refusal {
   const detail = `Cannot identify the person: identify() of the app returned what cannot be used: ${fault}`;
   return new Refusal(failure('service_unavailable', detail));
@@ -142,6 +166,7 @@ function ruleFor(rules: readonly EntitlementRule[], principal: string): Entitlem
     subjects: rule?.subjects ?? [],
     caller_class: rule?.caller_class ?? 'default',
     caller_classes: rule?.caller_classes ?? [],
+    ...(rule?.conditions && { conditions: rule.conditions }),
   };
 }
 

@@ -14,6 +14,7 @@ import { levelOf } from '../../domain/authority/disclosure.ts';
 import type { Entitlement } from '../../domain/authority/entitlement.ts';
 import { narrow } from '../../domain/authority/narrowing.ts';
 import { entitles } from '../../domain/authority/scope-pattern.ts';
+import { addedByEntitlement, entitledConditions } from '../../domain/authority/token-conditions.ts';
 import { failure } from '../../domain/failure.ts';
 import { challengeOf, sameResource } from '../../domain/sign-in/authorize.ts';
 import { secretHash } from '../../keyring/secrets.ts';
@@ -191,7 +192,16 @@ async function renew(
   const narrowed = narrow(
     parent.token,
     { scope, subject: seen.subject, ttl_hours: minutes / 60 } as Parameters<typeof narrow>[1],
-    { now, disclosure: (name) => levelOf(parts.config.disclosure, name) },
+    {
+      now,
+      disclosure: (name) => levelOf(parts.config.disclosure, name),
+      conditions: addedByEntitlement(
+        parent.token.conditions,
+        entitledConditions(entitlement.conditions, (name) =>
+          parts.definition.catalog.capabilities.get(name),
+        ),
+      ),
+    },
   );
   if ('failure' in narrowed) throw new OAuthError('invalid_grant', narrowed.failure.detail);
   const { record, signed } = unsignedToken(parts, narrowed.authority, parent);
