@@ -144,6 +144,23 @@ describe('Agents', { timeout: SLOW }, () => {
     await service.ask('POST', '/svc/tokens/revoke', { bearer: ALICE, body: { token_id } });
   });
 
+  test('the agents below that a tree leaves out are loaded when they are asked for', async () => {
+    const wide = await agentOf(desk, 'agent:wide');
+    for (let n = 0; n < 22; n++) await service.delegate(wide, { subject: `agent:leaf-${n}` });
+    const { page } = await visit(browser, desk, ALICE, { path: '/console/agents' });
+    const below = page.getByRole('list', { name: 'Agents below wide' }).locator('> li > article');
+
+    await page.getByRole('button', { name: 'Show 2 more agents below wide' }).click();
+    await below.nth(21).waitFor();
+
+    const names = await below.getByRole('link', { name: /^leaf-/ }).allInnerTexts();
+    assert.equal(new Set(names).size, 22);
+    await service.ask('POST', '/svc/tokens/revoke', {
+      bearer: ALICE,
+      body: { token_id: wide.token_id },
+    });
+  });
+
   test("a person sees no agent of another person, also not by its address or that person's name", async () => {
     const hidden = await agentOf(desk, 'agent:of-alice');
     const { page } = await visit(browser, desk, BOB, { path: '/console/agents' });

@@ -249,7 +249,9 @@ function NearlySpent({ of }: { readonly of: readonly Agent[] }) {
   );
 }
 
-function AgentEvidence({ of }: { readonly of: readonly Agent[] }) {
+type Identified = Pick<Agent, 'token_id' | 'subject' | 'scope'>;
+
+function AgentEvidence({ of }: { readonly of: readonly Identified[] }) {
   return (
     <Evidence result={`ids, tokens and scopes of ${counted(of.length, 'agent')}`}>
       <dl class="facts">
@@ -319,6 +321,7 @@ function OneAgent({ of, ...common }: CommonProps & { readonly of: TokenView }) {
           label="Show the agents below it"
         />
       </ul>
+      <AgentEvidence of={[of]} />
     </>
   );
 }

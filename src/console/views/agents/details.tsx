@@ -5,13 +5,15 @@
  */
 
 import { coversAll } from '../../../domain/authority/scope-pattern.ts';
+import type { Conditions } from '../../../domain/conditions/condition.ts';
+import { conditionWords } from '../../../domain/conditions/words.ts';
 import { titleOf } from '../../../domain/sign-in/consent-words.ts';
 import type { AnswerOf } from '../../../protocol/operations.ts';
 import type { TokenView } from '../../../protocol/token.ts';
 import { ask, isMe } from '../../api.ts';
-import { Ago, Amount, Code, Codes, Effect, Fact, Person } from '../../parts/elements.tsx';
+import { Ago, Amount, Effect, Fact, Person, Shown } from '../../parts/elements.tsx';
 import { Ready, useLoaded } from '../../parts/loaded.tsx';
-import { Evidence, Notice } from '../../parts/panels.tsx';
+import { Notice } from '../../parts/panels.tsx';
 import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
 import { growth } from '../growth.ts';
@@ -55,6 +57,11 @@ export function TokenFacts({ of, declarations }: TokenFactsProps) {
         </Fact>
         <Fact term="Purpose" is={purpose === null ? 'None given' : <Value of={purpose} />} />
         <Fact term="May use" is={<MayUse of={of} declarations={declarations} />} />
+        {of.conditions ? (
+          <Fact term="Only where">
+            <Where of={of.conditions as Readonly<Record<string, Conditions>>} />
+          </Fact>
+        ) : null}
         <Fact term="Passing on" is={passingWords(of.max_delegation_depth)} />
         <Fact term="Spending">
           {budget ? (
@@ -78,14 +85,20 @@ export function TokenFacts({ of, declarations }: TokenFactsProps) {
           Calls cost <Amount of={debt} /> more than was held for them.
         </Notice>
       ))}
-      <Evidence result="name, token and scopes">
-        <dl class="facts">
-          <Fact term="Acts as" is={<Code text={of.subject} />} />
-          <Fact term="Token" is={<code>{token_id}</code>} />
-          <Fact term="Scopes" is={<Codes of={of.scope} />} />
-        </dl>
-      </Evidence>
     </>
+  );
+}
+
+/** The arguments that its calls may have. */
+function Where({ of }: { readonly of: Readonly<Record<string, Conditions>> }) {
+  return (
+    <ul>
+      {Object.entries(of).map(([name, where]) => (
+        <li key={name}>
+          {titleOf(name)}: <Shown text={conditionWords(where).join(', and ')} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -96,7 +96,7 @@ interface DetailsProps {
 /** Comes into sight: the page may be long. */
 function Details(props: DetailsProps) {
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => place.current?.closest('article')?.scrollIntoView(), []);
+  useEffect(() => place.current?.closest('article')?.scrollIntoView({ block: 'center' }), []);
   return (
     <div ref={place} class="stack full">
       <AgentDetails {...props} />

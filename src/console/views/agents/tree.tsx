@@ -91,6 +91,7 @@ function NextBelow({ tokenId, cursor, ...rest }: Omit<MoreProps, 'label'>) {
     );
   }
   const { children, next_cursor } = loaded.value;
+  if (children.length === 0 && next_cursor === null) return <li class="muted">There are none.</li>;
   return (
     <>
       <Branches agents={children} {...rest} />

@@ -12,10 +12,10 @@ import { Icon } from '../../parts/icon.tsx';
 import { Empty, Ready, useLoaded } from '../../parts/loaded.tsx';
 import { Fold, Row } from '../../parts/panels.tsx';
 import { go, hrefOf } from '../../router.ts';
+import type { Declarations } from '../agents/details.tsx';
 import { EFFECTS } from '../agents/words.ts';
 import { Relations } from './graph.tsx';
 
-export type Declarations = Readonly<Record<string, CapabilityDeclaration>>;
 type Named = readonly [name: string, declaration: CapabilityDeclaration];
 
 interface CatalogProps {

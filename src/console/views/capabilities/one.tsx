@@ -13,7 +13,7 @@ import { Evidence, Fold } from '../../parts/panels.tsx';
 import { useTitle } from '../../parts/title.ts';
 import { Value } from '../../parts/words.tsx';
 import { hrefOf } from '../../router.ts';
-import type { Declarations } from './catalog.tsx';
+import type { Declarations } from '../agents/details.tsx';
 import { Relations } from './graph.tsx';
 import { TryIt } from './try.tsx';
 import { approvalSentences, rulesOf } from './words.ts';
