@@ -63,12 +63,13 @@ describe('a decision', { timeout: SLOW }, () => {
 
     await bob.approve.dblclick();
     await bob.dialog.getByText('It cannot be undone').waitFor();
-    const first = await bob.page.evaluate('document.activeElement.textContent');
     await bob.dialog.getByRole('button', { name: 'Go back' }).click();
     await bob.dialog.waitFor({ state: 'hidden' });
     const before = await statusOf(asked);
     const focused = await bob.page.evaluate('document.activeElement.textContent');
     await bob.approve.click();
+    await bob.dialog.getByRole('button', { name: /^Approve/ }).waitFor();
+    const first = await bob.page.evaluate('document.activeElement.textContent');
     await bob.dialog.getByRole('button', { name: /^Approve/ }).click();
     await saying(bob, /Approved by you/);
 
