@@ -159,6 +159,23 @@ describe('a decision', { timeout: SLOW }, () => {
     assert.equal(await bob.page.getByRole('button', { name: /^(Approve|Deny)/ }).count(), 0);
   });
 
+  test('has its six facts and both buttons on the first screen of a phone', async () => {
+    const asked = await rig.asked({ capability: 'refund', parameters: { amount: 253 } });
+    const bob = await rig.approver(BOB, asked);
+    await bob.page.setViewportSize({ width: 390, height: 844 });
+    await bob.approve.waitFor();
+
+    const [facts, bar, bottom] = await bob.page.evaluate<number[]>(
+      `[document.querySelector('.brief').getBoundingClientRect().bottom,
+        document.querySelector('.decide').getBoundingClientRect().top,
+        document.querySelector('.decide .act').getBoundingClientRect().bottom]`,
+    );
+
+    assert.equal(await bob.page.locator('.brief dt').count(), 6);
+    assert.ok((facts ?? 0) <= (bar ?? 0), `${facts} is below ${bar}`);
+    assert.ok((bottom ?? 0) <= 844);
+  });
+
   test('is not for the root principal of the requester, who sees why', async () => {
     const asked = await rig.asked({ capability: 'apart' });
     const ann = await rig.approver(ANN, asked);
