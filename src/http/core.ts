@@ -41,6 +41,8 @@ import { askSurface, type Surface, startLater } from './surface.ts';
 export interface HttpCore {
   /** Answers one request. Throws or rejects only for a defect. */
   answer(ask: HttpAsk): Eventual<HttpAnswer>;
+  /** Answers one request with a failure that was found before. */
+  refused(ask: HttpAsk, found: Failure): HttpAnswer;
   /** Called when clients can reach the service: begins what was postponed until then. */
   started(): void;
   /** Every path that the service has; those with a field up to the field. */
@@ -90,6 +92,7 @@ export function createCore(runtime: Runtime, options: CoreOptions): HttpCore {
   const cancels: (() => void)[] = [];
   return {
     answer: (ask) => run(answer(core, ask)),
+    refused: (ask, found) => refused(core, { ask, headers: {} }, found),
     started() {
       reference.prepare();
       cancels.push(...options.surfaces.map((surface) => startLater(runtime, surface)));
@@ -145,10 +148,13 @@ function* answer(core: Core, asked: HttpAsk): Steps<HttpAnswer> {
   return made;
 }
 
+type Asked = Pick<Exchange, 'ask' | 'headers'>;
+
 /** A browser that opens a page gets words, everything else a failure. */
-function refused({ runtime, refusalPage }: Core, exchange: Exchange, found: Failure): HttpAnswer {
+function refused({ runtime, refusalPage }: Core, exchange: Asked, found: Failure): HttpAnswer {
   const answer = httpRefusal(runtime, exchange, found);
-  answer.headers.vary = variedByAccept(exchange.headers.vary);
+  const { vary } = exchange.headers;
+  if (exchange.ask.method === 'GET') answer.headers.vary = variedByAccept(vary);
   if (!wantsPage(exchange.ask)) return answer;
   const { headers, body } = refusalPage(exchange, found, answer.status);
   return { ...answer, headers: { ...answer.headers, ...headers }, body };

@@ -182,13 +182,17 @@ export function wantsPage(ask: Pick<HttpAsk, 'method' | 'headers'>): boolean {
  */
 export function createRefusalPage(
   runtime: Pick<Runtime, 'id' | 'console' | 'log' | 'config' | 'basePath' | 'baseUrl' | 'platform'>,
-): (exchange: Exchange, found: Failure, status: number) => Pick<HttpAnswer, 'headers' | 'body'> {
+): (
+  exchange: Pick<Exchange, 'ask' | 'headers'>,
+  found: Failure,
+  status: number,
+) => Pick<HttpAnswer, 'headers' | 'body'> {
   const { id, log, baseUrl, platform } = runtime;
   const hasConsole = runtime.console !== undefined;
   const advice = signInAdvice(runtime);
   if (!hasConsole) log.info({}, `people cannot sign in, so there is no console. ${advice}`);
   const headers = pageHeaders(STYLE_HASH);
-  return ({ ask, headers: { 'x-request-id': reference = '' } }, failure, status) => {
+  return ({ ask, headers: { 'x-request-id': reference } }, failure, status) => {
     const site = { service: id, basePath: pathOfBase(baseUrl()), hasConsole };
     const path = plainPath(ask.target);
     const isMissing = !hasConsole && failure.type === 'not_found' && isForPeople(path);

@@ -14,7 +14,6 @@ import type { Platform } from '../../platform.ts';
 import { askNow } from '../../service/foreign/foreign.ts';
 import { beforeLate } from '../../service/pace/deadline.ts';
 import type { Runtime } from '../../service/runtime.ts';
-import { httpRefusal } from '../answer.ts';
 import { type Admit, type Bodies, createBodies } from '../bounds/bodies.ts';
 import { CONNECTION_BOUNDS } from '../bounds/connection.ts';
 import { type Load, watchLoad } from '../bounds/shed.ts';
@@ -136,6 +135,7 @@ export function openApp(runtime: Runtime, parts: AppParts): AppService {
     parts,
     bodies: createBodies(CONNECTION_BOUNDS),
     answer: (ask) => answerWhileOpen(core, running, ask),
+    refused: core.refused,
   };
   return {
     fetch: (request) => answerWeb(app, request),
@@ -155,6 +155,7 @@ interface App {
   readonly bodies: Bodies;
   readonly parts: AppParts;
   answer(ask: HttpAsk): Promise<HttpAnswer>;
+  readonly refused: HttpCore['refused'];
 }
 
 async function answerWhileOpen(
@@ -165,7 +166,7 @@ async function answerWhileOpen(
   const done = running.begin();
   if (!done) {
     const found = failure('service_unavailable', 'Cannot answer: the service is closed');
-    return httpRefusal(running, { ask, headers: {} }, found);
+    return core.refused(ask, found);
   }
   const answer = await core.answer(ask);
   const { status, headers, body } = answer;
@@ -226,7 +227,7 @@ async function answerListened(
   const path = requestPath(full);
   if (target === undefined) {
     const detail = `Cannot find ${method} ${path}: the service is mounted at "${app.parts.mountedAt.prefix}"`;
-    return httpRefusal(app.runtime, { ask, headers: {} }, failure('not_found', detail));
+    return app.refused(ask, failure('not_found', detail));
   }
   const body = async (admit: Admit) => (await handedBody(request, admit)) ?? ask.body(admit);
   const asked = { method, path, headers, raw: request };

@@ -25,7 +25,7 @@ interface Missed {
   readonly status: number;
   /** As it was asked for, without its query. */
   readonly path: string;
-  readonly reference: string;
+  readonly reference: string | undefined;
   readonly at: Date;
 }
 
