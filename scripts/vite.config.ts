@@ -71,6 +71,10 @@ const SCHEMAS = /\/zod\/v4\/classic\/schemas\.js$/;
 const FORMATS =
   /^ {4}\w+\(params\) \{\n {8}return this\.check\(core\._\w+\(Zod\w+, params\)\);\n {4}\},\n/gm;
 
+/** Methods of a schema that the protocol does not use. */
+const UNUSED =
+  /^ {4}(?:async )?(?:and|catch|prefault|nonoptional|exactOptional|readonly|exactPartial|required|partial|merge|safeExtend|(?:safe)?(?:en|de)code(?:Async)?)(?:: (?:async )?function \w+)?\(.*\) \{\n(?: {8}.*\n)*? {4}\},\n/gim;
+
 /** The pages only ask zod whether something fits, and say in words of their own what does not. */
 function onlyParsing(): Plugin {
   return {
@@ -78,13 +82,19 @@ function onlyParsing(): Plugin {
     enforce: 'pre',
     transform(code, id) {
       if (WORDS.test(id)) return 'export default () => ({ localeError: () => undefined });';
-      // Compiled objects need eval, which the policy of a page refuses.
-      if (SCHEMAS.test(id)) return code.replace(FORMATS, '').replace('$ZodObjectJIT', '$ZodObject');
+      if (SCHEMAS.test(id)) return withoutUnused(code);
       if (!JSON_SCHEMA.test(id)) return undefined;
       const names = [...code.matchAll(/^export (?:const|function|class) (\w+)/gm)];
       return names.map(([, name]) => `export const ${name} = () => undefined;`).join('\n');
     },
   };
+}
+
+/** Compiled objects need eval, which the policy of a page refuses, and what is read as JSON has no cycles to remember. */
+function withoutUnused(code: string): string {
+  return [FORMATS, UNUSED, 'core.config({ memoizer: core.memoizer() })']
+    .reduce<string>((text, part) => text.replace(part, ''), code)
+    .replace('$ZodObjectJIT', '$ZodObject');
 }
 
 /** A schema at the top of a module of the protocol, from its name to its end. */
