@@ -71,6 +71,36 @@ export const AUTHORITY_SCENARIOS: Scenarios = {
     );
   },
 
+  'a token with conditions allows the calls within them, and so does a token below it': async (
+    desk,
+  ) => {
+    const conditions = {
+      search_flights: { origin: 'SEA', max_results: { at_least: 0, at_most: 2 } },
+    };
+    const parent = await desk.rootToken(['travel.search'], { conditions });
+    const below = { subject: 'agent:x', parent_token: parent.token_id, scope: ['travel.search'] };
+    const child = await desk.answer('tokens.issue', below, parent.token);
+    const parameters = { ...ROUTE, max_results: 2 };
+    await desk.success(child.token, 'search_flights', { parameters });
+    const failure = await desk.refused(child.token, 'search_flights', {
+      parameters: { ...parameters, max_results: 3 },
+    });
+    const wider = { search_flights: { max_results: { at_least: 0, at_most: 3 } } };
+    const refusal = await desk.refusal(
+      'tokens.issue',
+      { ...below, conditions: wider },
+      parent.token,
+    );
+
+    assert.deepEqual(child.conditions, parent.conditions);
+    assert.equal(failure.type, 'scope_insufficient');
+    assert.deepEqual(
+      failure.conditions?.map(({ at, found }) => [at, found]),
+      [['max_results', 'outside']],
+    );
+    assert.equal(refusal.type, 'scope_escalation');
+  },
+
   'a delegated token never gets more than its parent has': async (desk) => {
     const parent = await desk.rootToken(['travel.search'], { budget: budget(100) });
     const ask = (fields: object) =>

@@ -21,7 +21,7 @@ import {
   Timestamp,
   TokenId,
 } from './primitives.ts';
-import { TokenState } from './token.ts';
+import { TokenState, WireConditions } from './token.ts';
 
 /** Root tokens of a page. */
 const AGENT_PAGE_MAX = 100;
@@ -68,6 +68,7 @@ export const AgentView = z.object({
   capabilities_count: z.int().nonnegative(),
   may_delegate: z.boolean(),
   budget: AgentBudget.nullable(),
+  conditions: WireConditions.nullable().optional(),
   issued_at: Timestamp,
   expires_at: Timestamp,
   revoked_at: Timestamp.nullable(),

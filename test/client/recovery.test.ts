@@ -111,6 +111,23 @@ for (const { name, open } of STORES) {
       assert.equal(recovered.reply.ok, true);
     });
 
+    test('withRecovery() stops at parameters that the conditions of the token do not allow', async () => {
+      const conditions = { get_booking: { booking_id: 'BK-2000' } };
+      const client = await desk.client(['travel.read'], { token: { conditions } });
+      const fetched: string[] = [];
+      const redelegate = async () => {
+        fetched.push('a token');
+        return undefined;
+      };
+
+      const call = { capability: 'get_booking', parameters: { booking_id: 'BK-1000' } };
+      const recovered = await withRecovery(client, call, { redelegate });
+
+      assert.deepEqual(typesOf(recovered), ['scope_insufficient']);
+      assert.equal(recovered.stopped, 'caller');
+      assert.deepEqual(fetched, []);
+    });
+
     test('withRecovery() waits out a freeze, and no longer than its attempts', async () => {
       const client = await desk.client(['travel.read']);
       const target = { what: 'capability', target: 'get_booking', reason: 'a look at it' };

@@ -1,6 +1,6 @@
 /**
  * Each line that decides in `narrower.ts` is needed: without it, a pair of the vectors is judged wrongly, or a value is
- * within the child and not within the parent.
+ * within the child and not within the parent. So is each rule about conditions of tokens.
  *
  * @module
  */
@@ -42,6 +42,25 @@ const MUTANTS: readonly (readonly [string, string])[] = [
   ['own ?? ANYTHING', 'own ?? condition'],
 ];
 
+const TOKENS = 'src/domain/authority/token-conditions.ts';
+const TYPES = 'src/domain/authority/input-types.ts';
+const CALLS = 'src/domain/invocation/conditions.ts';
+/** Those that would widen a token; the probe finds the others, too. */
+const TOKEN_MUTANTS: readonly (readonly [file: string, text: string, by: string])[] = [
+  [TOKENS, 'if (above && beyond.length > 0)', 'if (false && above)'],
+  [TOKENS, '{ ...above?.where, ...own.where }', '{ ...own.where }'],
+  [TOKENS, 'inputs: above?.inputs ?? own.inputs', 'inputs: own.inputs'],
+  [TOKENS, '[...regionFaults(read.conditions), ...misfits', '[...misfits'],
+  [TOKENS, '!own || canonicalJson(own.inputs ?? null) !== canonicalJson(above.inputs)', '!own'],
+  [TOKENS, 'shape: digestOf(held?.inputs ?? {})', "shape: ''"],
+  [TYPES, '|| before[name] !== type', ''],
+  [TYPES, 'typeOf(input, input_schema)', 'input.type'],
+  [CALLS, 'if (used) return', 'if (false) return'],
+  [CALLS, 'if (!needsPolicy(input) ||', 'if (true ||'],
+  [CALLS, 'charge && charge.currency === capability.cost?.financial?.currency', 'charge'],
+  [CALLS, 'if (unmet.length === 0) return undefined;', 'return undefined;'],
+];
+
 test('the probe finds nothing in the sources', { timeout: 60_000 }, async () => {
   assert.equal(await foundBy(source), '');
 });
@@ -57,10 +76,25 @@ for (const [text, by] of MUTANTS) {
   });
 }
 
-async function foundBy(text: string): Promise<string> {
-  const program = await bundled('test/conditions/probe.ts', folder, {
-    files: [FILE],
-    edit: (file, original) => (file === FILE ? text : original),
+test('the probe of tokens finds nothing in the sources', { timeout: 60_000 }, async () => {
+  assert.equal(await foundBy('', TOKENS, 'token-probe'), '');
+});
+
+for (const [file, text, by] of TOKEN_MUTANTS) {
+  test(`the probe finds "${by || 'nothing'}" in place of "${text}"`, {
+    timeout: 60_000,
+  }, async () => {
+    const parts = readFileSync(file, 'utf8').split(text);
+    assert.equal(parts.length, 2, 'the text is there once');
+
+    assert.notEqual(await foundBy(parts.join(by), file, 'token-probe'), '');
+  });
+}
+
+async function foundBy(text: string, edited = FILE, probe = 'probe'): Promise<string> {
+  const program = await bundled(`test/conditions/${probe}.ts`, folder, {
+    files: [edited],
+    edit: (file, original) => (file === edited && text !== '' ? text : original),
   });
   return execFileSync(process.execPath, [program], { encoding: 'utf8' });
 }

@@ -69,6 +69,7 @@ const WIDER: [field: keyof Authority, child: Partial<Authority>][] = [
   ['conditions', paying({ amount: null })],
   ['conditions', paying({ amount: { at_most: [], at_least: 0 } })],
   ['conditions', { conditions: { pay: null } as never }],
+  ['conditions', { conditions: { pay: {} } as never }],
 ];
 for (const [field, changed] of WIDER) {
   test(`widenedFields() names ${field} of a child with ${JSON.stringify(changed)}`, () => {

@@ -48,12 +48,12 @@ const EXCERPT_LENGTH_MAX = 200;
 
 type Named = (capability: string) => CapabilityDeclaration | undefined;
 
-export type ConditionsRead =
+export type StatedRead =
   | { readonly conditions: TokenConditions | undefined }
   | { readonly failure: Failure };
 
 /** Reads what a request states. A capability without conditions states nothing: they are inherited. */
-export function readStated(written: JsonObject, named: Named): ConditionsRead {
+export function readStated(written: JsonObject, named: Named): StatedRead {
   const stated = Object.entries(written).filter(([, each]) => !isNothing(each));
   if (stated.length > CAPABILITIES_MAX) return { failure: tooMany(stated.length) };
   const held: [string, HeldConditions][] = [];
@@ -64,20 +64,17 @@ export function readStated(written: JsonObject, named: Named): ConditionsRead {
       return { failure: failure('unknown_capability', detail) };
     }
     const read = readConditionsOf(each, capability);
-    if ('faults' in read)
-      return {
-        failure: failure(
-          'invalid_parameters',
-          `Cannot condition "${name}": ${faultText(read.faults)}`,
-        ),
-      };
+    if ('faults' in read) {
+      const detail = `Cannot condition "${name}": ${faultText(read.faults)}`;
+      return { failure: failure('invalid_parameters', detail) };
+    }
     held.push([name, { inputs: inputTypes(capability), where: read.conditions }]);
   }
   return { conditions: tokenConditions(held) };
 }
 
 /** Reads conditions on a capability, and compares them with its declaration. */
-export function readConditionsOf(
+function readConditionsOf(
   written: unknown,
   capability: CapabilityDeclaration,
 ): ReturnType<typeof readConditions> {
@@ -184,7 +181,7 @@ export function narrowedConditions(
   held: TokenConditions | undefined,
   stated: TokenConditions | undefined,
   wider: (detail: string) => Failure,
-): ConditionsRead {
+): StatedRead {
   if (!stated) return { conditions: held };
   const merged: Record<string, HeldConditions> = { ...held };
   for (const [name, own] of Object.entries(stated)) {
@@ -205,7 +202,7 @@ export function narrowedConditions(
 
 /** The conditions on some paths, in words. */
 export function wordsAt(where: Conditions, paths: readonly string[]): string {
-  const some = [...paths].sort().map((path) => [path, where[path]] as const);
+  const some = paths.map((path) => [path, where[path]] as const);
   return conditionWords(Object.fromEntries(some) as Conditions).join(' and ');
 }
 
@@ -235,7 +232,7 @@ export function isWiderThan(
 ): boolean {
   return Object.entries(parent ?? {}).some(([name, above]) => {
     const own = heldOn(child, name);
-    if (!own || canonicalJson(own.inputs) !== canonicalJson(above.inputs)) return true;
+    if (!own || canonicalJson(own.inputs ?? null) !== canonicalJson(above.inputs)) return true;
     const [read, known] = [readConditions(own.where), readConditions(above.where)];
     if ('faults' in read || 'faults' in known) return true;
     return widerPaths(read.conditions, known.conditions).length > 0;

@@ -37,9 +37,9 @@ export function ruleWords(rule: Rule): string {
 
 /** One sentence for each path, such as `amount is from 0 to 50`. */
 export function conditionWords(conditions: Conditions): string[] {
-  return Object.entries(conditions).map(
-    ([path, condition]) => `${subjectOf(path)} ${predicateOf(condition)}`,
-  );
+  // A database may have the paths in an order of its own.
+  const paths = Object.keys(conditions).sort();
+  return paths.map((path) => `${subjectOf(path)} ${predicateOf(conditions[path] as Condition)}`);
 }
 
 function subjectOf(path: string): string {

@@ -9,6 +9,7 @@
  */
 
 import { principalFreezes } from '../../domain/authority/freeze.ts';
+import { conditionsView } from '../../domain/authority/token-conditions.ts';
 import { refuse } from '../../domain/failure.ts';
 import type { AgentListRequest } from '../../protocol/agents.ts';
 import type { ConsoleRequest } from '../../protocol/console/methods.ts';
@@ -264,6 +265,7 @@ async function nodeOf(reading: Reading, described: TokenDescription): Promise<Ag
     capabilities_count: names.length,
     may_delegate: depth + (consent ? 1 : 0) < token.max_delegation_depth,
     budget: budgetOf(lineage) ?? null,
+    conditions: conditionsView(token.conditions),
     issued_at: token.issued_at.toISOString(),
     expires_at: token.expires_at.toISOString(),
     revoked_at: revoked_at?.toISOString() ?? null,

@@ -190,9 +190,12 @@ export function endingEntry(parts: ServiceParts, call: CallerCall, ending: Endin
   return entryBy(parts, caller, content);
 }
 
-function entryDetail({ capability, parameters }: Call, { result, detail }: Ending) {
+function entryDetail({ capability, parameters }: Call, { result, detail, failure }: Ending) {
   const observed = observedDetail(capability, { parameters, result });
-  return observed || detail ? { ...observed, ...detail } : undefined;
+  const unmet = failure?.conditions?.map(({ at, found }) => `${at} ${found}`);
+  return observed || detail || unmet
+    ? { ...observed, ...detail, ...(unmet && { unmet }) }
+    : undefined;
 }
 
 /**
