@@ -16,7 +16,7 @@ import {
   testService,
 } from '../support/world.ts';
 
-export { ALICE, APPROVER } from '../invoke/principals.ts';
+export { ALICE } from '../invoke/principals.ts';
 
 const OUTPUT = { type: 'object', fields: ['done'] };
 const optional = (name: string, type: string) => ({ name, type, required: false });
@@ -35,7 +35,7 @@ export interface Options {
   readonly pay?: readonly object[];
 }
 
-export function conditionsDefinition(
+function conditionsDefinition(
   scripts: Scripts,
   { pay = PAY_INPUTS }: Options = {},
 ): ServiceDefinition {

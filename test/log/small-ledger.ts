@@ -55,11 +55,15 @@ export interface SmallLedger {
   readonly unknown: string;
 }
 
+const upTo = (at_most: number) => ({
+  book_flight: { inputs: { seats: 'integer' }, where: { seats: { at_least: 1, at_most } } },
+});
+
 export async function fillLedger(store: Store): Promise<SmallLedger> {
   const budget = cents(1_000);
   const [root, child] = await chain(store, [
-    { budget },
-    { budget, purpose: { task_id: 'trip' }, capability: 'book_flight' },
+    { budget, conditions: upTo(9) },
+    { budget, conditions: upTo(5), purpose: { task_id: 'trip' }, capability: 'book_flight' },
   ]);
   const [revoked] = await chain(store, [{}]);
   const [owing] = await chain(store, [{}]);

@@ -79,6 +79,14 @@ function tokenTamperings(
     ],
     ['another class', set("caller_class = 'internal'"), 'token', child, /claims_digest is/],
     ['a purpose taken away', set("purpose = '{}'"), 'token', child, /claims_digest is/],
+    ['conditions taken away', set('conditions = NULL'), 'token', child, /claims_digest is/],
+    [
+      'conditions of a child wider than those of its parent',
+      set('conditions = NULL'),
+      'token',
+      child,
+      /allows more than its parent .*: conditions$/,
+    ],
     ['another chain', set("chain = 'sha256:00'"), 'token', child, /chain is "sha256:00"/],
     ['more depth', set('max_delegation_depth = 9'), 'token', child, /claims_digest is/],
     [
