@@ -206,11 +206,11 @@ export type Regions = z.infer<typeof Regions>;
 const Unless = z.strictObject({ unless: Regions });
 
 /** A threshold in short: of the cost, or of an input, where a number below zero does not pass. */
-const Threshold = z
-  .strictObject({ amount_above: Amount, input: FieldName.optional() })
-  .transform(({ amount_above: at_most, input }): z.input<typeof Unless> => ({
+const Threshold = z.strictObject({ amount_above: Amount, input: FieldName.optional() }).transform(
+  ({ amount_above: at_most, input }): z.input<typeof Unless> => ({
     unless: input === undefined ? { $cost: { at_most } } : { [input]: { at_least: 0, at_most } },
-  }));
+  }),
+);
 
 /** Which calls are refused: those that may be within a region, or those that are within none. */
 export const RefusalRule = z.union([z.strictObject({ when: Regions }), Unless]);
