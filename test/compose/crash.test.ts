@@ -48,6 +48,8 @@ interface Ended {
 interface Crash extends Death {
   /** How the process that goes on differs from the first one. */
   readonly takeover?: Parameters<typeof openDesk>[1];
+  /** Of the token. */
+  readonly conditions?: object;
 }
 
 /** Runs one call in a process that dies on the way, then another process until the call is closed. */
@@ -62,7 +64,7 @@ async function runTo(crash: Crash, world: World, url: string, name: string): Pro
     tell();
   });
   const first = await openDesk(world, { store: url, wrap, ...SHARED });
-  const token = await first.token();
+  const token = await first.token({ conditions: crash.conditions });
   const call = first.invoke(token.token, name, { item: 'x' });
   await Promise.race([dead, call]);
   await first.close();
@@ -123,6 +125,21 @@ for (const place of STORES) {
     // One that outlives its process: a memory does not.
     const url =
       opened.url === 'memory:' ? `sqlite:${join(temporaryFolder(), 'store.db')}` : opened.url;
+
+    test('a process that goes on judges a step by the conditions of the token, and no compensation', async () => {
+      world.reset();
+      const conditions = { hold_two: { item: 'y' }, undo_one: { id: 'none' } };
+
+      const ended = await runTo({ after: 1, happened: true, conditions }, world, url, 'trip');
+
+      assert.ok(ended.died);
+      assert.notEqual(ended.parent.state, 'completed');
+      assert.deepEqual(
+        ['hold_one', 'hold_two', 'undo_one'].map((each) => count(world, each)),
+        [1, 0, 1],
+      );
+      assertSound(world, ended);
+    });
 
     /** Dies at one change after another, until the call is over before it could die. */
     async function atEveryPoint(
