@@ -124,7 +124,7 @@ for (const [view, options] of Object.entries(VIEWS)) {
           assert.notEqual(ground, 'rgba(0, 0, 0, 0)', 'the policy admits the style');
           assert.deepEqual(await graveFaults(page), []);
 
-          await page.getByRole('link', { name: '/docs' }).click();
+          await page.getByRole('link', { name: 'Documentation' }).click();
           await page.waitForURL(`${desk.url}/docs`);
           assert.deepEqual(foreign, []);
           assert.deepEqual(complaints, []);

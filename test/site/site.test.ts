@@ -177,8 +177,8 @@ test('themedByClass() lets a class choose the colours, with both themes complete
 
   const [light = '', dark = ''] = css.split(':root.dark');
   assert.doesNotMatch(css, /prefers-color-scheme/);
-  assert.match(light, /--paper: #f8f8f5/);
-  assert.match(dark, /--paper: #121416/);
+  assert.match(light, /--paper: #f7f7f4/);
+  assert.match(dark, /--paper: #111315/);
   assert.throws(() => themedByClass(':root {}'), /Cannot theme/);
 });
 
