@@ -72,7 +72,7 @@ export const GUIDANCE = {
   token_expired: stop('request_new_delegation', 'the token has expired'),
   scope_insufficient: stop(
     'request_broader_scope',
-    'the token lacks a scope that the capability needs',
+    'the token lacks a scope that the capability needs, or its conditions do not allow the call',
   ),
   scope_escalation: stop(
     'request_broader_scope',

@@ -19,9 +19,11 @@ export const PAGES = ORIGIN.replace('127.0.0.1', 'localhost');
 export const [ANN, BEN] = ['human:ann@shop.example', 'human:ben@shop.example'];
 export const BROWSER = 'text/html,application/xhtml+xml,*/*;q=0.8';
 
+export const UP_TO_50 = { amount: { at_least: 0, at_most: 50, or_absent: true } };
+
 const RULES = [
   { principals: [ANN], scopes: ['shop.*', 'approver:*', 'operator:*'], subjects: ['agent:*'] },
-  { principals: [BEN], scopes: ['shop.*'], subjects: ['agent:*'] },
+  { principals: [BEN], scopes: ['shop.*'], subjects: ['agent:*'], conditions: { pay: UP_TO_50 } },
 ];
 
 const GRANT_POLICY = {
@@ -37,6 +39,7 @@ const shop = createService({
     defineCapability({
       name: 'pay',
       description: 'Pays',
+      inputs: [{ name: 'amount', type: 'number', required: false }],
       minimum_scope: ['shop.pay'],
       side_effect: 'irreversible' as const,
       approval: { when: 'always' as const, require: 'passkey', grant_policy: GRANT_POLICY },

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
 import type { PersonOfApp } from '../../src/index.ts';
-import { ANN, asker, assertRefused, BEN, openApp, PAGES, requested } from './app.ts';
+import { ANN, asker, assertRefused, BEN, openApp, PAGES, requested, UP_TO_50 } from './app.ts';
 
 describe('what the app says about a person', () => {
   const secret = 'secret-of-the-session';
@@ -32,6 +32,23 @@ describe('what the app says about a person', () => {
     ['a pattern beyond the rules', { principal: BEN, scopes: ['operator:*'] }],
     ['a scope that is none', { principal: ANN, scopes: ['shop.*.*'] }],
     ['too many scopes', { principal: ANN, scopes: Array(1_001).fill('shop.pay') }],
+    ['conditions that are none', { principal: ANN, scopes: [], conditions: secret }],
+    [
+      'a misspelt operator',
+      { principal: ANN, scopes: [], conditions: { pay: { amount: { [secret]: 5 } } } },
+    ],
+    [
+      'conditions on no input',
+      { principal: ANN, scopes: [], conditions: { pay: { [secret]: 5 } } },
+    ],
+    [
+      'conditions on no capability',
+      { principal: ANN, scopes: [], conditions: { [secret]: { a: 5 } } },
+    ],
+    [
+      'conditions beyond the rules',
+      { principal: BEN, scopes: [], conditions: { pay: { amount: 51 } } },
+    ],
     ['no time', { principal: ANN, scopes: [], signed_in_at: 'yesterday' }],
     ['a time as a text', { principal: ANN, scopes: [], signed_in_at: '2026-11-19 06:00' }],
     ['an object that throws', throwing],
@@ -139,6 +156,21 @@ describe('what the app says about a person', () => {
     assert.deepEqual([me.body.approves, me.body.operates], [[], ['read']]);
     assert.equal((await issued('shop.pay')).status, 200);
     assertRefused(await issued('shop.other'), 403, 'not_entitled');
+  });
+
+  test('conditions are those of the rule and those that the app adds', async () => {
+    const app = await openApp();
+    const issued = async (conditions?: Record<string, object>) => {
+      const scopes = ['shop.pay'];
+      app.people.set('ben', { principal: BEN, scopes, ...(conditions && { conditions }) });
+      const body = { scope: scopes };
+      return (await app.ask('POST', '/svc/tokens', { body, headers: { cookie: 'shop=ben' } })).body;
+    };
+
+    assert.deepEqual((await issued()).conditions, { pay: UP_TO_50 });
+    assert.deepEqual((await issued({ pay: { amount: 5 } })).conditions, {
+      pay: { amount: { is: 5 } },
+    });
   });
 
   test('a person without rights sees the console and decides nothing', async () => {

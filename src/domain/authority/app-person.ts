@@ -41,8 +41,9 @@ export function readAppPerson(value: unknown, ruleOf: (principal: string) => Ent
   const beyond = scopes.some((scope) => !rule.scopes.some((held) => entitlesPattern(held, scope)));
   if (beyond) return { fault: 'its "scopes" have one that no rule of "entitlements" gives' };
   const conditions = personConditions(given.conditions, rule);
-  if ('fault' in conditions)
-    return { fault: `its "conditions" cannot be used: ${conditions.fault}` };
+  if (!conditions) {
+    return { fault: 'its "conditions" cannot be read, or are wider than those of "entitlements"' };
+  }
   // Not from the copy: a text of a time may leave out its zone.
   const signedIn = foreignMember(value, 'signed_in_at');
   if (signedIn === undefined) return { person: { ...rule, ...conditions, scopes } };
@@ -55,11 +56,10 @@ export function readAppPerson(value: unknown, ruleOf: (principal: string) => Ent
 function personConditions(
   added: unknown,
   { conditions }: Entitlement,
-): Pick<Entitlement, 'conditions'> | { readonly fault: string } {
+): Pick<Entitlement, 'conditions'> | undefined {
   if (added === undefined || added === null) return {};
   const read = readEntitled(added);
-  if ('fault' in read) return read;
-  return conditionsWithin(conditions, read.conditions) ?? { fault: 'they are wider than the rule' };
+  return 'fault' in read ? undefined : conditionsWithin(conditions, read.conditions);
 }
 
 function isScopeList(value: unknown): value is string[] {

@@ -69,6 +69,8 @@ export interface PersonOfApp {
   readonly principal: string;
   /** What the person has now, of what a rule of `entitlements` gives. */
   readonly scopes: readonly string[];
+  /** On the calls of every root token of the person, beside those of the rule, by capability and path. */
+  readonly conditions?: Readonly<Record<string, object>>;
   /** When the person signed in to the app. A first passkey counts at once for 15 minutes after it. */
   readonly signed_in_at?: Date;
 }

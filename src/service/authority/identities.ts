@@ -52,7 +52,11 @@ export function createIdentities(
   { identities, entitlements }: Pick<Config, 'identities' | 'entitlements'>,
   { platform, stored, authenticate, external, ...declared }: IdentitySources,
 ): Identities {
-  for (const { conditions } of [...identities, ...entitlements]) refuseUnfit(conditions, declared);
+  for (const { conditions } of [...identities, ...entitlements]) {
+    const unfit = unfitConditions(conditions, declared);
+    if (unfit !== undefined)
+      throw new Error(`Cannot use the conditions of an identity on ${unfit}`);
+  }
   const configuredBy = createLookup(identities);
   /**
    * Asks a hook. An error it throws may quote the credential, so nothing of the error is used. What it returned stays
@@ -108,7 +112,11 @@ export function createIdentities(
       if (returned === null || returned === undefined) return undefined;
       const reading = readAppPerson(returned, (principal) => ruleFor(entitlements, principal));
       if ('fault' in reading) throw unusablePerson(reading.fault);
-      const { principal } = reading.person;
+      const { principal, conditions } = reading.person;
+      // The fault quotes a value of the app.
+      if (unfitConditions(conditions, declared) !== undefined) {
+        throw unusablePerson('its "conditions" do not fit the capabilities');
+      }
       const kept = await stored.identitiesOf(principal, STORED_IDENTITIES_MAX);
       // The same name by two ways would be two people with one list of passkeys.
       if (identities.some((each) => each.principal === principal) || kept.some(livingOf)) {
@@ -122,21 +130,21 @@ export function createIdentities(
   };
 }
 
-/** Throws for conditions that do not fit a declaration: no call would be within them, or they would condition nothing. */
-function refuseUnfit(
+/** Conditions that no call would meet, or on what is not there: these would condition nothing. */
+function unfitConditions(
   conditions: ConditionsOf | undefined,
   { catalog, off }: Pick<IdentitySources, 'catalog' | 'off'>,
-): void {
-  if (!conditions || !catalog) return;
+): string | undefined {
+  if (!conditions || !catalog) return undefined;
   for (const [name, where] of Object.entries(conditions)) {
     const capability = catalog.capabilities.get(name);
     if (!capability && off?.has(name)) continue;
     const found = capability
       ? faultText(misfits(where, capability))
       : 'the service has no such capability';
-    if (found === '') continue;
-    throw new Error(`Cannot use the conditions of an identity on "${name}": ${found}`);
+    if (found !== '') return `"${name}": ${found}`;
   }
+  return undefined;
 }
 
 function unusablePerson(fault: string): Refusal {
