@@ -24,7 +24,7 @@ const charterJet = defineCapability({
   control_requirements: [{ type: 'cost_ceiling' }],
   approval: {
     when: 'always',
-    preview: (flown) => ({ action: 'Charter one jet', ...flown, at_most: '20000.00 USD' }),
+    preview: (flown) => ({ action: 'Charter one jet', ...flown }),
   },
   handler(flown, context) {
     context.cost(usd(18_500));

@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'vitest';
-import { digestOf } from '../../src/domain/wire/canonical.ts';
+import { canonicalJson, digestOf } from '../../src/domain/wire/canonical.ts';
 import type { Decision } from '../../src/protocol/decision.ts';
 import type { JsonObject } from '../../src/protocol/primitives.ts';
 import { delegation, REDIRECT } from '../sign-in/browser.ts';
@@ -185,7 +185,7 @@ describe('everything is shown', { timeout: SLOW }, () => {
 
     const shown = await bob.page.evaluate<[string, string][]>(
       `[...document.querySelectorAll('#parameters tbody tr')].map((row) => [
-        row.querySelector('th').textContent, row.querySelector('code.json').textContent])`,
+        row.querySelector('th').textContent, row.querySelector('td').textContent])`,
     );
     const clipped = await bob.page.evaluate<string[]>(
       `[...document.querySelectorAll('#parameters, #parameters *')].filter((each) => {
@@ -197,8 +197,15 @@ describe('everything is shown', { timeout: SLOW }, () => {
 
     assert.deepEqual(
       shown,
-      names.map((name) => [name, JSON.stringify(parameters[name])]),
+      names.map((name) => [
+        name,
+        name === 'field_101'
+          ? '3 lines, nothing to compare with1  one\n2    two\n3  \n'
+          : parameters[name],
+      ]),
     );
+    const evidence = await bob.page.locator('#digests').textContent();
+    assert.ok(evidence?.includes(canonicalJson(parameters)));
     assert.deepEqual(clipped, []);
     await bob.approve.click();
     await bob.bar.filter({ hasText: /Approved by you/ }).waitFor();

@@ -80,4 +80,4 @@ export function FactTable({ of, heads, isNamed = true }: FactTableProps) {
   );
 }
 
-export const PARAMETER_HEADS = ['Name', 'Value, and exactly as stored'] as const;
+export const PARAMETER_HEADS = ['Name', 'Value'] as const;

@@ -37,26 +37,33 @@ export function previewPart(of: Decision): PartFacts {
       ...(preview === null && !isLost ? [empty(none)] : []),
     ],
     facts: [
-      ...sortedNames(preview ?? {}).map((name) =>
-        previewFact(name, preview?.[name], of.request.parameters),
-      ),
+      ...previewFacts(preview ?? {}, of.request.parameters),
       { label: ['Undo'], words: [undoSentence(of)] },
     ],
   };
 }
 
+/** A guard previews the call as it is. */
+function previewFacts(preview: JsonObject, parameters: JsonObject): Fact[] {
+  const { tool, parameters: sent, ...rest } = preview;
+  const isCall = isObject(sent) && canonicalText(sent) === canonicalText(parameters);
+  if (typeof tool === 'string' && isCall && Object.keys(rest).length === 0) {
+    return [
+      { label: ['Tool'], words: [marked('code', [{ shown: tool }]), ', with the values below'] },
+    ];
+  }
+  return sortedNames(preview).map((name) => previewFact(name, preview[name], parameters));
+}
+
 /** Texts without quotes; everything else also as it is stored. */
 function previewFact(name: string, value: unknown, parameters: JsonObject): Fact {
   const label = [{ shown: name }];
-  // A guard previews the call as it is.
   const call = canonicalText(parameters);
   const isCall = isObject(value) && call !== undefined && canonicalText(value) === call;
   if (isCall) return { label, words: ['Exactly those below.'] };
   if (typeof value === 'string') return { label, words: [{ shown: value }] };
   const isFormatted = moneyValue(value, undefined) !== undefined || typeof value === 'boolean';
-  const form = isFormatted ? formatted(value, undefined) : [];
-  const look = isFormatted ? 'muted' : undefined;
-  return { label, words: [...form, ' ', marked('span', [{ json: value }], look)] };
+  return { label, words: isFormatted ? formatted(value, undefined) : [{ json: value }] };
 }
 
 export function parametersPart({ request, capability }: Decision): PartFacts {
@@ -64,9 +71,9 @@ export function parametersPart({ request, capability }: Decision): PartFacts {
   const facts = parameterFacts(request.parameters, capability?.inputs, money);
   const count = facts.length;
   return {
-    title: [count === 1 ? 'The only parameter' : `All ${countOf(count, 'parameter')}`],
+    title: [count === 1 ? 'The only value' : `All ${countOf(count, 'value')}`],
     aside: [marked('code', request.capability)],
-    lead: count === 0 ? [empty('The call has no parameters.')] : [],
+    lead: count === 0 ? [empty('The call has no values.')] : [],
     facts,
   };
 }
@@ -80,7 +87,7 @@ export function wordsPart({ request: { note, requester } }: Decision): PartFacts
   ];
   return {
     title: ["The agent's words"],
-    lead: note ? [] : [empty('The agent wrote nothing for you.')],
+    lead: note ? [] : [empty('The agent gave no reason.')],
     facts: note ? [{ label: who, words: [marked('blockquote', [{ shown: note }])] }] : [],
   };
 }
@@ -98,7 +105,7 @@ export function hiddenNotice(of: Decision): Words {
         marked('code', [{ shown: path }]),
       ]),
     ]),
-    '. Text with such characters can look like other text.',
+    '. Text with such characters can look like other text. An honest request rarely has one: deny if you are unsure.',
   ];
 }
 

@@ -81,21 +81,21 @@ export function budgetFacts(of: BudgetView, cost: CallMoney | undefined): Budget
         ? [{ name: cost?.isHeld ? 'Held for this call' : 'This call', look: 'next', amount: next }]
         : []),
       next > 0
-        ? { name: 'Left after', amount: roundedDifference(left, next) }
+        ? { name: 'Left after', amount: roundedSum(left, -next) }
         : { name: 'Left', amount: left },
     ],
   };
 }
 
-/** Amounts have at most four decimals; the difference of two doubles may show more. */
-function roundedDifference(left: number, right: number): number {
-  return Math.round((left - right) * 10_000) / 10_000;
+/** Amounts have at most four decimals; the sum of two doubles may show more. */
+export function roundedSum(left: number, right: number): number {
+  return Math.round((left + right) * 10_000) / 10_000;
 }
 
 /** Why a call takes no amount that is known. */
 export function unpricedWords({ capability }: Decision): string {
   const isFree = capability !== null && capability.cost?.financial === undefined;
-  return isFree ? 'It costs no money' : 'What it takes is not known beforehand';
+  return isFree ? 'The call itself costs nothing' : 'What it takes is not known beforehand';
 }
 
 /** A token and its parent may have the same holder and the same numbers: that is one budget to a reader. */
@@ -120,9 +120,7 @@ export function budgetsPart(of: Decision): PartFacts {
         : undefined,
     lead: [
       ...(isKnown ? [] : [empty('Not known: the token by which the agent asked cannot be read.')]),
-      ...(budgets.length === 0 && isKnown
-        ? [empty('No budget limits this call. A limit is set when authority is given to an agent.')]
-        : []),
+      ...(budgets.length === 0 && isKnown ? [empty('No budget limits this call.')] : []),
     ],
     facts: budgets.map((budget) => ({
       label: [marked('b', [{ shown: personOf(budget.principal) }])],

@@ -55,11 +55,13 @@ function quoteWords(
     request: {
       approvals: [],
       approvals_required: 1,
+      parameters: {},
       expires_at: NOW,
       requester: { root_principal: 'human:ann', subject: 'agent:a' },
     },
     capability: {
       description: 'Books',
+      inputs: [],
       side_effect: { type: 'write' },
       requires_binding: [{ type: 'quote', field: 'quote', max_age }],
       approval: { binding_age: age },

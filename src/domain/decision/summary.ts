@@ -6,14 +6,14 @@
 
 import type { Decision, Quote } from '../../protocol/decision.ts';
 import { isFreshAtRun } from '../invocation/bindings.ts';
-import { effectOf } from '../sign-in/consent-words.ts';
+import { effectOf, titleOf } from '../sign-in/consent-words.ts';
 import { parseDuration } from '../values/duration.ts';
 import { type Change, changesOf, differenceWords } from './changes.ts';
 import { hasKnownBudgets, lifetimeWords, namesWords, noSimilarWords } from './claims.ts';
-import { distinctBudgets, unpricedWords } from './people.ts';
+import { distinctBudgets, roundedSum, unpricedWords } from './people.ts';
 import { marked, type PartFacts, type Piece, type Words } from './pieces.ts';
 import { countOf, digitsOf, moneyValue, personOf, plain } from './values.ts';
-import { effectSentence } from './words.ts';
+import { effectSentence, relatedTo } from './words.ts';
 
 export function summaryPart(of: Decision): PartFacts {
   const { request, chain } = of;
@@ -24,17 +24,13 @@ export function summaryPart(of: Decision): PartFacts {
       { label: ['Effect'], words: effectWords(of) },
       {
         label: ['Asks'],
-        words: [
-          { chain: [...hands].reverse() },
-          ' ',
-          marked('small', `today: ${todayWords(of)}`, 'unit'),
-        ],
+        words: [{ chain: [...hands].reverse() }, ' ', marked('small', todayWords(of), 'unit')],
       },
-      { label: ['Ends'], words: [{ left: request.expires_at }] },
+      { label: ['Decide by'], words: [{ left: request.expires_at }] },
       ...of.quotes.map((quote) => ({ label: ['Quote'], words: quoteWords(of, quote) })),
       { label: ['Budget'], words: budgetWords(of) },
       { label: ['Approved'], words: approvedWords(of) },
-      { label: ['Changed'], words: changedWords(of) },
+      { label: ['Compared'], words: [...besideWords(of), ...changedWords(of)] },
     ],
   };
 }
@@ -78,7 +74,32 @@ function todayWords({ history: { today } }: Decision): string {
   const counts = (['approved', 'denied', 'expired', 'pending'] as const)
     .filter((status) => today[status] > 0)
     .map((status) => `${today[status]} ${status}`);
-  return counts.length === 0 ? 'no other request' : counts.join(', ');
+  return counts.length === 0
+    ? 'no other of its kind today'
+    : `of its kind today: ${counts.join(', ')}`;
+}
+
+/** What comes beside this call: an approver who sees one of three refunds of a booking sees the others. */
+function besideWords(of: Decision): Words {
+  const { name, items } = relatedTo(of);
+  const groups = (['approved', 'pending'] as const).flatMap((status): Words => {
+    const those = items.filter((item) => item.status === status);
+    if (those.length === 0) return [];
+    const costs = those.flatMap(({ cost }) => (cost ? [cost] : []));
+    const currency = costs[0]?.currency ?? '';
+    const isSum =
+      costs.length === those.length && costs.every((each) => each.currency === currency);
+    const sum = costs.reduce((total, { amount }) => roundedSum(total, amount), 0);
+    const word = status === 'approved' ? ' approved, ' : ' waiting, ';
+    return [isSum ? { money: { currency, amount: sum } } : countOf(those.length, 'request'), word];
+  });
+  if (groups.length === 0) return [];
+  const words: Words = [
+    'in addition to ',
+    ...groups,
+    `for the same ${titleOf(name).toLowerCase()}`,
+  ];
+  return [marked('b', words, 'warn'), marked('br', [])];
 }
 
 /** Changes that the summary shows in full; the part of changes has all. */
@@ -87,11 +108,13 @@ const CHANGES_MAX = 2;
 function changedWords(of: Decision): Words {
   if (!of.similar) return [noSimilarWords(of)];
   const changes = changesOf(of);
-  if (changes.length === 0) return ['nothing since the last approval'];
+  if (changes.length === 0) return ['the same as the last one approved'];
   const amounts = changes.filter(isAmount).slice(0, CHANGES_MAX);
-  const others = changes.length - amounts.length;
-  const more =
-    others === 0 ? '' : `${amounts.length === 0 ? '' : 'and '}${countOf(others, 'parameter')} `;
+  const others = changes.filter((change) => !amounts.includes(change));
+  const more: Words = others.flatMap(({ name }, at): Piece[] => [
+    at === 0 ? (amounts.length === 0 ? 'other ' : ', other ') : ', ',
+    { shown: name },
+  ]);
   return [
     ...amounts.flatMap((change): Piece[] => [
       { shown: change.name },
@@ -99,7 +122,10 @@ function changedWords(of: Decision): Words {
       ...differenceWords(change),
       ' ',
     ]),
-    marked('small', `${more}since the last approval`),
+    marked('small', [
+      ...more,
+      `${amounts.length + others.length > 0 ? ' ' : ''}than in the last one approved`,
+    ]),
   ];
 }
 
@@ -121,7 +147,7 @@ function budgetWords(of: Decision): Words {
   if (!tightest) return [cost ? 'not known for this currency' : unpricedWords(of)];
   const { principal, currency, left, max } = tightest;
   const after = tightest.left_after ?? 0;
-  const share = max > 0 ? Math.ceil(((max - after) / max) * 100) : 100;
+  const share = max > 0 ? Math.round(((max - after) / max) * 100) : 100;
   return [
     marked('span', digitsOf({ amount: left, currency }), 'money'),
     ' → ',
@@ -141,7 +167,8 @@ function budgetWords(of: Decision): Words {
 function approvedWords({ request, viewer }: Decision): Words {
   const { approvals, approvals_required } = request;
   const missing = approvals_required - approvals.length;
-  const next = missing === 1 ? 'Yours completes it.' : `${missing} are missing.`;
+  const last = approvals_required === 1 ? 'Only yours is needed.' : 'Yours completes it.';
+  const next = missing === 1 ? last : `${missing} are missing.`;
   const isOpen = request.status === 'pending' && viewer.may_decide && !viewer.has_approved;
   const by = namesWords(
     approvals.map(({ approver }) => approver),

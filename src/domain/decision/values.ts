@@ -56,6 +56,9 @@ export function moneyValue(value: unknown, currency: string | undefined): Money 
 export function formatted(value: unknown, currency: string | undefined): Words {
   const money = moneyValue(value, currency);
   if (money) return [{ money }];
+  if (isTexts(value)) {
+    return value.flatMap((each, at) => [...(at === 0 ? [] : [marked('br', [])]), { shown: each }]);
+  }
   if (typeof value === 'string') {
     const count = hiddenIn(value).length;
     if (count > 0) return [`Text with ${countOf(count, 'hidden character')}`];
@@ -71,7 +74,13 @@ export function parameterFacts(
   inputs: Capability['inputs'] | undefined,
   money?: MoneyInputs,
 ): Fact[] {
-  return sortedNames(parameters).map((name) => {
+  const declared = (inputs ?? []).map((input) => input.name);
+  const placeOf = (name: string) => (declared.includes(name) ? declared.indexOf(name) : Infinity);
+  // In the order of the declaration: a letter begins with its receiver.
+  const names = sortedNames(parameters).sort((a, b) =>
+    placeOf(a) < placeOf(b) ? -1 : placeOf(a) > placeOf(b) ? 1 : 0,
+  );
+  return names.map((name) => {
     const value = parameters[name];
     // What the declaration says was written by the service's author.
     const described = inputs?.find((input) => input.name === name)?.description;
@@ -82,8 +91,7 @@ export function parameterFacts(
       label: [{ shown: name }],
       words: [
         ...form,
-        ...(form.length > 0 && !isCompound(value) ? [marked('br', [])] : []),
-        marked('span', [{ json: value }], hidden.length > 0 ? undefined : 'muted'),
+        ...storedWords(value, form, hidden.length > 0),
         ...hidden.map(({ path, hidden: found }) =>
           marked(
             'p',
@@ -98,6 +106,30 @@ export function parameterFacts(
       ],
     };
   });
+}
+
+/** The stored form, where the words before it do not say exactly the same. The evidence has all of it. */
+function storedWords(value: unknown, form: Words, isHidden: boolean): Words {
+  const isSaid =
+    form.length > 0 &&
+    !isHidden &&
+    !isCompound(value) &&
+    !(typeof value === 'string' && isMoment(value));
+  if (isSaid || isTexts(value)) return [];
+  return [
+    ...(form.length > 0 && !isCompound(value) ? [marked('br', [])] : []),
+    marked('span', [{ json: value }], isHidden ? undefined : 'muted'),
+  ];
+}
+
+/** A short list of texts is shown a text a line. */
+function isTexts(value: unknown): value is string[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((each) => typeof each === 'string' && each !== '' && !/^\s|\s$|\n/.test(each)) &&
+    hiddenFields(value, '', true).length === 0
+  );
 }
 
 function isCompound(value: unknown): value is object {

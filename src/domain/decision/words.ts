@@ -9,10 +9,11 @@
 
 import type { Capability } from '../../protocol/capability.ts';
 import { isCurrency } from '../../protocol/currencies.ts';
-import type { Decision } from '../../protocol/decision.ts';
+import type { Decision, HistoryItem } from '../../protocol/decision.ts';
 import type { JsonObject, Money } from '../../protocol/primitives.ts';
 import { titleParts } from '../catalog/title.ts';
 import { effectOf, titleOf } from '../sign-in/consent-words.ts';
+import { canonicalJson } from '../wire/canonical.ts';
 import { moneyInputs, namesWords } from './claims.ts';
 import { sortedNames } from './hidden.ts';
 import { type Fact, marked, type Piece, type Words } from './pieces.ts';
@@ -56,7 +57,7 @@ function callOf({ request, capability, cost }: Decision): CallAsked {
 export function titleOfCall(of: CallAsked): Words {
   const { name, capability, parameters } = of;
   if (capability?.title === undefined) {
-    const object = objectOf(of);
+    const object = [...objectOf(of), ...recipientsOf(of)];
     const entities = entitiesOf(of).flatMap((input): Piece[] => [
       `, ${titleOf(input).toLowerCase()} `,
       valuePiece(parameters[input], undefined),
@@ -100,6 +101,36 @@ function objectOf({ parameters }: CallAsked): Words {
   return [' ', marked('code', [...(isCut ? ['…'] : []), { shown }])];
 }
 
+/** To whom a tool sends something, where the name of an input says so, and under which subject. */
+const RECIPIENT_NAMES = ['to', 'recipients', 'recipient', 'emails', 'email'];
+
+/** Recipients that a line names. */
+const RECIPIENTS_MAX = 2;
+
+function recipientsOf({ parameters }: CallAsked): Words {
+  const texts = RECIPIENT_NAMES.flatMap((name) => {
+    const value = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+    const list = Array.isArray(value) ? value : [value];
+    return list.every((each) => typeof each === 'string' && each !== '') ? [list] : [];
+  })[0];
+  if (!texts) return [];
+  const more = texts.length - RECIPIENTS_MAX;
+  const named = texts
+    .slice(0, RECIPIENTS_MAX)
+    .flatMap((each, at): Piece[] => [
+      at === 0 ? ' to ' : more > 0 ? ', ' : ' and ',
+      valuePiece(each, undefined),
+    ]);
+  const { subject } = parameters;
+  return [
+    ...named,
+    ...(more > 0 ? [` and ${more} more`] : []),
+    ...(typeof subject === 'string' && subject !== ''
+      ? [': ', valuePiece(subject, undefined)]
+      : []),
+  ];
+}
+
 function quoted(text: string): string {
   return WORD.test(text) ? text : JSON.stringify(text);
 }
@@ -141,6 +172,20 @@ function lowered(text: string): string {
 export function actOf(of: Decision): string {
   const verb = verbOf(of);
   return verb.includes(' ') ? `“${verb}”` : verb;
+}
+
+/** Earlier requests of the agent that were approved or wait, about the same thing as this one, and what names it. */
+export function relatedTo(of: Decision): { readonly name: string; readonly items: HistoryItem[] } {
+  const { parameters } = of.request;
+  const paths = OBJECT_NAMES.filter((each) => typeof parameters[each] === 'string');
+  const [name = ''] = [...entitiesOf(callOf(of)), ...paths];
+  const items = of.history.items.filter(
+    (item) =>
+      (item.status === 'approved' || item.status === 'pending') &&
+      name !== '' &&
+      canonicalJson(item.parameters?.[name] ?? null) === canonicalJson(parameters[name] ?? null),
+  );
+  return { name, items };
 }
 
 /** "refund 310.00 USD": what the button of the last step says. */

@@ -4,173 +4,170 @@
  * @module
  */
 
-export const LOOK = `:root { color-scheme: light dark; --paper: #f7f7f4; --raised: #ffffff; --sunk: #edede8; --hover: #f4f4f0; --ink: #17191c; --on-ink: #ffffff; --muted: #565b63; --line: #dfdfd9; --edge: #82868c; --act: #1f4bb8; --on-act: #ffffff; --act-soft: #e8eefb; --danger: #b0201b; --on-danger: #ffffff; --danger-soft: #fcebe9; --warn: #7a4a00; --on-warn: #ffffff; --warn-soft: #fcf1d6; --good: #17663a; --on-good: #ffffff; --good-soft: #e4f2e9; --shade: rgb(23 25 28 / 0.45); --lift: 0 1.25rem 3rem rgb(23 25 28 / 0.22); --sans: -apple-system, "Segoe UI Variable Text", "Segoe UI", Inter, Roboto, Cantarell, "Noto Sans", "Liberation Sans", Arial, sans-serif; --mono: ui-monospace, SFMono-Regular, Menlo, "Cascadia Mono", Consolas, "DejaVu Sans Mono", monospace; --serif: ui-serif, "Iowan Old Style", Charter, Georgia, "Liberation Serif", serif; --t1: 0.8125rem; --t2: 0.875rem; --t3: 0.9375rem; --t4: 1.125rem; --t5: 1.5rem; --t6: 2rem; --s1: 0.25rem; --s2: 0.5rem; --s3: 0.75rem; --s4: 1rem; --s5: 1.5rem; --s6: 2.5rem; --radius: 0.375rem; --radius-panel: 0.625rem; --tap: 2.75rem; --rail: 14.5rem; }
+export const LOOK = `:root { color-scheme: light dark; --paper: #f7f7f4; --raised: #ffffff; --sunk: #edede8; --hover: #f4f4f0; --ink: #17191c; --on-ink: #ffffff; --muted: #565b63; --line: #dfdfd9; --edge: #82868c; --act: #1f4bb8; --on-act: #ffffff; --act-soft: #e8eefb; --danger: #b0201b; --on-danger: #ffffff; --danger-soft: #fcebe9; --warn: #7a4a00; --on-warn: #ffffff; --warn-soft: #fcf1d6; --good: #17663a; --on-good: #ffffff; --good-soft: #e4f2e9; --shade: rgb(23 25 28 / .45); --lift: 0 1.25rem 3rem rgb(23 25 28 / .22); --sans: -apple-system, "Segoe UI Variable Text", "Segoe UI", Inter, Roboto, Cantarell, "Noto Sans", "Liberation Sans", Arial, sans-serif; --mono: ui-monospace, SFMono-Regular, Menlo, "Cascadia Mono", Consolas, "DejaVu Sans Mono", monospace; --serif: ui-serif, "Iowan Old Style", Charter, Georgia, "Liberation Serif", serif; --t1: .8125rem; --t2: .875rem; --t3: .9375rem; --t4: 1.125rem; --t5: 1.5rem; --t6: 2rem; --s1: .25rem; --s2: .5rem; --s3: .75rem; --s4: 1rem; --s5: 1.5rem; --s6: 2.5rem; --radius: .375rem; --radius-panel: .625rem; --tap: 2.75rem; --rail: 14.5rem; }
 @media (prefers-color-scheme: dark) {
-:root { --paper: #111315; --raised: #191c1f; --sunk: #25292d; --hover: #1f2327; --ink: #eceef0; --on-ink: #111315; --muted: #a9afb7; --line: #2f3439; --edge: #7b828a; --act: #9dbbff; --on-act: #0c1633; --act-soft: #1b2540; --danger: #ff9a90; --on-danger: #300704; --danger-soft: #391a18; --warn: #f0c25c; --on-warn: #241800; --warn-soft: #332811; --good: #82d4a2; --on-good: #06200f; --good-soft: #162f20; --shade: rgb(0 0 0 / 0.62); --lift: 0 1.25rem 3rem rgb(0 0 0 / 0.6); }
+:root { --paper: #111315; --raised: #191c1f; --sunk: #25292d; --hover: #1f2327; --ink: #eceef0; --on-ink: #111315; --muted: #a9afb7; --line: #2f3439; --edge: #7b828a; --act: #9dbbff; --on-act: #0c1633; --act-soft: #1b2540; --danger: #ff9a90; --on-danger: #300704; --danger-soft: #391a18; --warn: #f0c25c; --on-warn: #241800; --warn-soft: #332811; --good: #82d4a2; --on-good: #06200f; --good-soft: #162f20; --shade: rgb(0 0 0 / .62); --lift: 0 1.25rem 3rem rgb(0 0 0 / .6); }
 }
-*, ::before, ::after { box-sizing: border-box; }
-html { scroll-padding-block: 1rem 9rem; -webkit-text-size-adjust: 100%; }
+*, ::before, ::after { box-sizing: border-box }
+html { scroll-padding-block: 1rem 9rem; -webkit-text-size-adjust: 100% }
 body { margin: 0; background: var(--paper); color: var(--ink); font: var(--t3) / 1.5 var(--sans); overflow-wrap: break-word; }
 h1, h2, h3, p, dl, dd, ol, ul, figure, blockquote, fieldset, legend { margin: 0; padding: 0; border: 0; min-width: 0; list-style: none; }
-h1 { font-size: var(--t5); line-height: 1.2; letter-spacing: -0.02em; text-wrap: balance; }
-h2, h3, legend { font-size: var(--t3); line-height: 1.35; letter-spacing: -0.005em; }
+h1 { font-size: var(--t5); line-height: 1.2; letter-spacing: -.02em; text-wrap: balance }
+h2, h3, legend { font-size: var(--t3); line-height: 1.35; letter-spacing: -.005em }
 h1, h2, h3, legend, b, strong, th, .money, .soon, .effect, .ctl, .pill, summary, .field > label, .brand b { font-weight: 620; }
-a { color: var(--act); text-underline-offset: 0.18em; text-decoration-thickness: 1px; }
-code { font: 0.875em var(--mono); overflow-wrap: anywhere; }
-small, .small { font-size: var(--t2); }
-small, .muted { color: var(--muted); font-weight: 400; }
-.nb, .money, .pill { white-space: nowrap; }
-:focus-visible { outline: 3px solid var(--act); outline-offset: 2px; border-radius: 3px; }
-.vh:not(:focus) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-h1:focus, h2:focus { outline: none; }
-a:has(code) { text-underline-offset: 0.3em; }
-bdi { white-space: pre-wrap; }
+a { color: var(--act); text-underline-offset: .18em; text-decoration-thickness: 1px }
+code { font: .875em var(--mono); overflow-wrap: anywhere }
+small, .small { font-size: var(--t2) }
+small, .muted { color: var(--muted); font-weight: 400 }
+.nb, .money, .pill { white-space: nowrap }
+:focus-visible { outline: 3px solid var(--act); outline-offset: 2px; border-radius: 3px }
+.vh:not(:focus) { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+h1:focus, h2:focus { outline: none }
+a:has(code) { text-underline-offset: .3em }
+bdi { white-space: pre-wrap }
 .vh:focus { position: fixed; z-index: 9; top: var(--s2); left: var(--s2); padding: var(--s2) var(--s4); background: var(--raised); }
-table { width: 100%; border-collapse: collapse; }
+table { width: 100%; border-collapse: collapse }
 th, td { text-align: start; vertical-align: top; padding: var(--s2) var(--s4) var(--s2) 0; border-top: 1px solid var(--line); }
-thead th { border: 0; color: var(--muted); font-size: var(--t1); font-weight: 400; padding-block: 0 var(--s1); }
-td:last-child, th:last-child { padding-inline-end: 0; }
-tbody th { overflow-wrap: anywhere; }
+thead th { border: 0; color: var(--muted); font-size: var(--t1); font-weight: 400; padding-block: 0 var(--s1) }
+td:last-child, th:last-child { padding-inline-end: 0 }
+tbody th { overflow-wrap: anywhere }
+.panel tbody th { min-width: 7.5rem }
 .facts { display: grid; grid-template-columns: 6.25rem minmax(0, 1fr); gap: var(--s2) var(--s3); align-content: start; }
 .facts dt { color: var(--muted); font-size: var(--t2); line-height: 1.6; display: flex; gap: var(--s2); overflow-wrap: anywhere; }
-.facts dt .i { margin-top: 0.15rem; }
-.facts dt.final { color: var(--danger); }
-.facts dd > small { display: block; }
-.facts.wide { grid-template-columns: fit-content(10rem) minmax(0, 1fr); }
+.facts dt .i { margin-top: .15rem }
+.facts dt.final { color: var(--danger) }
+.facts dd > small { display: block }
+.facts.wide { grid-template-columns: fit-content(10rem) minmax(0, 1fr) }
 .brand { display: flex; align-items: center; gap: var(--s2); color: inherit; text-decoration: none; min-width: 0; line-height: 1.15; }
-.brand b { display: block; font-size: var(--t4); letter-spacing: -0.03em; }
+.brand b { display: block; font-size: var(--t4); letter-spacing: -.03em }
 .brand span span { display: block; color: var(--muted); font-size: var(--t1); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.brand > span { min-width: 0; }
-main { min-width: 0; max-width: 72rem; padding: var(--s4) var(--s4) var(--s6); }
-main.alone { max-width: 46rem; margin-inline: auto; padding-block: var(--s6); }
-main.alone.slim { max-width: 27rem; }
-.slim .panel > :is(button, .button), .slim form > button { width: 100%; }
+.brand > span { min-width: 0 }
+main { min-width: 0; max-width: 72rem; padding: var(--s4) var(--s4) var(--s6) }
+main.alone { max-width: 46rem; margin-inline: auto; padding-block: var(--s6) }
 :where(main, section, form, fieldset, dialog, .stack, .panel, .body, details) > * + :not(style) { margin-top: var(--s3); }
-main > section { margin-top: var(--s6); }
-main > section.panel, main > h1 + *, main > .brief + * { margin-top: var(--s4); }
-.head, .row { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); }
-.head { align-items: baseline; justify-content: space-between; }
-.head.mid { align-items: center; }
-.lead { color: var(--muted); max-width: 46rem; }
+main > section { margin-top: var(--s6) }
+main > section.panel, main > h1 + *, main > .brief + * { margin-top: var(--s4) }
+.head, .row { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4) }
+.head { align-items: baseline; justify-content: space-between }
+.head.mid { align-items: center }
+.lead { color: var(--muted); max-width: 46rem }
 .fields { display: grid; gap: var(--s5) var(--s5); grid-template-columns: minmax(0, 1fr); align-items: start; }
-.fields { gap: var(--s3) var(--s4); }
-.alone > h1 { margin-top: var(--s5); }
-.panel > .row > :is(button, .button) { flex: 1 1 auto; }
+.fields { gap: var(--s3) var(--s4) }
+.alone > h1 { margin-top: var(--s5) }
+.panel > .row > :is(button, .button) { flex: 1 1 auto }
 .chips a { color: var(--muted); text-decoration: none; white-space: nowrap; display: flex; align-items: center; gap: var(--s2); min-height: var(--tap); }
-.chips { display: flex; flex-wrap: wrap; gap: var(--s2); }
+.chips { display: flex; flex-wrap: wrap; gap: var(--s2) }
 .chips a { min-height: 2.25rem; padding-inline: var(--s3); border: 1px solid var(--edge); border-radius: 2em; color: var(--ink); font-size: var(--t2); background: var(--raised); }
-.chips [aria-current] { background: var(--ink); color: var(--on-ink); border-color: var(--ink); }
+.chips [aria-current] { background: var(--ink); color: var(--on-ink); border-color: var(--ink) }
 @media (min-width: 60rem) {
-main { padding: var(--s5) var(--s6) var(--s6); }
-main.alone.slim { padding-top: 14vh; }
+main { padding: var(--s5) var(--s6) var(--s6) }
 }
-.panel, .list { background: var(--raised); border: 1px solid var(--line); border-radius: var(--radius-panel); }
-.panel { padding: var(--s4); }
-:is(.panel, details) > .vh + * { margin-top: 0; }
-.panel + .panel, .panel + .list, .list + .panel { margin-top: var(--s4); }
-details.panel:not([open]) { padding-block: var(--s1); }
-.panel.warn { border-color: var(--warn); }
+.panel, .list { background: var(--raised); border: 1px solid var(--line); border-radius: var(--radius-panel) }
+.panel { padding: var(--s4) }
+:is(.panel, details) > .vh + * { margin-top: 0 }
+.panel + .panel, .panel + .list, .list + .panel { margin-top: var(--s4) }
+details.panel:not([open]) { padding-block: var(--s1) }
+.panel.warn { border-color: var(--warn) }
 .list > li { position: relative; display: grid; grid-template-columns: 1.5rem minmax(0, 1fr); gap: 0 var(--s3); padding: var(--s3) var(--s4); }
-.list > li + li { border-top: 1px solid var(--line); }
-.list > li:first-child { border-radius: var(--radius-panel) var(--radius-panel) 0 0; }
-.list > li:last-child { border-radius: 0 0 var(--radius-panel) var(--radius-panel); }
-.list > li:only-child { border-radius: var(--radius-panel); }
-.list > li > .i { width: 1.25rem; height: 1.25rem; margin-top: 0.15rem; }
-.list .body > * + * { margin-top: 2px; }
-.list h3 { font-size: var(--t3); }
+.list > li + li { border-top: 1px solid var(--line) }
+.list > li:first-child { border-radius: var(--radius-panel) var(--radius-panel) 0 0 }
+.list > li:last-child { border-radius: 0 0 var(--radius-panel) var(--radius-panel) }
+.list > li:only-child { border-radius: var(--radius-panel) }
+.list > li > .i { width: 1.25rem; height: 1.25rem; margin-top: .15rem }
+.list .body > * + * { margin-top: 2px }
+.list h3 { font-size: var(--t3) }
 .list .side { grid-column: 2; display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s3); font-size: var(--t2); margin-top: 2px; }
-.list .side > .i { display: none; }
-.list :is(button, details, .over) { position: relative; z-index: 1; }
-.list .body p { font-size: var(--t2); color: var(--muted); }
-.list .body p b { color: var(--ink); font-weight: 560; }
-.empty { display: grid; justify-items: start; gap: var(--s2); padding: var(--s5) var(--s4); }
-.empty .i { width: 1.75rem; height: 1.75rem; color: var(--muted); }
+.list .side > .i { display: none }
+.list :is(button, details, .over) { position: relative; z-index: 1 }
+.list .body p { font-size: var(--t2); color: var(--muted) }
+.list .body p b { color: var(--ink); font-weight: 560 }
+.empty { display: grid; justify-items: start; gap: var(--s2); padding: var(--s5) var(--s4) }
+.empty .i { width: 1.75rem; height: 1.75rem; color: var(--muted) }
 @media (min-width: 60rem) {
-.list > li { grid-template-columns: 1.5rem minmax(0, 1fr) auto; gap: 0 var(--s4); }
+.list > li { grid-template-columns: 1.5rem minmax(0, 1fr) auto; gap: 0 var(--s4) }
 .list .side { grid-column: 3; flex-wrap: nowrap; justify-content: flex-end; margin-top: 0; gap: var(--s3); align-self: center; }
-.list .side > .i { display: inline-block; color: var(--muted); }
-.list > li:has(details[open]) > .side { align-self: start; }
+.list .side > .i { display: inline-block; color: var(--muted) }
+.list > li:has(details[open]) > .side { align-self: start }
 }
-.i { flex: none; display: inline-block; width: 1.15em; height: 1.15em; vertical-align: -0.2em; fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round; stroke-linejoin: round; }
-.mark { flex: none; width: 1.75rem; height: 1.75rem; fill: var(--ink); }
-.w { fill: none; stroke: var(--paper); stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; }
-.mark.big { width: 3.5rem; height: 3.5rem; }
-.ask { font-size: var(--t5); }
-.ask code { font-size: 0.92em; font-weight: 500; letter-spacing: -0.02em; }
+.i { flex: none; display: inline-block; width: 1.15em; height: 1.15em; vertical-align: -.2em; fill: none; stroke: currentColor; stroke-width: 1.6; stroke-linecap: round; stroke-linejoin: round; }
+.mark { flex: none; width: 1.75rem; height: 1.75rem; fill: var(--ink) }
+.w { fill: none; stroke: var(--paper); stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round }
+.ask { font-size: var(--t5) }
+.ask code { font-size: .92em; font-weight: 500; letter-spacing: -.02em }
 .brief { background: var(--raised); border: 1px solid var(--line); border-radius: var(--radius-panel); padding: var(--s4); row-gap: var(--s2); }
-.brief.final { border-top: 4px solid var(--danger); }
-.brief.write { border-top: 4px solid var(--ink); }
-.money, .amount, .time { font-variant-numeric: tabular-nums; }
-.money small { font-size: 0.8em; letter-spacing: 0.03em; color: inherit; font-weight: inherit; }
-.ask .money { text-decoration: underline double 2px; text-underline-offset: 0.16em; }
-.time { color: var(--ink); }
-.time.muted { color: var(--muted); }
-.soon { color: var(--warn); }
-.effect.final, .final-icon { color: var(--danger); }
-.claimed { border-bottom: 2px dotted var(--edge); }
-.ctl { background: var(--warn); color: var(--on-warn); border-radius: 3px; padding-inline: 0.2em; margin-inline: 0.15em; unicode-bidi: isolate; }
-.good { --c: var(--good); --soft: var(--good-soft); color: var(--c); }
-.warn { --c: var(--warn); --soft: var(--warn-soft); color: var(--c); }
-.bad { --c: var(--danger); --soft: var(--danger-soft); color: var(--c); }
-.pill { display: inline-block; font-size: var(--t1); line-height: 1.5; padding-inline: 0.6em; border: 1px solid var(--edge); border-radius: 1em; background: var(--soft, transparent); }
-.pill:is(.good, .warn, .bad) { border-color: transparent; }
-.pill.act { color: var(--act); background: var(--act-soft); border-color: transparent; }
-.pill.off { color: var(--muted); border-style: dotted; }
+.brief.final { border-top: 4px solid var(--danger) }
+.brief.write { border-top: 4px solid var(--ink) }
+.money, .amount, .time { font-variant-numeric: tabular-nums }
+.money small { font-size: .8em; letter-spacing: .03em; color: inherit; font-weight: inherit }
+.ask .money { text-decoration: underline double 2px; text-underline-offset: .16em }
+.time { color: var(--ink) }
+.time.muted { color: var(--muted) }
+.soon { color: var(--warn) }
+.effect.final, .final-icon { color: var(--danger) }
+.nb bdi { white-space: pre }
+.claimed { border-bottom: 2px dotted var(--edge) }
+.ctl { background: var(--warn); color: var(--on-warn); border-radius: 3px; padding-inline: .2em; margin-inline: .15em; unicode-bidi: isolate; }
+.good { --c: var(--good); --soft: var(--good-soft); color: var(--c) }
+.warn { --c: var(--warn); --soft: var(--warn-soft); color: var(--c) }
+.bad { --c: var(--danger); --soft: var(--danger-soft); color: var(--c) }
+.pill { display: inline-block; font-size: var(--t1); line-height: 1.5; padding-inline: .6em; border: 1px solid var(--edge); border-radius: 1em; background: var(--soft, transparent); }
+.pill:is(.good, .warn, .bad) { border-color: transparent }
+.pill.act { color: var(--act); background: var(--act-soft); border-color: transparent }
+.pill.off { color: var(--muted); border-style: dotted }
 .notice { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: var(--s1) var(--s3); border: 1px solid transparent; border-radius: var(--radius-panel); background: var(--soft, var(--sunk)); padding: var(--s3) var(--s4); color: var(--ink); }
-.notice > .i { color: var(--c, var(--muted)); margin-top: 0.15rem; width: 1.25rem; height: 1.25rem; }
-.notice h2, .notice b:first-child { color: var(--c, var(--ink)); }
-.notice .row { margin-top: var(--s2); }
-.panel.warn, .panel.bad { color: var(--ink); }
-td > .pill { white-space: normal; }
+.notice > .i { color: var(--c, var(--muted)); margin-top: .15rem; width: 1.25rem; height: 1.25rem }
+.notice h2, .notice b:first-child { color: var(--c, var(--ink)) }
+.notice .row { margin-top: var(--s2) }
+.panel.warn, .panel.bad { color: var(--ink) }
+td > .pill { white-space: normal }
 details > summary { cursor: pointer; min-height: 2.25rem; display: flex; flex-wrap: wrap; align-items: center; gap: 0 var(--s2); list-style: none; border-radius: var(--radius); }
-details > summary::-webkit-details-marker { display: none; }
-summary > .i.turn { color: var(--muted); transition: none; }
-details[open] > summary > .i.turn { rotate: 90deg; }
-summary small { width: 100%; padding-inline-start: 1.75rem; }
+details > summary::-webkit-details-marker { display: none }
+summary > .i.turn { color: var(--muted); transition: none }
+details[open] > summary > .i.turn { rotate: 90deg }
+summary small { width: 100%; padding-inline-start: 1.75rem }
 .evidence { border: 1px solid var(--line); border-radius: var(--radius-panel); padding: var(--s1) var(--s4); background: var(--paper); }
-.evidence[open] { padding-bottom: var(--s4); }
-.evidence.bad { color: var(--ink); border-color: var(--danger); background: var(--danger-soft); }
-.more { color: var(--act); font-size: var(--t2); }
+.evidence[open] { padding-bottom: var(--s4) }
+.evidence.bad { color: var(--ink); border-color: var(--danger); background: var(--danger-soft) }
+.more { color: var(--act); font-size: var(--t2) }
 button, .button, input, select { font: inherit; color: var(--ink); background: var(--raised); border: 1px solid var(--edge); border-radius: var(--radius); min-height: var(--tap); padding: var(--s1) var(--s4); max-width: 100%; }
-button, .button { font-weight: 620; line-height: 1.2; cursor: pointer; text-decoration: none; text-align: center; }
-.button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); }
-:is(button, .button):hover { border-color: currentColor; }
-:is(button, .button):not(.act, .ink, .danger, .text):hover { background: var(--hover); }
-:where(button, .button).act { background: var(--act); color: var(--on-act); border-color: var(--act); }
-:where(button, .button).ink { background: var(--ink); color: var(--on-ink); border-color: var(--ink); }
-:where(button, .button).danger { color: var(--danger); }
-:is(button, .button):is(.act, .ink):hover { filter: brightness(1.12); }
-.little { min-height: 2.25rem; padding-inline: var(--s3); font-size: var(--t2); }
+button, .button { font-weight: 620; line-height: 1.2; cursor: pointer; text-decoration: none; text-align: center }
+.button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2) }
+:is(button, .button):hover { border-color: currentColor }
+:is(button, .button):not(.act, .ink, .danger, .text):hover { background: var(--hover) }
+:where(button, .button).act { background: var(--act); color: var(--on-act); border-color: var(--act) }
+:where(button, .button).ink { background: var(--ink); color: var(--on-ink); border-color: var(--ink) }
+:where(button, .button).danger { color: var(--danger) }
+:is(button, .button):is(.act, .ink):hover { filter: brightness(1.12) }
+.little { min-height: 2.25rem; padding-inline: var(--s3); font-size: var(--t2) }
 .text { min-height: 1.5rem; padding: 0 var(--s1); border: 0; background: none; color: var(--act); font-size: var(--t1); text-decoration: underline; }
-.row { gap: var(--s2) var(--s3); align-items: center; }
-.field { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s1); align-content: start; }
-.field small { line-height: 1.4; }
-.amount { width: 8rem; text-align: end; }
-.opt { display: grid; grid-template-columns: 1.5rem minmax(0, 1fr); gap: var(--s3); padding-block: var(--s2); }
-.opt.box { border: 1px solid var(--edge); border-radius: var(--radius); padding: var(--s3); }
+.row { gap: var(--s2) var(--s3); align-items: center }
+form.row { align-items: end }
+form.row > * { margin-top: 0 }
+.field { display: grid; grid-template-columns: minmax(0, 1fr); gap: var(--s1); align-content: start }
+.field small { line-height: 1.4 }
+.amount { width: 8rem; text-align: end }
+.opt { display: grid; grid-template-columns: 1.5rem minmax(0, 1fr); gap: var(--s3); padding-block: var(--s2) }
+.opt.box { border: 1px solid var(--edge); border-radius: var(--radius); padding: var(--s3) }
 .opt.box:has(:checked) { border-color: var(--act); outline: 1px solid var(--act); outline-offset: -2px; background: var(--act-soft); }
-[type="checkbox"], [type="radio"] { width: 1.375rem; height: 1.375rem; min-height: 0; margin: 0.05rem 0 0; accent-color: var(--act); }
-.or { display: flex; align-items: center; gap: var(--s3); color: var(--muted); font-size: var(--t2); }
-.or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
-.cmd { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2) var(--s3); background: var(--sunk); border-radius: var(--radius); padding: var(--s2) var(--s3); }
+[type="checkbox"], [type="radio"] { width: 1.375rem; height: 1.375rem; min-height: 0; margin: .05rem 0 0; accent-color: var(--act); }
 @media (min-width: 30rem) {
-summary small { width: auto; padding-inline-start: 0; margin-inline-start: auto; }
-.panel > .row > :is(button, .button) { flex: none; }
+summary small { width: auto; padding-inline-start: 0; margin-inline-start: auto }
+.panel > .row > :is(button, .button) { flex: none }
 }
 button:is(:disabled, [aria-disabled="true"]) { color: var(--muted); background: var(--sunk); border-color: var(--line); cursor: default; }
-button.text:disabled { background: none; }
-label.opt { cursor: pointer; }
-select { padding-inline: var(--s2); }
-.field > :is(input, select, textarea):not(.amount) { width: 100%; }
+button.text:disabled { background: none }
+label.opt { cursor: pointer }
+select { padding-inline: var(--s2) }
+.field > :is(input, select, textarea):not(.amount) { width: 100% }
 @media (min-width: 60rem) {
-.ask { font-size: var(--t6); }
-.fields { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+.ask { font-size: var(--t6) }
+.fields { grid-template-columns: repeat(2, minmax(0, 1fr)) }
 }
 @media (prefers-contrast: more) {
-:root { --line: var(--edge); --muted: var(--ink); }
+:root { --line: var(--edge); --muted: var(--ink) }
 }
 @media print {
-details > * { display: block; }
+details > * { display: block }
 }`;
 
 /** By name: a drawing that a page contains once, for all places that show it. */

@@ -9,11 +9,12 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useContext, useId, useState } from 'preact/hooks';
+import { hiddenTexts } from '../../../domain/decision/claims.ts';
 import { PARTS } from '../../../domain/decision/facts.ts';
 import type { Words } from '../../../domain/decision/pieces.ts';
 import { standingWords, waitingWords } from '../../../domain/decision/standing.ts';
-import { personOf } from '../../../domain/decision/values.ts';
-import { actOf, titleWords } from '../../../domain/decision/words.ts';
+import { countOf, personOf } from '../../../domain/decision/values.ts';
+import { actOf, actText, titleWords } from '../../../domain/decision/words.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import { ask, loadMe, me, now, pulse } from '../../api.ts';
@@ -153,19 +154,26 @@ function Choice({ of, faults, again, why, deny, start, add }: ChoiceProps) {
       </div>
     );
   }
+  const hidden = hiddenTexts(of).reduce((sum, text) => sum + text.hidden.length, 0);
   return (
     <section class="decide" aria-label="Decide">
       <div class="small">
-        <span class="good">
-          <Icon name="check" /> All {PARTS.length} parts are shown.
-        </span>{' '}
+        {hidden > 0 ? (
+          <span class="warn">
+            <Icon name="warning" /> {countOf(hidden, 'hidden character')}: read the exact text.
+          </span>
+        ) : (
+          <span class="good">
+            <Icon name="check" /> All {PARTS.length} parts are shown.
+          </span>
+        )}{' '}
         <Icon name="clock" /> <Left until={of.request.expires_at} />
         <div role="alert">{why === undefined ? null : <Shown text={why} />}</div>
       </div>
       <div class="row">
         {deny}
         <button type="button" class="act" onClick={start}>
-          Approve {actOf(of)}
+          Approve {of.cost ? actText(of) : actOf(of)}
           {needsStep(of) ? '…' : ''}
         </button>
       </div>
