@@ -30,7 +30,7 @@ export function summaryPart(of: Decision): PartFacts {
       ...of.quotes.map((quote) => ({ label: ['Quote'], words: quoteWords(of, quote) })),
       { label: ['Budget'], words: budgetWords(of) },
       { label: ['Approved'], words: approvedWords(of) },
-      { label: ['Compared'], words: [...besideWords(of), ...changedWords(of)] },
+      { label: ['Compared'], words: comparedWords(of) },
     ],
   };
 }
@@ -82,28 +82,32 @@ function todayWords({ history: { today } }: Decision): string {
 /** What comes beside this call: an approver who sees one of three refunds of a booking sees the others. */
 function besideWords(of: Decision): Words {
   const { name, items } = relatedTo(of);
-  const groups = (['approved', 'pending'] as const).flatMap((status): Words => {
+  const groups = (['approved', 'pending'] as const).flatMap((status): Words[] => {
     const those = items.filter((item) => item.status === status);
     if (those.length === 0) return [];
     const costs = those.flatMap(({ cost }) => (cost ? [cost] : []));
     const currency = costs[0]?.currency ?? '';
     const isSum =
       costs.length === those.length && costs.every((each) => each.currency === currency);
-    const sum = costs.reduce((total, { amount }) => roundedSum(total, amount), 0);
-    const word = status === 'approved' ? ' approved, ' : ' waiting, ';
-    return [isSum ? { money: { currency, amount: sum } } : countOf(those.length, 'request'), word];
+    const amount = costs.reduce((total, each) => roundedSum(total, each.amount), 0);
+    const what: Piece = isSum ? { money: { currency, amount } } : countOf(those.length, 'request');
+    return [[what, status === 'approved' ? ' approved' : ' waiting']];
   });
-  if (groups.length === 0) return [];
-  const words: Words = [
-    'in addition to ',
-    ...groups,
-    `for the same ${titleOf(name).toLowerCase()}`,
-  ];
-  return [marked('b', words, 'warn'), marked('br', [])];
+  const [first, second] = groups;
+  if (!first) return [];
+  const all: Words = second ? [...first, ' and ', ...second] : first;
+  const same = titleOf(name).toLowerCase().replace(/ id$/, '');
+  return [marked('b', ['in addition to ', ...all, ` for the same ${same}`], 'warn')];
 }
 
 /** Changes that the summary shows in full; the part of changes has all. */
 const CHANGES_MAX = 2;
+
+/** The part of changes has what differs, where something else comes first. */
+function comparedWords(of: Decision): Words {
+  const beside = besideWords(of);
+  return beside.length > 0 ? beside : changedWords(of);
+}
 
 function changedWords(of: Decision): Words {
   if (!of.similar) return [noSimilarWords(of)];
@@ -112,7 +116,7 @@ function changedWords(of: Decision): Words {
   const amounts = changes.filter(isAmount).slice(0, CHANGES_MAX);
   const others = changes.filter((change) => !amounts.includes(change));
   const more: Words = others.flatMap(({ name }, at): Piece[] => [
-    at === 0 ? (amounts.length === 0 ? 'other ' : ', other ') : ', ',
+    at === 0 ? (amounts.length === 0 ? 'other ' : 'and other ') : ', ',
     { shown: name },
   ]);
   return [
@@ -124,7 +128,7 @@ function changedWords(of: Decision): Words {
     ]),
     marked('small', [
       ...more,
-      `${amounts.length + others.length > 0 ? ' ' : ''}than in the last one approved`,
+      `${others.length > 0 ? ' ' : ''}than in the last one approved`,
     ]),
   ];
 }

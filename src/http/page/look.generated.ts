@@ -124,7 +124,7 @@ details > summary { cursor: pointer; min-height: 2.25rem; display: flex; flex-wr
 details > summary::-webkit-details-marker { display: none }
 summary > .i.turn { color: var(--muted); transition: none }
 details[open] > summary > .i.turn { rotate: 90deg }
-summary small { width: 100%; padding-inline-start: 1.75rem }
+summary > small { width: 100%; padding-inline-start: 1.75rem }
 .evidence { border: 1px solid var(--line); border-radius: var(--radius-panel); padding: var(--s1) var(--s4); background: var(--paper); }
 .evidence[open] { padding-bottom: var(--s4) }
 .evidence.bad { color: var(--ink); border-color: var(--danger); background: var(--danger-soft) }
@@ -151,7 +151,7 @@ form.row > * { margin-top: 0 }
 .opt.box:has(:checked) { border-color: var(--act); outline: 1px solid var(--act); outline-offset: -2px; background: var(--act-soft); }
 [type="checkbox"], [type="radio"] { width: 1.375rem; height: 1.375rem; min-height: 0; margin: .05rem 0 0; accent-color: var(--act); }
 @media (min-width: 30rem) {
-summary small { width: auto; padding-inline-start: 0; margin-inline-start: auto }
+summary > small { width: auto; padding-inline-start: 0; margin-inline-start: auto }
 .panel > .row > :is(button, .button) { flex: none }
 }
 button:is(:disabled, [aria-disabled="true"]) { color: var(--muted); background: var(--sunk); border-color: var(--line); cursor: default; }

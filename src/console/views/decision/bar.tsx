@@ -14,7 +14,7 @@ import { PARTS } from '../../../domain/decision/facts.ts';
 import type { Words } from '../../../domain/decision/pieces.ts';
 import { standingWords, waitingWords } from '../../../domain/decision/standing.ts';
 import { countOf, personOf } from '../../../domain/decision/values.ts';
-import { actOf, actText, titleWords } from '../../../domain/decision/words.ts';
+import { actOf, titleWords } from '../../../domain/decision/words.ts';
 import type { GrantAnswer, GrantTerms } from '../../../protocol/approval.ts';
 import type { Decision } from '../../../protocol/decision.ts';
 import { ask, loadMe, me, now, pulse } from '../../api.ts';
@@ -173,7 +173,7 @@ function Choice({ of, faults, again, why, deny, start, add }: ChoiceProps) {
       <div class="row">
         {deny}
         <button type="button" class="act" onClick={start}>
-          Approve {of.cost ? actText(of) : actOf(of)}
+          Approve {actOf(of)}
           {needsStep(of) ? '…' : ''}
         </button>
       </div>
