@@ -72,8 +72,14 @@ const FORMATS =
   /^ {4}\w+\(params\) \{\n {8}return this\.check\(core\._\w+\(Zod\w+, params\)\);\n {4}\},\n/gm;
 
 /** Methods of a schema that the protocol does not use. */
-const UNUSED =
-  /^ {4}(?:async )?(?:and|catch|prefault|nonoptional|exactOptional|readonly|exactPartial|required|partial|merge|safeExtend|(?:safe)?(?:en|de)code(?:Async)?)(?:: (?:async )?function \w+)?\(.*\) \{\n(?: {8}.*\n)*? {4}\},\n/gim;
+const METHODS = `and or catch catchall passthrough loose strict strip pick keyof register superRefine isOptional isNullable
+validate validateAsync parseAsync safeParseAsync prefault nonoptional exactOptional readonly exactPartial required partial merge
+safeExtend overwrite includes startsWith endsWith lowercase uppercase trim normalize toLowerCase toUpperCase slugify length
+multipleOf step encode decode encodeAsync decodeAsync safeEncode safeDecode safeEncodeAsync safeDecodeAsync`;
+const UNUSED = new RegExp(
+  `^ {4}(?:async )?(?:${METHODS.split(/\s+/).join('|')})(?:: (?:async )?function \\w+)?\\(.*\\) \\{\\n(?: {8}.*\\n)*? {4}\\},\\n`,
+  'gm',
+);
 
 /** The pages only ask zod whether something fits, and say in words of their own what does not. */
 function onlyParsing(): Plugin {
