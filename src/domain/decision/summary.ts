@@ -126,10 +126,7 @@ function changedWords(of: Decision): Words {
       ...differenceWords(change),
       ' ',
     ]),
-    marked('small', [
-      ...more,
-      `${others.length > 0 ? ' ' : ''}than in the last one approved`,
-    ]),
+    marked('small', [...more, `${others.length > 0 ? ' ' : ''}than in the last one approved`]),
   ];
 }
 
