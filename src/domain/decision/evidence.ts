@@ -36,20 +36,25 @@ export function previewPart(of: Decision): PartFacts {
       ...(isLost ? [marked('p', LOST, 'bad')] : []),
       ...(preview === null && !isLost ? [empty(none)] : []),
     ],
-    facts: [
-      ...previewFacts(preview ?? {}, of.request.parameters),
-      { label: ['Undo'], words: [undoSentence(of)] },
-    ],
+    facts: [...previewFacts(of), { label: ['Undo'], words: [undoSentence(of)] }],
   };
 }
 
 /** A guard previews the call as it is. */
-function previewFacts(preview: JsonObject, parameters: JsonObject): Fact[] {
+function previewFacts({ request, capability }: Decision): Fact[] {
+  const { parameters } = request;
+  const preview = request.preview ?? {};
   const { tool, parameters: sent, ...rest } = preview;
   const isCall = isObject(sent) && canonicalText(sent) === canonicalText(parameters);
   if (typeof tool === 'string' && isCall && Object.keys(rest).length === 0) {
     return [
-      { label: ['Tool'], words: [marked('code', [{ shown: tool }]), ', with the values below'] },
+      {
+        label: ['Tool'],
+        words: [marked('code', [{ shown: tool }]), ' gets exactly the values below.'],
+      },
+      ...(capability
+        ? [{ label: ['It says'], words: [marked('q', [{ shown: capability.description }])] }]
+        : []),
     ];
   }
   return sortedNames(preview).map((name) => previewFact(name, preview[name], parameters));

@@ -5,6 +5,7 @@
  */
 
 import type { Decision, Quote } from '../../protocol/decision.ts';
+import type { Money } from '../../protocol/primitives.ts';
 import { isFreshAtRun } from '../invocation/bindings.ts';
 import { effectOf, titleOf } from '../sign-in/consent-words.ts';
 import { parseDuration } from '../values/duration.ts';
@@ -24,7 +25,7 @@ export function summaryPart(of: Decision): PartFacts {
       { label: ['Effect'], words: effectWords(of) },
       {
         label: ['Asks'],
-        words: [{ chain: [...hands].reverse() }, ' ', marked('small', todayWords(of), 'unit')],
+        words: [{ chain: [...hands].reverse() }, ...todayWords(of)],
       },
       { label: ['Decide by'], words: [{ left: request.expires_at }] },
       ...of.quotes.map((quote) => ({ label: ['Quote'], words: quoteWords(of, quote) })),
@@ -70,34 +71,52 @@ function validityWords({ capability, now }: Decision, { field, issued_at }: Quot
     : `the call is refused once it is older than ${limit}, even if approved`;
 }
 
-function todayWords({ history: { today } }: Decision): string {
+function todayWords({ history: { today } }: Decision): Words {
   const counts = (['approved', 'denied', 'expired', 'pending'] as const)
     .filter((status) => today[status] > 0)
     .map((status) => `${today[status]} ${status}`);
   return counts.length === 0
-    ? 'no other of its kind today'
-    : `of its kind today: ${counts.join(', ')}`;
+    ? []
+    : [' ', marked('small', `of its kind today: ${counts.join(', ')}`, 'unit')];
 }
 
 /** What comes beside this call: an approver who sees one of three refunds of a booking sees the others. */
 function besideWords(of: Decision): Words {
   const { name, items } = relatedTo(of);
+  const sums: Money[] = [];
   const groups = (['approved', 'pending'] as const).flatMap((status): Words[] => {
     const those = items.filter((item) => item.status === status);
     if (those.length === 0) return [];
     const costs = those.flatMap(({ cost }) => (cost ? [cost] : []));
-    const currency = costs[0]?.currency ?? '';
+    const currency = of.cost?.currency ?? '';
+    const sum = costs.reduce(addTo, { currency, amount: 0 });
     const isSum =
       costs.length === those.length && costs.every((each) => each.currency === currency);
-    const amount = costs.reduce((total, each) => roundedSum(total, each.amount), 0);
-    const what: Piece = isSum ? { money: { currency, amount } } : countOf(those.length, 'request');
+    if (isSum) sums.push(sum);
+    const what: Piece = isSum ? { money: sum } : countOf(those.length, 'request');
     return [[what, status === 'approved' ? ' approved' : ' waiting']];
   });
   const [first, second] = groups;
   if (!first) return [];
   const all: Words = second ? [...first, ' and ', ...second] : first;
   const same = titleOf(name).toLowerCase().replace(/ id$/, '');
-  return [marked('b', ['in addition to ', ...all, ` for the same ${same}`], 'warn')];
+  const total = groups.length === sums.length && of.cost ? sums.reduce(addTo, of.cost) : undefined;
+  return [
+    marked(
+      'b',
+      [
+        'in addition to ',
+        ...all,
+        ` for the same ${same}`,
+        ...(total ? [': ', { money: total }, ' in all'] : []),
+      ],
+      'warn',
+    ),
+  ];
+}
+
+function addTo(total: Money, { currency, amount }: Money): Money {
+  return { currency, amount: roundedSum(total.amount, amount) };
 }
 
 /** Changes that the summary shows in full; the part of changes has all. */

@@ -115,7 +115,9 @@ function storedWords(value: unknown, form: Words, isHidden: boolean): Words {
     !isHidden &&
     !isCompound(value) &&
     !(typeof value === 'string' && isMoment(value));
-  if (isSaid || isTexts(value)) return [];
+  // Lines, or what differs between two texts of the value.
+  const isText = form.length > 0 && !isHidden && isCompound(value);
+  if (isSaid || isText || isTexts(value)) return [];
   return [
     ...(form.length > 0 && !isCompound(value) ? [marked('br', [])] : []),
     marked('span', [{ json: value }], isHidden ? undefined : 'muted'),
