@@ -41,7 +41,8 @@ export function goodParameters(quote: string): Readonly<Record<string, object>> 
     request_taxi: { pickup: 'SFO' },
     charter_jet: charter,
     charter_fleet: { ...charter, jets: 1 },
-    issue_refund: { booking_id: 'BK-1000', amount: 10, reason: 'late' },
+    // The lowest price: permissions cannot know that of another amount.
+    issue_refund: { booking_id: 'BK-1000', amount: 0.01, reason: 'late' },
     plan_trip: route,
     // Without a month the report takes no time, and nobody is erased who is there.
     export_report: { months: 0 },

@@ -139,14 +139,22 @@ async function grow(service: TestService, grown: Grown[], step: Step): Promise<s
 
 /** A request for a child, with what every honest one needs here: a subject, names that exist. */
 function requestFor(plan: Plan, parent: TokenRecord): object {
-  const { subject, capability, ttl_hours, ...raw } = requestOf(plan, parent);
+  const { subject, capability, ttl_hours, conditions, ...raw } = requestOf(plan, parent);
   return {
     ...raw,
+    conditions: conditionsHere(conditions),
     subject: subject ?? 'agent:x',
     capability: capability === 'find_flights' ? 'search_flights' : capability,
     // The largest of them is more than JSON of ours may carry.
     ttl_hours: ttl_hours === 1e300 ? 1e9 : ttl_hours,
   };
+}
+
+/** The conditions on an amount, on an input that exists here. */
+function conditionsHere(conditions: unknown): unknown {
+  const text = JSON.stringify(conditions ?? null);
+  if (text.includes('"other"')) return undefined;
+  return JSON.parse(text.replace('"pay"', '"search_flights"').replace('"amount"', '"max_results"'));
 }
 
 /** Decisions, section 1.3: the presented token itself, or a credential of its subject or root. */

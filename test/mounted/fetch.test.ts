@@ -76,7 +76,7 @@ describe('paths', () => {
     assert.ok(links.length > 3);
     for (const link of links) {
       const { status } = await desk.fetch(requestOf('GET', `http://localhost:3000${link}`));
-      assert.equal(status, link === '/desk/console/' ? 303 : 200, link);
+      assert.equal(status, link?.startsWith('/desk/console/') ? 303 : 200, link);
     }
   });
 
