@@ -57,7 +57,7 @@ export async function chromiumPerson(browser: Browser, options: PersonOptions): 
       await page.getByLabel('Spend at most, in total').fill(LIMIT);
       await page.getByLabel('For', { exact: true }).fill('Invoices of November');
       await page.getByLabel('May it pass this on?').selectOption('1');
-      await toTop(page.getByText('Within which limits?'));
+      await toTop(page.getByText('Within which limits?').last());
       await narrator.show(page, 'The consent page: the limits');
       await page.getByRole('button', { name: 'Let it act' }).click();
       await page.waitForURL(/\/callback\?/);
