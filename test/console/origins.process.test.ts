@@ -150,7 +150,7 @@ for (const [name, origin] of Object.entries({ stranger, admitted })) {
       const opening = page.context().waitForEvent('page');
       await page.getByRole('button').click();
       const opened = await opening;
-      await opened.getByRole('heading', { name: 'Agents' }).waitFor();
+      await opened.getByRole('heading', { name: 'Agents', exact: true }).waitFor();
 
       await eventually(() => page.evaluate<boolean>('globalThis.opened.closed'));
       assert.equal(await page.evaluate('globalThis.opened.length'), 0);
