@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Regions } from '../../protocol/capability.ts';
+import type { ApprovalCondition, Regions } from '../../protocol/capability.ts';
 import {
   COST_PATH,
   type Condition,
@@ -20,6 +20,12 @@ export type Rule = { readonly when: Regions } | { readonly unless: Regions };
 export function regionsOf(rule: Rule): readonly Conditions[] {
   const regions = 'when' in rule ? rule.when : rule.unless;
   return (Array.isArray(regions) ? regions : [regions]) as readonly Conditions[];
+}
+
+/** The rule of an approval; none where a person always approves, or where a predicate of the author decides. */
+export function approvalRule(when: ApprovalCondition | undefined): Rule | undefined {
+  if (typeof when !== 'object' || 'condition' in when) return undefined;
+  return 'where' in when ? { when: when.where } : when;
 }
 
 /** Longer words are no help to the reader of a message. */

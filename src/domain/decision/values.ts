@@ -75,12 +75,12 @@ export function parameterFacts(
   money?: MoneyInputs,
 ): Fact[] {
   const declared = (inputs ?? []).map((input) => input.name);
-  const placeOf = (name: string) => (declared.includes(name) ? declared.indexOf(name) : Infinity);
   // In the order of the declaration: a letter begins with its receiver.
-  const names = sortedNames(parameters).sort((a, b) =>
-    placeOf(a) < placeOf(b) ? -1 : placeOf(a) > placeOf(b) ? 1 : 0,
-  );
-  return names.map((name) => {
+  const names = new Set([
+    ...declared.filter((name) => Object.hasOwn(parameters, name)),
+    ...sortedNames(parameters),
+  ]);
+  return [...names].map((name) => {
     const value = parameters[name];
     // What the declaration says was written by the service's author.
     const described = inputs?.find((input) => input.name === name)?.description;
@@ -110,14 +110,8 @@ export function parameterFacts(
 
 /** The stored form, where the words before it do not say exactly the same. The evidence has all of it. */
 function storedWords(value: unknown, form: Words, isHidden: boolean): Words {
-  const isSaid =
-    form.length > 0 &&
-    !isHidden &&
-    !isCompound(value) &&
-    !(typeof value === 'string' && isMoment(value));
-  // Lines, or what differs between two texts of the value.
-  const isText = form.length > 0 && !isHidden && isCompound(value);
-  if (isSaid || isText || isTexts(value)) return [];
+  const isRewritten = typeof value === 'string' && isMoment(value);
+  if (form.length > 0 && !isHidden && !isRewritten) return [];
   return [
     ...(form.length > 0 && !isCompound(value) ? [marked('br', [])] : []),
     marked('span', [{ json: value }], isHidden ? undefined : 'muted'),

@@ -12,7 +12,7 @@ import type { Capability } from '../../protocol/capability.ts';
 import type { Failure } from '../../protocol/failure.ts';
 import type { JsonObject } from '../../protocol/primitives.ts';
 import { looksAtCost, meetingWords, meets } from '../conditions/rules.ts';
-import { ruleWords } from '../conditions/words.ts';
+import { approvalRule, ruleWords } from '../conditions/words.ts';
 import { failure } from '../failure.ts';
 import { fromMinor } from '../values/money.ts';
 import type { Charge } from './budget.ts';
@@ -28,10 +28,10 @@ export function needsApproval({ approval }: Capability, facts: ApprovalFacts): b
   const when = approval?.when;
   if (when === undefined) return false;
   if (when === 'always') return true;
-  if ('condition' in when) return facts.condition?.(facts.parameters) ?? true;
+  const rule = approvalRule(when);
+  if (!rule) return facts.condition?.(facts.parameters) ?? true;
   const { parameters, charge } = facts;
-  const args = { parameters, cost: costOf(charge) };
-  return meets('where' in when ? { when: when.where } : when, args);
+  return meets(rule, { parameters, cost: costOf(charge) });
 }
 
 /**

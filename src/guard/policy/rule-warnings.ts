@@ -5,7 +5,7 @@
  */
 
 import type { Condition, Conditions } from '../../domain/conditions/condition.ts';
-import { type Rule, regionsOf } from '../../domain/conditions/words.ts';
+import { approvalRule, type Rule, regionsOf } from '../../domain/conditions/words.ts';
 import { isObject } from '../../domain/wire/json.ts';
 import type { Capability, Catalog } from '../../protocol/capability.ts';
 
@@ -20,12 +20,7 @@ export function ruleWarnings({ capabilities }: Catalog): string[] {
 }
 
 function rulesOf({ approval, refuse }: Capability): Rule[] {
-  const when = approval?.when;
-  const asked: Rule[] =
-    typeof when !== 'object' || 'condition' in when
-      ? []
-      : ['where' in when ? { when: when.where } : when];
-  return refuse ? [...asked, refuse] : asked;
+  return [approvalRule(approval?.when), refuse].filter((rule) => rule !== undefined);
 }
 
 /** By the name of the input: what the regions of a rule say of it, or of what is below it. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ruleWords } from '../../../domain/conditions/words.ts';
+import { approvalRule, ruleWords } from '../../../domain/conditions/words.ts';
 import { spanOf } from '../../../domain/sign-in/consent-words.ts';
 import { parseDuration } from '../../../domain/values/duration.ts';
 import type { ApprovalDeclaration, Capability } from '../../../protocol/capability.ts';
@@ -71,7 +71,8 @@ const GRANTS = { one_time: 'for one call', session_bound: 'for one session' } as
 function whenWords(when: ApprovalDeclaration['when']): string {
   if (when === 'always') return 'every call';
   if ('condition' in when) return `a call when ${when.condition}`;
-  return `a call ${ruleWords('where' in when ? { when: when.where } : when)}`;
+  const rule = approvalRule(when);
+  return rule ? `a call ${ruleWords(rule)}` : 'every call';
 }
 
 export function durationWords(text: string): string {
